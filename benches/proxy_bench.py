@@ -1,13 +1,14 @@
-"""ackclock-proxy beside HAProxy and nginx, over the loopback: each in turn, several rounds, ratios of a round with intervals.
+"""ackclock-proxy beside HAProxy and nginx: each in turn over the loopback, several rounds, ratios within a round.
 
     python3 benches/proxy_bench.py [--rounds 5] [--seconds 2] [--idle 2000] [--only bulk-1,idle]
 
-Client and server are threads of this process's children and share the cores with the proxy, so that rates mean nothing by themselves: what is
-compared is taken within a round, one proxy after the other. An interval is that of a bootstrap over rounds (95 %).
-Standard library only.
+Client and server are processes of this one and share the cores with the proxy, so that rates mean nothing by
+themselves: what is compared is taken within a round, one proxy after the other. An interval is that of a bootstrap
+over rounds (95 %). Standard library only.
 """
 
 import argparse
+import contextlib
 import json
 import multiprocessing as mp
 import os
@@ -20,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -28,13 +30,14 @@ CHUNK = bytes(1 << 18)
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def free_port():
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
 
-def group_cpu(pgid):
+def group_cpu(pgid: int) -> float:
     """Seconds of CPU that a process group has used."""
     total = 0
     for entry in Path("/proc").iterdir():
@@ -48,7 +51,7 @@ def group_cpu(pgid):
     return total / TICKS
 
 
-def kernel_tcp_bytes():
+def kernel_tcp_bytes() -> int:
     """Memory of the kernel's slabs, and pages of TCP's buffers."""
     meminfo = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     slab = int(meminfo["Slab"].split()[0]) * 1024
@@ -56,7 +59,7 @@ def kernel_tcp_bytes():
     return slab + int(tcp.split()[-1]) * 4096
 
 
-def group_rss(pgid):
+def group_rss(pgid: int) -> int:
     """Private and shared memory of a process group, shared counted once for each process's part."""
     total = 0
     for entry in Path("/proc").iterdir():
@@ -71,7 +74,7 @@ def group_rss(pgid):
     return total
 
 
-def sink(port, ready):
+def sink(port: int, ready: Event) -> None:
     """Takes everything; answers one octet for each message of `ping`; keeps what is idle."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     listener = socket.create_server(("127.0.0.1", port), backlog=4096)
@@ -105,7 +108,7 @@ def sink(port, ready):
                 s.close()
 
 
-def bulk(port, flows, seconds):
+def bulk(port: int, flows: int, seconds: float) -> tuple[float, int]:
     """Octets a second of so many flows."""
     selector = selectors.DefaultSelector()
     sockets = []
@@ -117,17 +120,15 @@ def bulk(port, flows, seconds):
     sent, start = 0, time.monotonic()
     while (now := time.monotonic()) - start < seconds:
         for key, _ in selector.select(timeout=0.1):
-            try:
+            with contextlib.suppress(BlockingIOError):
                 sent += key.fileobj.send(CHUNK)
-            except BlockingIOError:
-                pass
     elapsed = now - start
     for s in sockets:
         s.close()
     return sent / elapsed, sent
 
 
-def connects(port, seconds):
+def connects(port: int, seconds: float) -> tuple[float, int]:
     """Connections a second, each with a question and an answer."""
     count, start = 0, time.monotonic()
     while time.monotonic() - start < seconds:
@@ -135,10 +136,10 @@ def connects(port, seconds):
             s.send(bytes(64))
             s.recv(1)
         count += 1
-    return count / (time.monotonic() - start)
+    return count / (time.monotonic() - start), count
 
 
-def ping(port, seconds):
+def ping(port: int, seconds: float) -> tuple[float, float]:
     """Round trips of a question and its answer, in seconds: median and 99th of a hundred."""
     with socket.create_connection(("127.0.0.1", port)) as s:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -155,14 +156,18 @@ def ping(port, seconds):
 class Running:
     """A proxy, or none: then the port is the server's own."""
 
-    def __init__(self, name, upstream):
+    def __init__(self, name: str, upstream: int) -> None:
+        """Start it, and wait until it listens."""
         self.child, self.port = None, upstream
         if name == "direct":
             return
         self.port = free_port()
         environment = os.environ | {"CONNECTIONS": "4500"}
         self.child = subprocess.Popen(
-            [PROXIES[name], str(self.port), str(upstream)], start_new_session=True, stdin=subprocess.DEVNULL, env=environment
+            [PROXIES[name], str(self.port), str(upstream)],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            env=environment,
         )
         for _ in range(500):
             try:
@@ -174,20 +179,23 @@ class Running:
             raise SystemExit(f"{name} does not listen")
         time.sleep(0.2)
 
-    def cpu(self):
+    def cpu(self) -> float:
+        """Return the seconds of CPU used so far."""
         return group_cpu(self.child.pid) if self.child else 0.0
 
-    def rss(self):
+    def rss(self) -> int:
+        """Return its memory."""
         return group_rss(self.child.pid) if self.child else 0
 
-    def stop(self):
+    def stop(self) -> None:
+        """End it."""
         if self.child:
             os.killpg(self.child.pid, signal.SIGKILL)
             self.child.wait()
 
 
-def idle_bytes(running, count):
-    """Memory of an idle pair of connections, the proxy's and the kernel's, less what the kernel has for the ends themselves."""
+def idle_bytes(running: Running, count: int) -> float:
+    """Return the memory of an idle pair of connections: the proxy's and the kernel's, that of the ends included."""
     before = running.rss() + kernel_tcp_bytes()
     sockets = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(count)]
     time.sleep(1.0)
@@ -198,10 +206,14 @@ def idle_bytes(running, count):
     return (after - before) / count
 
 
-def measure(name, upstream, options):
+def measure(name: str, upstream: int, options: argparse.Namespace) -> dict[str, float]:
+    """Return everything that is measured of one proxy."""
     running = Running(name, upstream)
     result = {}
-    wanted = lambda what: not options.only or what in options.only
+
+    def wanted(what: str) -> bool:
+        return not options.only or what in options.only
+
     try:
         for flows in (1, 100, 1000):
             if wanted(f"bulk-{flows}"):
@@ -212,7 +224,10 @@ def measure(name, upstream, options):
                     result[f"cpu-per-gb-{flows}"] = (running.cpu() - cpu) / (sent / 1e9)
                 time.sleep(0.5)
         if wanted("connects"):
-            result["connects"] = connects(running.port, options.seconds)
+            cpu = running.cpu()
+            result["connects"], count = connects(running.port, options.seconds)
+            if name != "direct":
+                result["cpu-ms-per-connect"] = (running.cpu() - cpu) / count * 1e3
         if wanted("ping"):
             result["ping-p50-us"], result["ping-p99-us"] = (t * 1e6 for t in ping(running.port, options.seconds))
         if wanted("idle"):
@@ -222,13 +237,15 @@ def measure(name, upstream, options):
     return result
 
 
-def interval(ratios, draws=2000):
+def interval(ratios: list[float], draws: int = 2000) -> tuple[float, float]:
+    """Return what 95 % of a bootstrap of the median lie between."""
     chooser = random.Random(1)
     means = sorted(statistics.median(chooser.choices(ratios, k=len(ratios))) for _ in range(draws))
     return means[draws * 25 // 1000], means[draws * 975 // 1000 - 1]
 
 
-def main():
+def main() -> None:
+    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -244,7 +261,7 @@ def main():
     names = ["direct", *PROXIES]
     rounds = []
     for index in range(options.rounds):
-        order = names[index % len(names):] + names[: index % len(names)]
+        order = names[index % len(names) :] + names[: index % len(names)]
         rounds.append({name: measure(name, upstream, options) for name in order})
         print(f"round {index + 1} of {options.rounds}", file=sys.stderr)
     server.kill()
@@ -259,7 +276,9 @@ def main():
             values = [one[name][key] for one in rounds if key in one[name]]
             cells.append(f"{statistics.median(values):.3g}" if values else "")
         for other in ("haproxy", "nginx"):
-            ratios = [one["ours"][key] / one[other][key] for one in rounds if key in one["ours"] and one[other].get(key)]
+            ratios = [
+                one["ours"][key] / one[other][key] for one in rounds if key in one["ours"] and one[other].get(key)
+            ]
             low, high = interval(ratios) if ratios else (0, 0)
             cells.append(f"{statistics.median(ratios):.2f} ({low:.2f} to {high:.2f})" if ratios else "")
         print(f"| {key} | " + " | ".join(cells) + " |")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from ackclock import storage
-from ackclock.manifests import Engine, Manifest
+from ackclock.manifests import Engine, KernelRun, Manifest
 from ackclock.reading import DamagedError, content, digest, document, inside, table
 from ackclock.summaries import (
     ApplianceSummary,
@@ -200,6 +200,11 @@ class Results:
         return str(self.summary["scenario"])
 
     @property
+    def kernel(self) -> KernelRun | None:
+        """What the machine did in a run on its kernel: the manifest's entry, without loading what the rest needs."""
+        return self._origin.get("kernel")
+
+    @property
     def is_of_kernel(self) -> bool:
         """True if a kernel ran it, in real time."""
         return "kernel" in self._origin
@@ -207,7 +212,7 @@ class Results:
     @property
     def origin(self) -> str:
         """What ran it in short, to tell it from others: its seed, or the kernel's release."""
-        kernel = self._origin.get("kernel")
+        kernel = self.kernel
         if kernel is None:
             return f"seed {self.summary['seed']}"
         return f"Linux {kernel['release']}{'' if kernel['valid'] else ', not valid'}"

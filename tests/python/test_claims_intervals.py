@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from ackclock.claims import Claim, Interval, Laboratory, Made, Measured, judge, load_folder, load_folders, select
-from ackclock.claims.folder import Choice
+from ackclock.claims.folder import Choice, Option, Verdict
+from ackclock.claims.forest import draw, plots
 from ackclock.claims.intervals import of_mean, of_spread, quantile
 from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
+from ackclock.claims.region import Region
 from ackclock.claims.words import chance, counts, record
 from ackclock.templates import write
 from conftest import Cli
@@ -159,3 +161,32 @@ def test_seeds_in_short_are_options_that_repeat() -> None:
     choice = Choice.of({"name": "seed", "title": "seed", "why": "", "seeds": 4})
     assert [option.overrides for option in choice.options] == [("seed=1",), ("seed=2",), ("seed=3",), ("seed=4",)]
     assert (choice.repeats, choice.quick) == (True, 3)
+
+
+def test_a_region_by_hand() -> None:
+    """Two statements over four cells, one of which has both: 3/4 and 2/4 of them hold, so that chance gives 4 x 3/8."""
+    verdicts: list[tuple[Verdict, Verdict]] = [
+        ("agrees", "agrees"), ("agrees", "differs"), ("agrees", "open"), ("differs", "agrees")
+    ]  # fmt: skip
+    cells = {(Option(str(number), ()),): pair for number, pair in enumerate(verdicts)}
+    region = Region("both", ("X1", "X2"), cells)
+    assert [cell[0].name for cell in region.whole] == ["0"]
+    assert (region.verdict, region.by_chance) == ("agrees", 1.5)
+    assert region.as_dict(["number"])["held"] == [0b11, 0b01, 0b01, 0b10]
+    assert "under 1 of 4 combinations, the first among them" in str(region)
+    without = Region("both", ("X1", "X2"), {cell: pair for cell, pair in cells.items() if pair != ("agrees", "agrees")})
+    assert without.verdict == "differs"
+
+
+def test_a_forest_plot_has_the_sources_numbers_and_ours() -> None:
+    """D2a1 to D2d1: four diamonds where the paper's leads are, and a dot for each queue."""
+    leads = [each for each in select(FOLDERS, ["D2"]) if each.unit == "Mbit/s" and each.study.costly]
+    recorded = judge(leads, Laboratory(), {})
+    (plot,) = plots(recorded)
+    figure = draw(plot)
+    lines = figure.axes[0].get_lines()
+    diamonds = [float(line.get_xdata()[0]) for line in lines if line.get_marker() == "D"]  # type: ignore[index]
+    assert diamonds == [10.41, 0.65, 7.56, 0.67]
+    dots = [float(line.get_xdata()[0]) for line in lines if line.get_marker() == "o"]  # type: ignore[index]
+    assert len(dots) == 4 * 3
+    assert dots[0] == recorded[0].measured.value

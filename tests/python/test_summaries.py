@@ -30,6 +30,7 @@ _SCENARIOS = {
     "own-controller": ("duration=2 s",),
     "own-parts": ("duration=2 s",),
     "random-networks": (),
+    "media": ("duration=12 s", "flow.download.start=5 s"),
 }
 """Of each kind of traffic one, with what is shorter said besides."""
 

@@ -11,6 +11,8 @@ from ackclock import completions, plots
 from ackclock.arrivals import CaptureError, ListedFlow, csv_text, flows_of_capture
 from ackclock.report import compare, write_report
 
+ROOT = Path(__file__).parents[2]
+
 ALL = """
 duration = "3 s"
 [topology]
@@ -51,6 +53,27 @@ def test_each_kind_of_traffic_is_in_the_results(everything: ackclock.Results) ->
     rows = everything.completions.group_by("flow").len().to_dict(as_series=False)
     counts = dict(zip(rows["flow"], rows["len"], strict=True))
     assert counts["web"] == group["completed"]
+
+
+def test_a_call_is_in_the_results_and_in_the_report(everything: ackclock.Results, tmp_path: Path) -> None:
+    scenario = ackclock.Scenario.load(ROOT / "scenarios/media.toml", ["duration=20 s", "flow.download.start=15 s"])
+    call = ackclock.run(scenario)
+    media = call.datagrams("call")["media"]
+    # 30 frames a second, from 10 s on, each with Laplacian noise of 0.15 in its time: 300 with a deviation of 3.7.
+    assert 280 < media["frames_received"] <= media["frames"] < 320
+    assert media["controller"] == "gcc"
+    # 8 % a second from 300 kbit/s on: 1.08^10 and 1.08^20 times that at 10 and 20 s.
+    assert 0.6e6 < media["target_bps"] < 1.4e6
+    loaded = ackclock.Results.load(call.save(tmp_path / "call"))
+    assert loaded.media.equals(call.media)
+    assert loaded.media.columns[:4] == ["time_s", "flow", "target_bps", "encoder_bps"]
+    assert everything.media.is_empty()
+    assert not (everything.save(tmp_path / "without") / "media.parquet").exists()
+    assert [trace.name for trace in call.plot("media_rate").data] == ["call received", "call target"]
+    compare([call, everything])
+    report = tmp_path / "call.html"
+    write_report([call], report)
+    assert "Rate of media" in report.read_text(encoding="utf-8")
 
 
 def test_completions_are_kept_in_a_folder(everything: ackclock.Results, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ use crate::command::Group;
 use crate::error::Error;
 use crate::machine;
 use crate::recording::{HEADINGS, Recording, line, row};
-use crate::registration::{self, Order, Registration};
+use crate::registration::{self, Kept, Order, Registration};
 use crate::trace::{PAUSE, Trace, Watched};
 
 /// Controllers as programs of the kernel.
@@ -133,7 +133,7 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
             Registration::new(&order)?.keep()?;
             println!("{}", order.kernel_name());
         }
-        Commands::List => list()?,
+        Commands::List => list(),
         Commands::Unload { name } => registration::unload(&name)?,
         Commands::Update { name, params } => registration::update(&name, &params.params)?,
         Commands::Exec(arguments) => {
@@ -148,18 +148,22 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The controllers that there are do without rights; those that are registered do not.
-fn list() -> Result<(), Error> {
+/// The controllers that there are take no rights; those that are registered do.
+fn list() {
     println!("{:<16}{:<16}departures", "controller", "in the kernel");
     for program in PROGRAMS {
         println!("{:<16}{:<16}{}", program.name, program.kernel_name, program.departures);
     }
-    machine::check()?;
-    println!("\nregistered:");
-    for kept in registration::kept()? {
-        println!("{:<16}{}", kept.kernel_name, kept.about);
+    let kept = machine::check().and_then(|()| registration::kept());
+    match kept {
+        Ok(kept) => {
+            println!("\nregistered:");
+            for Kept { kernel_name, about } in kept {
+                println!("{kernel_name:<16}{about}");
+            }
+        }
+        Err(missing) => eprintln!("which of them are registered cannot be told: {missing}"),
     }
-    Ok(())
 }
 
 /// Runs a command with a controller, without one if there is none, and records its connections in a file if there is one.
@@ -180,9 +184,9 @@ fn exec(
     let meanwhile = || recording.as_mut().map_or(Ok(()), Recording::take);
     let status = group.run(command, meanwhile)?;
     if let (Some((_, kernel_name)), chosen) = (&registered, group.chosen()?) {
-        eprintln!("{} connections had {kernel_name}", chosen.connections);
+        eprintln!("connections with {kernel_name}: {}", chosen.connections);
         if chosen.refused > 0 {
-            eprintln!("the kernel refused it to {} connections", chosen.refused);
+            eprintln!("connections that the kernel refused it to: {}", chosen.refused);
         }
     }
     if let Some(recording) = recording {

@@ -24,3 +24,8 @@ pub mod trace;
 pub use catalogue::{Assignment, PROGRAMS, Program};
 pub use error::Error;
 pub use exchange::{Ack, Event, Exchange, PARAMS, STATE};
+
+/// The page's programs compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/controllers-in-the-kernel.md")]
+struct Page;

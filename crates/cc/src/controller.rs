@@ -23,8 +23,8 @@ use crate::{
     Abc, AbcConfig, Bbr, Bbr3, Bbr3Config, BbrConfig, C2tcp, C2tcpConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp,
     DctcpConfig, Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus,
     LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, Nimbus, NimbusConfig, PowerTcp, PowerTcpConfig, Prague,
-    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Swift, SwiftConfig, ThetaPowerTcpConfig, Timely, TimelyConfig,
-    Unopened, Vegas, VegasConfig, Verus, VerusConfig,
+    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Sprout, SproutConfig, Swift, SwiftConfig, ThetaPowerTcpConfig,
+    Timely, TimelyConfig, Unopened, Vegas, VegasConfig, Verus, VerusConfig,
 };
 
 /// One congestion-control algorithm for one flow.
@@ -347,6 +347,7 @@ controllers! {
     C2tcp(C2tcpConfig) => C2tcp(Box<C2tcp>);
     Nimbus(NimbusConfig) => Nimbus(Box<Nimbus>);
     Verus(VerusConfig) => Verus(Box<Verus>);
+    Sprout(SproutConfig) => Sprout(Box<Sprout>);
     Swift(SwiftConfig) => Swift(Box<Swift>);
     Timely(TimelyConfig) => Timely(Box<Timely>);
     Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);

@@ -58,6 +58,7 @@ mod response;
 mod segment_window;
 pub mod siad;
 mod slow_start;
+pub mod sprout;
 pub mod swift;
 pub mod telemetry;
 #[cfg(test)]
@@ -134,6 +135,8 @@ pub use response::{Drive, mean_window};
 #[doc(inline)]
 pub use siad::{Siad, SiadConfig};
 pub use slow_start::{EarlyExit, ExitSign, Hystart};
+#[doc(inline)]
+pub use sprout::{Sprout, SproutConfig};
 #[doc(inline)]
 pub use swift::{Swift, SwiftConfig};
 #[doc(inline)]

@@ -149,7 +149,9 @@ impl App {
     /// What goes on, from every thread that answers.
     pub fn describe(handles: &[Handle]) -> Vec<ConnectionInfo> {
         let (answer, answers) = channel();
-        handles.iter().for_each(|handle| handle.tell(Command::Describe(answer.clone())));
+        for handle in handles {
+            handle.tell(Command::Describe(answer.clone()));
+        }
         drop(answer);
         let until = Instant::now() + Duration::from_secs(2);
         let mut all = Vec::new();

@@ -14,7 +14,7 @@ use ackclock_relay::DisciplineConfig;
 use ackclock_units::SimDuration;
 use ipnet::IpNet;
 
-use file::{File, Listen, Mode, Rule, Side};
+use file::{File, Limits, Listen, Log, Metrics, Mode, Rule, Side, Timeouts};
 pub(crate) use review::is_own as leads_back;
 pub use text::Diagnostic;
 use text::{Source, in_order, of_file};
@@ -22,8 +22,24 @@ use text::{Source, in_order, of_file};
 /// A larger file is no configuration.
 const MOST: u64 = 1 << 20;
 
-impl Entry for File {
-    const ABOUT: About = About::new("configuration", "the whole of a configuration file");
+/// The parts of the file, as the reference shows them.
+macro_rules! entries {
+    ($($part:ty: $name:literal, $summary:literal;)*) => {
+        $(impl Entry for $part {
+            const ABOUT: About = About::new($name, $summary);
+        })*
+    };
+}
+
+entries! {
+    File: "the file", "the whole of a configuration file";
+    Listen: "listen", "where connections are taken, and where they go";
+    Side: "near, far", "the sockets of one side";
+    Rule: "rule", "settings for the connections that it fits";
+    Limits: "limits", "how much there may be";
+    Timeouts: "timeouts", "how long things may take";
+    Metrics: "metrics", "where measurements are read";
+    Log: "log", "messages";
 }
 
 /// Everything that was read, checked and resolved.

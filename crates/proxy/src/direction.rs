@@ -159,7 +159,7 @@ impl Direction {
                 return Pause::Blocked;
             }
             if let Err(error) = self.flush(to, from.is_readable, carrier) {
-                return self.on_write_error(error, to, carrier);
+                return self.on_write_error(&error, to, carrier);
             }
             match self.end {
                 End::Fin => self.send_fin(to),
@@ -211,7 +211,7 @@ impl Direction {
         Ok(())
     }
 
-    fn on_write_error(&mut self, error: io::Error, to: &mut Endpoint, carrier: &mut Carrier) -> Pause {
+    fn on_write_error(&mut self, error: &io::Error, to: &mut Endpoint, carrier: &mut Carrier) -> Pause {
         match error.kind() {
             ErrorKind::WouldBlock => to.is_writable = false,
             ErrorKind::Interrupted => return Pause::Turn,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -56,14 +56,14 @@ fn main() -> ExitCode {
     };
     let done = match task {
         Task::Run { path, apply } => run(path, apply),
-        Task::Check(path) => with(path, |path, config| {
+        Task::Check(path) => with(&path, |path, config| {
             say(&format!(
                 "{}: fine, {} to listen at",
                 path.display(),
                 counted(config.listeners.len(), "address", "addresses")
             ))
         }),
-        Task::Rules { path, undo } => with(path, |_, config| {
+        Task::Rules { path, undo } => with(&path, |_, config| {
             let (add, remove) = rules::commands(&config);
             say(if undo { remove.trim_end() } else { add.trim_end() })
         }),
@@ -131,9 +131,9 @@ fn complain_of(mistakes: &[Diagnostic]) {
 }
 
 /// Does something with a configuration; 2 if it is wrong.
-fn with(path: PathBuf, what: impl FnOnce(&PathBuf, Config) -> io::Result<()>) -> io::Result<u8> {
-    match config::load(&path) {
-        Ok(config) => what(&path, config).map(|()| 0),
+fn with(path: &Path, what: impl FnOnce(&Path, Config) -> io::Result<()>) -> io::Result<u8> {
+    match config::load(path) {
+        Ok(config) => what(path, config).map(|()| 0),
         Err(mistakes) => {
             complain_of(&mistakes);
             Ok(2)

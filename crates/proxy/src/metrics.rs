@@ -1,4 +1,4 @@
-//! What is counted, by listener and side, as OpenMetrics.
+//! What is counted, by listener and side, as `OpenMetrics`.
 
 use std::fmt;
 use std::sync::Mutex;

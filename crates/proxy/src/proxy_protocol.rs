@@ -45,7 +45,7 @@ pub fn header(client: SocketAddr, local: SocketAddr) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// From the specification's layout (HAProxy, doc/proxy-protocol.txt section 2.2), put together by hand: 12 octets of signature,
+    /// From the specification's layout (`doc/proxy-protocol.txt` of `HAProxy`, section 2.2), put together by hand: 12 octets of signature,
     /// version 2 with PROXY, TCP over IPv4, 12 octets that follow, 192.0.2.1 and 192.0.2.2, ports 1000 and 443.
     const BY_HAND: [u8; 28] = [
         0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, 0x21, 0x11, 0, 12, 192, 0, 2, 1, 192,

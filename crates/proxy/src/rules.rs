@@ -35,7 +35,9 @@ pub fn commands(config: &Config) -> (String, String) {
                 "    meta nfproto {} meta l4proto tcp socket transparent 1 meta mark set {MARK} accept",
                 nfproto(is_ipv6)
             );
-            transparent.iter().for_each(|listener| chains.push_str(&tproxy(listener, family)));
+            for listener in transparent {
+                chains.push_str(&tproxy(listener, family));
+            }
             chains.push_str("  }\n");
             let ip = if is_ipv6 { "ip -6" } else { "ip" };
             let _ = writeln!(
@@ -50,7 +52,9 @@ pub fn commands(config: &Config) -> (String, String) {
                 chains,
                 "  chain redirect_{family} {{\n    type nat hook prerouting priority dstnat; policy accept;"
             );
-            redirected.iter().for_each(|listener| chains.push_str(&redirect(listener, family)));
+            for listener in redirected {
+                chains.push_str(&redirect(listener, family));
+            }
             chains.push_str("  }\n");
         }
     }
@@ -80,9 +84,9 @@ fn nfproto(is_ipv6: bool) -> &'static str {
 
 fn tproxy(listener: &Listener, family: &str) -> String {
     let port = listener.listen.address.0.port();
-    let matched = matched(listener, family);
+    let wanted = matched(listener, family);
     // What is for this host itself, the proxy's own port too, is left alone.
-    format!("    {matched} fib daddr type != local tproxy {family} to :{port} meta mark set {MARK} accept\n")
+    format!("    {wanted} fib daddr type != local tproxy {family} to :{port} meta mark set {MARK} accept\n")
 }
 
 fn redirect(listener: &Listener, family: &str) -> String {
@@ -92,13 +96,16 @@ fn redirect(listener: &Listener, family: &str) -> String {
 
 /// What connections have to be.
 fn matched(listener: &Listener, family: &str) -> String {
-    let listen = &listener.listen;
+    let of = &listener.listen;
     let is_ipv6 = family == "ip6";
     let networks = |networks: &[Network]| -> String {
         let of_family = networks.iter().filter(|network| network.0.addr().is_ipv6() == is_ipv6);
-        of_family.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        let named = of_family.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        // None of this family: an address that no packet is from or for.
+        let nobody = if is_ipv6 { "::/128" } else { "0.0.0.0/32" };
+        if named.is_empty() { nobody.to_owned() } else { named }
     };
-    let interfaces = match &listen.interfaces {
+    let interfaces = match &of.interfaces {
         None => "iifname != \"lo\"".to_owned(),
         Some(names) => {
             // A name is what the kernel takes for one: no quotes, no blanks.
@@ -112,14 +119,16 @@ fn matched(listener: &Listener, family: &str) -> String {
         }
     };
     let mut parts = vec![format!("meta nfproto {}", nfproto(is_ipv6)), interfaces];
-    for (field, of) in [("saddr", &listen.clients), ("daddr", &listen.destinations)] {
-        if let Some(of) = of {
-            parts.push(format!("{family} {field} {{ {} }}", networks(of)));
+    for (field, wanted) in [("saddr", &of.clients), ("daddr", &of.destinations)] {
+        if let Some(wanted) = wanted {
+            parts.push(format!("{family} {field} {{ {} }}", networks(wanted)));
         }
     }
-    parts.push(match &listen.ports {
+    parts.push(match &of.ports {
         None => "meta l4proto tcp".to_owned(),
-        Some(ports) => format!("tcp dport {{ {} }}", ports.iter().map(Ports::to_string).collect::<Vec<_>>().join(", ")),
+        Some(wanted) => {
+            format!("tcp dport {{ {} }}", wanted.iter().map(Ports::to_string).collect::<Vec<_>>().join(", "))
+        }
     });
     parts.join(" ")
 }

@@ -98,10 +98,7 @@ impl Worker {
         let mut events = vec![MaybeUninit::uninit(); EVENTS];
         while !(self.should_stop || self.is_draining && self.connections.is_empty()) {
             let timeout = self.timeout().and_then(|timeout| Timespec::try_from(timeout).ok());
-            let happened = match epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) {
-                Ok((happened, _)) => happened,
-                Err(_) => continue,
-            };
+            let Ok((happened, _)) = epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) else { continue };
             let now = Instant::now();
             for event in happened {
                 self.on_event(event.data.u64(), event.flags, now);
@@ -110,7 +107,9 @@ impl Worker {
             self.run_timers(Instant::now());
         }
         let left: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
-        left.into_iter().for_each(|key| self.end(key, false));
+        for key in left {
+            self.end(key, false);
+        }
     }
 
     fn timeout(&self) -> Option<Duration> {
@@ -239,12 +238,11 @@ impl Worker {
         if connection.active_at + connection.idle_limit() > now {
             return self.watch(key);
         }
-        match connection.stage {
-            Stage::Connecting(_) => self.on_unreachable(key, now),
-            _ => {
-                tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
-                self.end(key, false);
-            }
+        if matches!(connection.stage, Stage::Connecting(_)) {
+            self.on_unreachable(key, now);
+        } else {
+            tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
+            self.end(key, false);
         }
     }
 

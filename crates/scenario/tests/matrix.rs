@@ -38,6 +38,14 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("pcc_allegro", "deep", "linux-6.x", "lossy", DEAR_START),
     ("ledbat_plus_plus", "shallow", "rfc", "idle", NO_ROOM),
     ("ledbat_plus_plus", "shallow", "linux-6.x", "idle", NO_ROOM),
+    ("verus", "plain", "rfc", "lossy", FLAT),
+    ("verus", "plain", "linux-6.x", "lossy", FLAT),
+    ("verus", "shallow", "rfc", "lossy", FLAT),
+    ("verus", "shallow", "linux-6.x", "lossy", FLAT),
+    ("sprout", "plain", "rfc", "idle", MODELLED),
+    ("sprout", "plain", "linux-6.x", "idle", MODELLED),
+    ("sprout", "shallow", "rfc", "lossy", TICKS_AT_ONCE),
+    ("sprout", "shallow", "linux-6.x", "lossy", TICKS_AT_ONCE),
     ("vegas_modified", "plain", "rfc", "idle", TICK),
     ("vegas_modified", "plain", "linux-6.x", "idle", TICK),
     ("vegas_skew_tolerant", "plain", "linux-6.x", "idle", TICK),
@@ -54,6 +62,9 @@ const NO_ROOM: &str =
 const TICK: &str =
     "one-way delays in ticks of a millisecond: two segments queued are 0.24 ms at 100 Mbit/s (timestamp_granularity)";
 
+const FLAT: &str = "a buffer below a round trip: delays never reach twice the least, and a curve that is flat from there on gives them windows far above the path";
+const MODELLED: &str = "rates of its model end at 1000 packets/s, some 12 Mbit/s, and 79 packets in flight";
+const TICKS_AT_ONCE: &str = "what a tick of 20 ms may send leaves at once, and is more than the buffer holds";
 const SWAYS: &str =
     "bursts of the host sway the gradient of the round trip, of which a rise counts for more than a fall";
 const DEEP_FALLS: &str = "a queue that builds up once takes it down by the gradient, event after event, and it comes back by additive increase";

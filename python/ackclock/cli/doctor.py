@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from ackclock._core import build_info
 from ackclock.cli.display import output
 
 _LOW_DISK_GIB = 2.0
+_LEAST_BPF_KERNEL = (6, 4)
+"""Controllers that go with their program, and are replaced under running connections, are registered from it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +176,28 @@ def _bpf() -> Finding:
     btf = Path("/sys/kernel/btf/vmlinux")
     types = btf.read_bytes() if btf.is_file() else b""
     there = b"bpf_struct_ops_tcp_congestion_ops" in types
+    release = platform.release()
+    numbers = [int(number) for number in re.findall(r"\d+", release)[:2]]
+    is_new = numbers >= list(_LEAST_BPF_KERNEL)
     found = "tcp_congestion_ops" if there else "BTF without tcp_congestion_ops" if types else "no BTF"
-    remedy = "a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT"
-    return Finding("eBPF struct_ops", there, found, "controllers inside the kernel", remedy)
+    if there and not is_new:
+        found += f", but the kernel is {release}"
+    least = ".".join(map(str, _LEAST_BPF_KERNEL))
+    remedy = f"a kernel from {least} on with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT"
+    return Finding("eBPF struct_ops", there and is_new, found, "controllers inside the kernel", remedy)
+
+
+def _bpf_controllers() -> Finding:
+    """Whether `ackclock-kernel` was built with its controllers."""
+    from ackclock import kernel
+
+    purpose = "HighSpeed, Scalable, Vegas and others inside the kernel (ackclock-kernel load, exec)"
+    remedy = "apt-get install clang libelf-dev zlib1g-dev, then make kernel, in the repository"
+    try:
+        listed = _first_line([str(kernel.program()), "list"])
+    except kernel.KernelError:
+        listed = ""
+    return Finding("controllers in eBPF", bool(listed), "yes" if listed else "-", purpose, remedy)
 
 
 def _kernel_program() -> Finding:
@@ -197,7 +219,7 @@ def _kernel_controllers() -> Finding:
 
 _PROBES: tuple[Callable[[], Finding], ...] = (
     _cores, _memory, _disk, _python, _build, _cargo, _ray, _ns3, _tshark, _tcptrace, _chromium, _gpu,
-    _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _kernel_controllers,
+    _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _bpf_controllers, _kernel_controllers,
 )  # fmt: skip
 
 

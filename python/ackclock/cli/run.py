@@ -255,8 +255,8 @@ def _run_on_kernel(
         telling = busy(f"running {scenario.name} on the kernel, {scenario.duration_s:g} s in real time")
     with telling:
         results = kernel.run(scenario, file=file, overrides=overrides, seed=seed)
-    told = results.manifest["kernel"]
-    if not told["valid"]:
+    told = results.kernel
+    if told is not None and not told["valid"]:
         from ackclock.cli.failures import errors
 
         errors().print(f"[bold yellow]the run is not valid:[/] {'; '.join(told['reasons'])}")

@@ -37,8 +37,7 @@ def print_results(results: Results) -> None:
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     console.print(_link_table(links))
     console.print()
-    kernel = results.manifest.get("kernel") if results.is_of_kernel else None
-    line = _engine_line(results.engine) if kernel is None else _kernel_line(kernel)
+    line = _kernel_line(results.kernel) if results.kernel else _engine_line(results.engine)
     console.print(line, style="dim", markup=False)
 
 

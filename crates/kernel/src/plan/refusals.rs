@@ -1,7 +1,7 @@
 //! What is refused of a scenario besides switches of TCP.
 
 use ackclock_net::LinkConfig;
-use ackclock_sim::{AppConfig, FlowConfig, SimulationConfig};
+use ackclock_sim::{AppConfig, DatagramConfig, FlowConfig, Sending, SimulationConfig};
 
 use super::Refusal;
 use crate::emulator::FIRST_PORT;
@@ -40,6 +40,7 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
         refusals.push(refusal("trace.internals", reason, "leave internals out"));
     }
     refusals.extend(config.network.links.iter().filter_map(of_link));
+    refusals.extend(config.traffic.datagrams.iter().filter_map(of_datagrams));
     refusals.extend(config.flows.iter().enumerate().flat_map(|(index, flow)| of_flow(flow, &format!("flow[{index}]"))));
     refusals
 }
@@ -56,6 +57,15 @@ fn of_link(link: &LinkConfig) -> Option<Refusal> {
     }
     let reason = "parts from outside run in the simulator only";
     link.has_external().then(|| refusal(place, reason, "use a queue and effects of the catalogue"))
+}
+
+fn of_datagrams(flow: &DatagramConfig) -> Option<Refusal> {
+    let place = format!("flow {:?}", flow.name);
+    if matches!(flow.sending, Sending::Media(_)) {
+        let reason = "encoders and their controllers are simulated only";
+        return Some(refusal(format!("{place}: app"), reason, "use cbr, poisson or on_off"));
+    }
+    flow.capture.then(|| refusal(format!("{place}: capture"), "the emulator writes no captures", "leave capture out"))
 }
 
 fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {

@@ -70,6 +70,10 @@ fn what_the_kernel_cannot_do_is_refused_with_its_place() {
     let opnet = places(&flow("controller = \"cubic\"\ntcp = { rto = { estimator = \"rfc6298\" } }"));
     assert_eq!(opnet, ["flow[0].tcp.rto"]);
     assert_eq!(places(&flow("controller = \"cubic\"\nprotocol = \"quic\"")), ["flow[0].protocol"]);
+    assert_eq!(
+        places(&flow("protocol = \"udp\"\napp = { kind = \"media\", controller = \"gcc\" }")),
+        ["flow \"a\": app"]
+    );
     assert_eq!(places("[trace]\nevents = \"all\"\n[[flow]]\nname = \"a\"\ncontroller = \"cubic\""), ["trace.events"]);
 }
 

@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 use ackclock_declare::{Mistake, Table};
 
 use super::file::{File, Listen, Mode, Rule, Side};
+use super::kinds::Policy;
 use super::{Config, Listener};
 
 /// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
@@ -68,10 +69,21 @@ fn of_listener(listen: &Listen, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mis
         let remedy = "say who is served, such as clients = [\"10.0.0.0/8\"]; anyone is [\"0.0.0.0/0\", \"::/0\"]";
         wrong("clients", "is missing: it would be anyone's relay", remedy);
     }
+    mistakes.extend(of_policies(Some(&listen.buffer_policy), Some(&listen.buffer_policy_back)));
     for (name, side) in [("near", &listen.near), ("far", &listen.far)] {
         mistakes.extend(of_side(side).into_iter().map(|mistake| mistake.within(name)));
     }
     (upstreams, mistakes)
+}
+
+/// Policies that the kernel gives no means to obey.
+fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
+    let both = [("buffer_policy", policy), ("buffer_policy_back", back)];
+    let raising = both.into_iter().filter(|(_, policy)| policy.is_some_and(|policy| policy.0.raises_ece()));
+    let remedy = "write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
+    raising
+        .map(|(name, _)| Mistake::new("raises ECE, which the kernel lets no program do", remedy).within(name))
+        .collect()
 }
 
 fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<SocketAddr> {
@@ -124,7 +136,7 @@ fn of_names(listeners: &[Listener]) -> Vec<Mistake> {
 }
 
 fn of_rule(rule: &Rule) -> Vec<Mistake> {
-    let mut mistakes = Vec::new();
+    let mut mistakes = of_policies(rule.buffer_policy.as_ref(), rule.buffer_policy_back.as_ref());
     for (name, side) in [("near", &rule.near), ("far", &rule.far)] {
         let found = side.iter().flat_map(of_side);
         mistakes.extend(found.map(|mistake| mistake.within(name)));

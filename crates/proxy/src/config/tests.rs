@@ -77,6 +77,7 @@ fn no_open_relay_no_loop_no_unknown_controller() {
 address = "0.0.0.0:18080"
 upstream = ["127.0.0.1:18080"]
 far = { congestion = "hurry" }
+buffer_policy_back = "ece_red"
 [[listen]]
 address = "0.0.0.0:18080"
 mode = "transparent"
@@ -87,6 +88,7 @@ upstream = ["192.0.2.1:80"]
         "listen[0].upstream[0]: leads back to this proxy",
         "listen[0].clients: is missing: it would be anyone's relay",
         "listen[0].far.congestion: is no congestion controller that this kernel has",
+        "listen[0].buffer_policy_back: raises ECE, which the kernel lets no program do",
         "listen[1].upstream: goes with mode forward only",
         "listen[1].address: is that of another listener",
     ];

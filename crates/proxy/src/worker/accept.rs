@@ -154,13 +154,12 @@ impl Worker {
             return self.try_next(key, now);
         }
         let meant = listener::destination(&service.listener, &SockRef::from(&connection.near.socket));
-        match meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
-            Some(server) => self.try_server(key, server, now),
-            None => {
-                service.metrics.refused.inc();
-                tracing::debug!(client = %connection.client, "meant for this proxy itself, or for what may not be reached");
-                self.end(key, false);
-            }
+        if let Some(server) = meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
+            self.try_server(key, server, now);
+        } else {
+            service.metrics.refused.inc();
+            tracing::debug!(client = %connection.client, "meant for this proxy itself, or for what may not be reached");
+            self.end(key, false);
         }
     }
 

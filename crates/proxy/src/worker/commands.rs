@@ -161,7 +161,9 @@ impl Worker {
     fn stop_where(&mut self, now: Instant, is_meant: impl Fn(&Service) -> bool) {
         let meant = self.listeners.iter().filter(|(_, listening)| is_meant(&listening.service));
         let keys: Vec<usize> = meant.map(|(key, _)| key).collect();
-        keys.into_iter().for_each(|key| self.stop_listening(key, now));
+        for key in keys {
+            self.stop_listening(key, now);
+        }
     }
 
     fn describe(&self, now: Instant) -> Vec<ConnectionInfo> {

@@ -19,7 +19,7 @@ fn missing() -> Option<&'static str> {
     match () {
         () if !rustix::process::geteuid().is_root() => Some("it needs root"),
         () if fails("command -v nft && command -v ip && command -v python3") => Some("it needs nft, ip and python3"),
-        () if fails("ip netns add axprobe && ip netns del axprobe") => Some("no namespaces can be made"),
+        () if fails("n=ax$$; ip netns add $n && ip netns del $n") => Some("no namespaces can be made"),
         () => None,
     }
 }
@@ -68,8 +68,9 @@ while True:
 
 const CLIENT: &str = "import socket
 s = socket.create_connection(('10.92.2.2', 7000), timeout=5)
+peer = s.getpeername()[0]
 s.sendall(bytes(3000000)); s.shutdown(1)
-print(s.recv(100).decode(), 'to', s.getpeername()[0])
+print(s.recv(100).decode(), 'to', peer)
 ";
 
 /// What the client is told by the server behind a proxy in this mode, twice, and the proxy's rules after it has ended.
@@ -79,7 +80,7 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     let path = folder.path().join("proxy.toml");
     let config = format!(
         "workers = 1\n[[listen]]\naddress = \"0.0.0.0:9000\"\nmode = \"{mode}\"\ninterfaces = [\"p0\"]\n\
-         destinations = [\"10.92.2.0/24\"]\nfar = {{ congestion = \"reno\" }}\n"
+         destinations = [\"10.92.2.0/24\"]\nfar = {{ congestion = \"reno\" }}\n[log]\nlevel = \"warn\"\n"
     );
     std::fs::write(&path, config).unwrap();
     let inside = |part: &str, program: &str, arguments: &[&str]| {
@@ -91,12 +92,17 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     let mut server = inside("S", "python3", &["-c", SERVER]).stdout(std::process::Stdio::null()).spawn().unwrap();
     let mut proxy = inside("P", PROXY, &["--apply", path.to_str().unwrap()]).spawn().unwrap();
     crate::program::until("the rules are there", || {
-        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0 == Some(0)
+        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0
+            == Some(0)
     });
     // Port 7000, as the kernel writes it.
-    let listens = || inside("S", "grep", &["-q", ":1B58 ", "/proc/net/tcp"]).status().is_ok_and(|status| status.success());
+    let listens =
+        || inside("S", "grep", &["-q", ":1B58 ", "/proc/net/tcp"]).status().is_ok_and(|status| status.success());
     crate::program::until("the server listens", listens);
-    let told = || String::from_utf8(inside("C", "python3", &["-c", CLIENT]).output().unwrap().stdout).unwrap();
+    let told = || {
+        let done = inside("C", "python3", &["-c", CLIENT]).output().unwrap();
+        String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
+    };
     let told = vec![told(), told()];
     let pid = rustix::process::Pid::from_child(&proxy);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -104,7 +110,9 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     assert!(status.success(), "{status}");
     server.kill().unwrap();
     server.wait().unwrap();
-    let left = shell(&format!("ip netns exec {name}P nft list ruleset; ip -n {name}P rule; ip -n {name}P route show table 24931 2>&1 || true"));
+    let left = shell(&format!(
+        "ip netns exec {name}P nft list ruleset; ip -n {name}P rule; ip -n {name}P route show table 24931 2>&1 || true"
+    ));
     (told, left)
 }
 

@@ -1,6 +1,7 @@
 //! What became of a case, directly and through a proxy, and whether that is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -116,7 +117,8 @@ fn play_once(case: &Case, to: SocketAddr, at: SocketAddr, port: Option<u16>) -> 
     let filler = (case.at_first == Server::Late).then(|| TcpStream::connect(at)).transpose()?;
     thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let taken = listener.map_or_else(|| Err(ErrorKind::NotConnected.into()), |it| take(&it, case, filler));
+            let taken =
+                listener.map_or_else(|| Err(ErrorKind::NotConnected.into()), |it| take(&it, case, filler.as_ref()));
             Endpoint::new(taken, false, &meeting).follow(&case.server)
         });
         let socket = connect(to, case.receive_buffer, port);
@@ -155,7 +157,7 @@ fn connect_once(to: SocketAddr, receive_buffer: Option<usize>, port: Option<u16>
 }
 
 /// Takes the client's connection, when the server is there to do so.
-fn take(listener: &TcpListener, case: &Case, filler: Option<TcpStream>) -> io::Result<TcpStream> {
+fn take(listener: &TcpListener, case: &Case, filler: Option<&TcpStream>) -> io::Result<TcpStream> {
     if case.at_first != Server::Listens {
         thread::sleep(LATE);
     }
@@ -187,11 +189,12 @@ pub(crate) fn report(proxy: &str, verdicts: &[Verdict]) -> String {
         group[1] += 1;
         match &verdict.difference {
             None => group[0] += 1,
-            Some(difference) => text.push_str(&format!("{}: {difference}\n", verdict.name)),
+            // Writing to a text cannot fail, here and below.
+            Some(difference) => drop(writeln!(text, "{}: {difference}", verdict.name)),
         }
     }
     for (group, [right, all]) in &groups {
-        text.push_str(&format!("{group}: {right} of {all}\n"));
+        let _ = writeln!(text, "{group}: {right} of {all}");
     }
     let right = verdicts.iter().filter(|verdict| verdict.difference.is_none()).count();
     text + &format!("{proxy}: {right} of {} as without it\n", verdicts.len())

@@ -4,7 +4,7 @@
 pub(crate) fn fill(stream: u64, from: u64, octets: &mut [u8]) {
     for (offset, octet) in octets.iter_mut().enumerate() {
         let place = from + offset as u64;
-        *octet = mixed(stream << 48 ^ place / 8).to_le_bytes()[(place % 8) as usize];
+        *octet = mixed((stream << 48) ^ (place / 8)).to_le_bytes()[(place % 8) as usize];
     }
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn is_right(stream: u64, from: u64, octets: &[u8]) -> bool {
     expected == octets
 }
 
-/// Steele, Lea and Flood 2014: the finaliser of SplitMix64, written from memory; any good mixture would do.
+/// Steele, Lea and Flood 2014: the finaliser of `SplitMix64`, written from memory; any good mixture would do.
 fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,0 +1,254 @@
+//! Sprout: forecasts what the link will deliver, cautiously, and has no more in flight than that within 100 ms.
+//!
+//! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks,
+//! NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution over the rate of the link
+//! drifts, and what arrived in the tick multiplies it by its Poisson probability ([`forecast`]). What will arrive in the five ticks
+//! after the next, but with a probability of 5 %, less what is in flight, may leave in the tick.
+//!
+//! A sender of TCP has no forecasts from its receiver: here it makes them itself, from what the ACKs of each tick say has
+//! arrived. That is the receiver's view, later by the way back, by which its forecasts come later there, too; ACKs that are
+//! delayed or gathered look like arrivals that are. What is in flight is what is not acknowledged, as there. A tick in which
+//! nothing arrives tells of the link only where something was to come: as the authors' packets say how long the next will take, none
+//! does within 50 ms of the last packet of what left in a tick.
+//!
+//! Departures: those; losses are repaired by TCP and change nothing; the queue's estimate is anew in each tick, and so drains by no
+//! forecast; before the first arrival the initial window may leave, and where nothing is in flight a segment, in place of the
+//! heartbeat of 50 ms. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
+//!
+//! The runs held to it are in docs/reference/controllers-checked.md.
+
+mod forecast;
+
+use std::collections::VecDeque;
+
+use ackclock_declare::{declare, default};
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use self::forecast::Forecaster;
+use crate::algorithm::{Algorithm, Name};
+use crate::controller::{CongestionController, Controller, Start};
+use crate::delivery::{Demands, SegmentReport};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+
+declare! {
+    /// Parameters of [`Sprout`].
+    #[derive(Copy)]
+    pub struct SproutConfig {
+        /// The probability that less arrives than the forecast says.
+        caution: f64 = default(0.05).at_least(1e-3).at_most(0.999).source("section 3.3"),
+    }
+}
+
+impl Algorithm for SproutConfig {
+    const NAMES: &'static [Name<Self>] = &[Name {
+        summary: "no more in flight than a cautious forecast of what the link delivers in 100 ms; for cellular links up to 12 Mbit/s",
+        source: "Winstein et al., NSDI 2013; the authors' code",
+        departures: "the sender forecasts, from ACKs; losses change nothing; rates end at 1000 packets/s, as there",
+        ..Name::called("sprout")
+    }];
+
+    fn start(&self, start: Start) -> Controller {
+        Controller::Sprout(Box::new(Sprout::new(self, start)))
+    }
+}
+
+const TICK: SimDuration = SimDuration::from_millis(20);
+/// For so long after the last packet of what left in a tick nothing else is expected.
+const UNTIL_NEXT: SimDuration = SimDuration::from_millis(50);
+
+/// Sprout: cautious forecasts. Source and departures: [`mod@crate::sprout`].
+#[derive(Clone, Debug)]
+pub struct Sprout {
+    config: SproutConfig,
+    mss: u64,
+    forecaster: Forecaster,
+    /// When the last packet of what left in a tick did.
+    ends: VecDeque<SimTime>,
+    last_sent: SimTime,
+    /// Octets that have arrived in this tick.
+    arrived: u64,
+    /// From when on a tick without arrivals tells something.
+    tells_from: SimTime,
+    /// The forecast, packets.
+    forecast: u64,
+    credit: u64,
+    in_flight: u64,
+    next_tick: SimTime,
+}
+
+impl Sprout {
+    pub(crate) fn new(config: &SproutConfig, start: Start) -> Self {
+        Self {
+            config: *config,
+            mss: start.mss,
+            forecaster: Forecaster::new(),
+            ends: VecDeque::new(),
+            last_sent: SimTime::ZERO,
+            arrived: 0,
+            tells_from: SimTime::NEVER,
+            forecast: 0,
+            credit: start.initial_window,
+            in_flight: 0,
+            next_tick: SimTime::NEVER,
+        }
+    }
+
+    /// Arrivals of the tick that ends now, packets; `None` if they tell nothing.
+    fn arrivals(&mut self, now: SimTime) -> Option<u64> {
+        let octets = std::mem::take(&mut self.arrived);
+        let packets = (octets as f64 / self.mss as f64).round() as u64;
+        (octets > 0 || now >= self.tells_from + TICK).then(|| if octets > 0 { packets.max(1) } else { 0 })
+    }
+
+    fn tick(&mut self, now: SimTime) {
+        let arrived = self.arrivals(now);
+        self.forecaster.tick(arrived);
+        if self.tells_from < SimTime::NEVER {
+            self.forecast = self.forecaster.cautious(self.config.caution);
+            self.credit = (self.forecast * self.mss).saturating_sub(self.in_flight);
+        }
+        if self.ends.back().is_none_or(|end| *end < self.last_sent) {
+            self.ends.push_back(self.last_sent);
+        }
+    }
+}
+
+impl CongestionController for Sprout {
+    fn on_delivered(&mut self, segment: &SegmentReport) {
+        let mut is_end = false;
+        while self.ends.front().is_some_and(|end| *end <= segment.sent_at) {
+            is_end = self.ends.pop_front() == Some(segment.sent_at);
+        }
+        let until = if is_end { segment.now + UNTIL_NEXT } else { segment.now };
+        self.tells_from = if self.tells_from == SimTime::NEVER { until } else { self.tells_from.max(until) };
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.arrived += ack.newly_acked.0;
+        self.in_flight = ack.delivery.map_or(self.in_flight, |delivery| delivery.inflight.0);
+    }
+
+    fn on_send(&mut self, sent: &SendEvent) {
+        self.credit = self.credit.saturating_sub(sent.size.0);
+        self.in_flight += sent.size.0;
+        self.last_sent = sent.now;
+        if self.next_tick == SimTime::NEVER {
+            self.next_tick = sent.now + TICK;
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.is_timeout() {
+            self.in_flight = event.inflight.0;
+        }
+    }
+
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::SynLost {
+            self.credit = restart.window.0;
+        }
+    }
+
+    fn deadline(&self) -> SimTime {
+        self.next_tick
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        self.tick(now);
+        self.next_tick = now + TICK;
+    }
+
+    fn demands(&self) -> Demands {
+        Demands { samples: true, recovery_window: true, marks: true }
+    }
+
+    /// What is in flight and what may leave.
+    fn cwnd(&self) -> Bytes {
+        Bytes((self.in_flight + self.credit).max(self.mss))
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.cwnd())
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> &'static str {
+        if self.tells_from == SimTime::NEVER { "starting" } else { "forecasting" }
+    }
+
+    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("forecast_packets", self.forecast as f64);
+        record("link_rate_packets_s", self.forecaster.mean_rate());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ack;
+
+    const MSS: u64 = 1_000;
+
+    fn sprout() -> Sprout {
+        let start = Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None };
+        Sprout::new(&SproutConfig::default(), start)
+    }
+
+    fn send(sprout: &mut Sprout, ms: u64) {
+        let size = Bytes(MSS);
+        let now = SimTime(ms * 1_000_000);
+        sprout.on_send(&SendEvent { now, size, flight_size: size, idle_for: SimDuration::ZERO });
+    }
+
+    fn arrive(sprout: &mut Sprout, sent_ms: u64, ms: u64) {
+        let (now, sent_at) = (SimTime(ms * 1_000_000), SimTime(sent_ms * 1_000_000));
+        let none = Bytes::ZERO;
+        sprout.on_delivered(&SegmentReport {
+            now,
+            sent_at,
+            start: 0,
+            size: Bytes(MSS),
+            delivered: none,
+            prior_delivered: none,
+            tx_in_flight: none,
+            lost: none,
+            is_app_limited: false,
+            is_retransmission: false,
+        });
+        sprout.on_ack(&AckEvent { now, ..ack(MSS) });
+        sprout.in_flight -= MSS;
+    }
+
+    #[test]
+    fn a_tick_may_send_the_forecast_less_what_is_in_flight_and_acks_let_nothing_more_go() {
+        let mut sprout = sprout();
+        send(&mut sprout, 0);
+        send(&mut sprout, 0);
+        arrive(&mut sprout, 0, 50);
+        sprout.on_timer(SimTime(60_000_000));
+        assert!(sprout.forecast > 0);
+        assert_eq!(sprout.cwnd(), Bytes((sprout.forecast * MSS).max(MSS)));
+        let before = sprout.credit;
+        arrive(&mut sprout, 0, 65);
+        assert_eq!(sprout.credit, before);
+    }
+
+    #[test]
+    fn an_empty_tick_tells_nothing_within_50_ms_of_the_last_packet_of_a_flight() {
+        let mut sprout = sprout();
+        send(&mut sprout, 0);
+        send(&mut sprout, 5);
+        sprout.on_timer(SimTime(20_000_000)); // the packet of 5 ms ends a flight
+        send(&mut sprout, 25);
+        let arrivals = |sprout: &mut Sprout, ms: u64| sprout.arrivals(SimTime(ms * 1_000_000));
+        assert_eq!(arrivals(&mut sprout, 40), None); // nothing has ever arrived
+        arrive(&mut sprout, 0, 50); // more of its flight is to come
+        assert_eq!((arrivals(&mut sprout, 60), arrivals(&mut sprout, 80)), (Some(1), Some(0)));
+        arrive(&mut sprout, 5, 85); // nothing is expected before 135 ms
+        assert_eq!((arrivals(&mut sprout, 100), arrivals(&mut sprout, 140)), (Some(1), None));
+        assert_eq!(arrivals(&mut sprout, 160), Some(0));
+    }
+}
