@@ -306,11 +306,6 @@ mod tests {
     }
 
     /// That left so many milliseconds after the beginning.
-    fn datagram(number: u64, is_marked: bool) -> Datagram {
-        let ecn = if is_marked { Ecn::Ce } else { Ecn::NotEct };
-        Datagram { number: number as u32, sent: SimTime(number * MS), payload: 1_000, ecn }
-    }
-
     fn departures(config: &DatagramConfig) -> Vec<u64> {
         let mut flow = DatagramFlow::new(config, 5, MeasureWindow::default());
         let mut next = flow.first();
@@ -360,7 +355,7 @@ mod tests {
         }
         // 0, 1, 3, 2, 5 arrive; 4 does not though 5 does; 6 and 7 are still on their way.
         for (number, delay) in [(0, 10), (1, 26), (3, 10), (2, 12), (5, 10)] {
-            flow.receive(SimTime((number + delay) * MS), &datagram(number, number == 3));
+            flow.receive(SimTime((number + delay) * MS), SimTime(number * MS), number as u32, number == 3);
         }
         let summary = flow.summary(&config, SimTime(8 * MS));
         assert_eq!(
@@ -384,7 +379,7 @@ mod tests {
         for number in 0..8 {
             flow.send(SimTime(number * MS));
             if number != 3 {
-                flow.receive(SimTime(number * MS + 1), &datagram(number, false));
+                flow.receive(SimTime(number * MS + 1), SimTime(number * MS), number as u32, false);
             }
         }
         let summary = flow.summary(&config, SimTime(8 * MS));
