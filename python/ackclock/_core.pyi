@@ -1169,7 +1169,9 @@ class Outcome:
         Raises:
             OSError: If it cannot be written.
         """
-    def table(self, name: Literal["flows", "links", "episodes", "completions", "appliances", "media", "events"]) -> Table:
+    def table(
+        self, name: Literal["flows", "links", "episodes", "completions", "appliances", "media", "events"]
+    ) -> Table:
         """Return a table of series or of events; docs/reference/results.md describes the columns.
 
         Args:

@@ -104,7 +104,7 @@ def _call(command: list[str], text: str) -> bytes:
 def _results(scenario: Scenario, written: bytes) -> Results:
     head, _, rest = written.partition(b"\n")
     told = json.loads(head)
-    tables: dict[TableName, pl.DataFrame] = {"appliances": no_appliances(), "events": no_appliances()}
+    tables: dict[TableName, pl.DataFrame] = {name: no_appliances() for name in ("appliances", "media", "events")}
     for name, length in told["tables"].items():
         tables[name] = _table(rest[:length])
         rest = rest[length:]

@@ -8,6 +8,7 @@ from ackclock.studies.plan import value_text
 if TYPE_CHECKING:
     from ackclock.results import Results
 
+_SIMULATOR: Final = "the simulator"
 _MOST_FLOWS: Final = 6
 _MOST_FACTS: Final = 4
 _SAID_PLAINLY: Final = ("by", "flows", "profile", "rate", "queue", "scenario")
@@ -21,7 +22,7 @@ def facts(results: "Results") -> dict[str, str]:
         results: Of a run.
     """
     summary, scenario = results.summary, results.scenario
-    by = results.origin if results.is_of_kernel else "the simulator"
+    by = results.origin if results.is_of_kernel else _SIMULATOR
     found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
@@ -125,6 +126,7 @@ def common(results: "Sequence[Results]") -> str:
     """
     every = [facts(one) for one in results]
     first = every[0]
-    wanted = ("scenario", "flows", "profile", "rate", "delay", "queue", "duration", "seed")
+    wanted = ("scenario", "by", "flows", "profile", "rate", "delay", "queue", "duration", "seed")
     same = [key for key in wanted if key in first and all(one.get(key) == first[key] for one in every)]
+    same = [key for key in same if first[key] != _SIMULATOR]  # which goes without saying
     return ", ".join(_said(key, first[key]) if key != "delay" else f"delay {first[key]}" for key in same)
