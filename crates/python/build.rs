@@ -28,7 +28,7 @@ fn main() {
     for line in lock.lines().filter(|line| line.starts_with("checksum")) {
         hash.update(line);
     }
-    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     println!("cargo:rustc-env=ACKCLOCK_ENGINE={digest}");
 }
 

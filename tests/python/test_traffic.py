@@ -69,7 +69,7 @@ def test_a_call_is_in_the_results_and_in_the_report(everything: ackclock.Results
     assert loaded.media.columns[:4] == ["time_s", "flow", "target_bps", "encoder_bps"]
     assert everything.media.is_empty()
     assert not (everything.save(tmp_path / "without") / "media.parquet").exists()
-    assert [trace.name for trace in call.plot("media_rate").data] == ["call received", "call target"]
+    assert [trace.name for trace in call.plot("media_rate").data] == ["call received", "call target", "capacity"]
     compare([call, everything])
     report = tmp_path / "call.html"
     write_report([call], report)

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use libbpf_rs::{Link, Object};
@@ -18,6 +19,8 @@ const CHOOSE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/choose.bpf.o"));
 const PAUSE: Duration = Duration::from_millis(20);
 /// Groups that this process has made.
 static GROUPS: AtomicU32 = AtomicU32::new(0);
+/// Held while this process is in a group: what another thread started meanwhile would begin there, too.
+static MOVING: Mutex<()> = Mutex::new(());
 /// How the cgroups of commands are called, with the process that made one and its number there behind it.
 const PREFIX: &str = "ackclock-exec-";
 
@@ -77,10 +80,12 @@ impl Group {
         let (program, arguments) =
             command.split_first().ok_or_else(|| Error::WrongArgument("there is no command after --".to_owned()))?;
         // A child begins in its parent's cgroup: this process goes there, has the child and goes back.
+        let moving = MOVING.lock().unwrap_or_else(PoisonError::into_inner);
         let home = self.home()?;
         enter(&self.path)?;
         let spawned = Command::new(program).args(arguments).spawn();
         enter(&home)?;
+        drop(moving);
         let mut child =
             spawned.map_err(|error| Error::WrongArgument(format!("{program} cannot be started: {error}")))?;
         loop {

@@ -4,7 +4,7 @@
 //! the numbers of the authors' implementation for CCP (`ccp-project/nimbus`). On top of the rate go sinusoidal pulses, up by a quarter
 //! of the link's rate mu for a quarter of the period and down by a twelfth for the rest. With S the rate at which the data of the last
 //! round trip left and R that at which it arrived, `z = mu S / R - S` is the rate of the others. If z, over 5 s, moves at the
-//! frequency of the pulses twice as much as at any up to twice that ([`elasticity`]), others answer them: they are elastic, and
+//! frequency of the pulses twice as much as at any up to twice that (`nimbus/elasticity.rs`), others answer them: they are elastic, and
 //! Nimbus competes, with CUBIC's window in a round trip as its rate. Otherwise the rate is
 //! `S + alpha (mu - z - S) + beta mu / RTT (threshold - RTT)`, with a threshold of 1.25 least round trips (`BasicDelay`). Pulses are at
 //! 5 Hz while it competes and at 6 while it does not. The mode is judged every 10 ms, 15 s after the beginning and later, and a

@@ -2,7 +2,7 @@
 //!
 //! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks,
 //! NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution over the rate of the link
-//! drifts, and what arrived in the tick multiplies it by its Poisson probability ([`forecast`]). What will arrive in the five ticks
+//! drifts, and what arrived in the tick multiplies it by its Poisson probability (`sprout/forecast.rs`). What will arrive in the five ticks
 //! after the next, but with a probability of 5 %, less what is in flight, may leave in the tick.
 //!
 //! A sender of TCP has no forecasts from its receiver: here it makes them itself, from what the ACKs of each tick say has

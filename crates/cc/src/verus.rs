@@ -3,7 +3,7 @@
 //! Source: Zaki et al., Adaptive Congestion Control for Unpredictable Cellular Networks, SIGCOMM 2015, in the steps of the authors'
 //! sender (`yzaki/verus`, `verus_server.cpp`), whose numbers these are. Every epoch of 5 ms the largest delay of the epoch is put beside
 //! the smoothed one, Dmax. With Dmax above R least delays the delay aimed at, Dest, falls by delta2; if delays rise it falls
-//! by delta1; otherwise it grows by delta2. The window W is what the delay profile ([`profile`]) gives for it, and
+//! by delta1; otherwise it grows by delta2. The window W is what the delay profile (`verus/profile.rs`) gives for it, and
 //! `W + (2 - n) / (n - 1) w` packets leave in the epoch, with w in flight and n epochs in a round trip. The profile is learnt
 //! from the delay of each packet and the window that it left under, and fitted every second. It begins with slow start, which a
 //! loss or 500 ms of delay end. A loss takes the window to 0.7 of what the lost packet left under; until what leaves after that
