@@ -48,7 +48,7 @@ $(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extensio
 
 # Controllers for the kernel are compiled with clang and linked with libelf: what of these is missing.
 LACKING := $(or $(if $(shell command -v $(or $(CLANG),clang)),,clang) $(if $(wildcard /usr/include/libelf.h),,libelf-dev) \
-	$(if $(wildcard /usr/include/zlib.h),,zlib1g-dev),)
+	$(if $(wildcard /usr/include/zlib.h),,zlib1g-dev) $(if $(shell command -v pkg-config),,pkg-config),)
 WITHOUT_BPF := echo "controllers for the kernel are left out, for want of the Debian packages: $(strip $(LACKING))"
 
 kernel: ## build ackclock-kernel, which runs scenarios on the kernel of this machine, and has its controllers where clang is there
