@@ -167,6 +167,11 @@ mod tests {
         blocks.push(SackBlock { start: Seq(5), end: Seq(9) });
         blocks.set_accurate(option());
         assert_eq!((blocks.accurate(), blocks.as_slice().len()), (Some(option()), 1));
+        let mut without = blocks;
+        without.remove_accurate();
+        let mut alone = SackBlocks::default();
+        alone.push(SackBlock { start: Seq(5), end: Seq(9) });
+        assert_eq!(without, alone, "nothing is left of it");
         (0..4).for_each(|_| blocks.push(SackBlock::default()));
         assert_eq!((blocks.accurate(), blocks.as_slice().len()), (Some(option()), 3));
     }

@@ -135,7 +135,10 @@ impl SackBlocks {
     }
 
     pub(crate) fn remove_accurate(&mut self) {
-        self.len &= COUNT;
+        if self.len > COUNT {
+            self.len &= COUNT;
+            self.blocks[3] = SackBlock::default();
+        }
     }
 
     /// Leaves the option out beside four blocks, for which the header has no space either.
