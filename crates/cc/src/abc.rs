@@ -2,7 +2,8 @@
 //!
 //! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, sections 3.1.2 (the window),
 //! 3.1.3 (the additive increase, equation 3), 4.1 (bottlenecks that are no ABC routers) and 5.1 (the bits), and the authors' modules
-//! for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The router is the queue `abc`.
+//! for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The modules were read; the numbers of sections and equations are from memory. The
+//! router is the queue `abc`.
 //!
 //! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w` after a brake,
 //! in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may be more than twice what is in flight and

@@ -3,7 +3,7 @@
 //!
 //! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, section 3.1 (equations 1
 //! and 2, algorithm 1), and the authors' queue for Mahimahi (`cellular_packet_queue.cc`), from which the rates, the waiting and
-//! the defaults are.
+//! the defaults are. The queue was read; the numbers of sections, equations and algorithm are from memory.
 //!
 //! With the link's rate mu and the rate cr of what leaves, both over the last `span`, and the time x that the queue takes to drain,
 //! the target is `eta mu - mu / delta (x - dt)+`. A window that grows by a packet for an accelerate and falls by one for a brake
