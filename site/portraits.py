@@ -4,8 +4,6 @@ A picture is drawn again only if its settings, the engine or this file have chan
 """
 
 import hashlib
-import json
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +23,9 @@ HERE = Path(__file__).parent
 STANDARD: dict[str, Any] = tomllib.loads((HERE / "standard.toml").read_text(encoding="utf-8"))
 SCENARIOS = str(HERE.parent / "scenarios")
 BOTTLENECK = "bottleneck"
+MSS_BYTES = 1448
+"""What every path of `standard.toml` has."""
+
 _BUCKETS = 500
 _GREY = "#9a9a9a"
 _PIXELS_PER_INCH = 160
@@ -75,9 +76,13 @@ def picture(runs: Sequence[Run], file: Path, reference: Run | None = None) -> No
     kept.write_text(key)
 
 
+def engine() -> str:
+    """Return the hash of the engine's sources: what has the same gives the same pictures."""
+    return str(_core.build_info()["engine"])
+
+
 def _key(scenarios: Sequence[ackclock.Scenario], titles: Sequence[str]) -> str:
-    engine = json.loads(_core.build_info())["engine"] if isinstance(_core.build_info(), str) else _core.build_info()
-    parts = [Path(__file__).read_text(), str(engine), *titles, *(scenario.hash for scenario in scenarios)]
+    parts = [Path(__file__).read_text(), engine(), *titles, *(scenario.hash for scenario in scenarios)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -90,8 +95,8 @@ def _drawn(runs: Sequence[Run], results: Sequence[ackclock.Results], reference: 
             rows = result.flows.filter(result.flows["flow"] == flow["name"])
             above.plot(*_window(rows, scale), color=look(place).colour, label=flow["name"])
         if reference is not None and result is results[-1]:
-            below.plot(*_queue(reference, scale), color=_GREY, linewidth=0.8, label="drop_tail")
-            below.legend(loc="upper right")
+            below.plot(*_queue(reference, scale), color=_GREY, linewidth=0.8)
+            below.set_title("grey: the same with drop_tail", loc="right", color=_GREY)
         below.plot(*_queue(result, scale), color="#1b1b1b", linewidth=0.8)
         above.set_title(run.title)
         if len(run.flows) > 1:
@@ -111,17 +116,13 @@ def _bound(row: Sequence[Any], results: Sequence[ackclock.Results]) -> None:
     tops = []
     for result in results:
         rows = result.flows.filter(result.flows["time_s"] > 0.2 * result.summary["duration_s"])
-        tops.append(float(rows["cwnd_bytes"].max() or 0) / _mss(result))
+        tops.append(float(rows["cwnd_bytes"].max() or 0) / MSS_BYTES)
     if max(tops) > 0:
         row[0].set_ylim(top=1.25 * max(tops))
 
 
-def _mss(result: ackclock.Results) -> float:
-    return float(result.scenario.get("tcp", {}).get("mss", 1448))
-
-
 def _window(rows: Any, scale: float) -> tuple[Any, Any]:
-    values = rows["cwnd_bytes"].cast(float).fill_null(float("nan")).to_numpy() / 1448
+    values = rows["cwnd_bytes"].cast(float).fill_null(float("nan")).to_numpy() / MSS_BYTES
     time_s, values = extremes_per_bucket(rows["time_s"].to_numpy(), values, _BUCKETS)
     return np.asarray(time_s) * scale, values
 
@@ -144,13 +145,20 @@ def controller_runs(name: str) -> tuple[list[Run], str] | None:
     if not entry.get("picture", True):
         return None
     path = entry.get("path", "wide")
-    own = {"name": name, "controller": entry.get("controller", name)}
+    own = {"name": name, "controller": _found(entry.get("controller", name))}
     rival = entry.get("beside", "cubic")
     kind = rival if isinstance(rival, str) else rival["kind"]
     late = _start(path)
     beside = {"name": kind if kind != name else f"another {name}", "controller": rival, "start": late}
-    title = f"{own['name']}, and {beside['name']} from {late} on"
+    title = f"with {'another' if kind == name else kind} from {late} on"
     return [Run(f"{name} alone", [own], path), Run(title, [own, beside], path)], path
+
+
+def _found(controller: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    """A controller whose file stands beside the examples."""
+    if isinstance(controller, str):
+        return controller
+    return dict(controller) | ({"file": f"{SCENARIOS}/{controller['file']}"} if "file" in controller else {})
 
 
 def _start(path: str) -> str:
