@@ -1,6 +1,6 @@
 """Builds the site into target/site/html: `make site`.
 
-    python site/build.py [--without-rust] [--without-lessons]
+    python site/build.py [--without-rust]
 
 The documents are staged with links that lead somewhere; lessons, gallery and catalogue are run and drawn by the engine; the
 reference of Python is read from the sources, that of the crates is Cargo's. Then Zensical makes pages of it, and every link
@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import catalogue  # noqa: E402 - beside this file
+import lessons  # noqa: E402
 import links  # noqa: E402
 from stage import PROJECT, ROOT, Stage, in_order, title  # noqa: E402
 
@@ -39,6 +40,7 @@ def main() -> int:
     stage = Stage(staged / "docs")
     stage.add_documents()
     catalogue.add(stage, TARGET / "pictures")
+    lessons.add(stage)
     shutil.copy(HERE / "site.css", stage.folder / "site.css")
     _said("pages are staged", begun)
     _write_settings(staged, navigation(stage.folder))
@@ -74,6 +76,7 @@ def navigation(folder: Path) -> Nav:
     return [
         {"Home": "README.md"},
         {"Tutorial": pages("tutorial")},
+        {"Lessons": pages("lessons", "lessons/README.md")},
         {"How-to": pages("how-to")},
         {"Reference": pages("reference")},
         {"Controllers": pages("controllers", "controllers/index.md")},

@@ -24,13 +24,14 @@ TEST_SEEDS: Final = (101, 102, 103, 104, 105)
 """Networks that training never sees."""
 
 DELAY_WEIGHT: Final = 0.5
-EPISODE: Final = "6 s"
+EPISODE: Final = "10 s"
 
 
 def scenario() -> str:
     """Return the scenario that a seed draws a network of: 5 to 40 Mbit/s, 20 to 80 ms, a queue of 1 to 4 products."""
     return f"""
         duration = "{EPISODE}"
+        measure = {{ from = "3 s" }}
         [topology]
         kind = "dumbbell"
         access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
