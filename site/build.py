@@ -2,9 +2,9 @@
 
     python site/build.py [--without-rust]
 
-The documents are staged with links that lead somewhere; lessons, gallery and catalogue are run and drawn by the engine; the
-reference of Python is read from the sources, that of the crates is Cargo's. Then Zensical makes pages of it, and every link
-of them is followed.
+The documents are staged with links that lead somewhere; lessons, gallery and catalogue are run and drawn by the engine;
+the reference of Python is read from the sources, that of the crates is Cargo's. Then Zensical makes pages of it, and
+every link of them is followed.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def navigation(folder: Path) -> Nav:
 
 
 def _copy_sources(staged: Path) -> None:
-    """Put the package's sources without the compiled core beside the pages: the stub says more than what is compiled."""
+    """Put the package's sources beside the pages, without the compiled core: the stub says more than that does."""
     left_out = shutil.ignore_patterns("*.so", "__pycache__", "folders", "scenarios", "*.html", "*.css")
     shutil.copytree(ROOT / "python" / "ackclock", staged / "python" / "ackclock", ignore=left_out)
 

@@ -1,4 +1,4 @@
-"""The gallery: figures with the code that draws them, and pictures of the documents with the commands that draw them anew.
+"""The gallery: figures with the code that draws them, and pictures of the documents with the commands that draw them.
 
     python site/gallery.py          # write docs/gallery/README.md
 
@@ -89,7 +89,9 @@ def add(stage: Stage, kept: Path) -> None:
         stage.write(f"gallery/{script.stem}.md", f"# {title}\n\n{text}\n\n```python\n{code}\n```\n\n{shown}\n")
         for file in files:
             link = f"[![{_name(file)}]({file.name})]({script.stem}.md)"
-            cards.append(f'<figure markdown="span">{link}<figcaption>{_name(file)}: {title.lower()}</figcaption></figure>')
+            cards.append(
+                f'<figure markdown="span">{link}<figcaption>{_name(file)}: {title.lower()}</figcaption></figure>'
+            )
     head = "# Gallery\n\nEvery figure that ackclock draws. Choose one for the code that draws it."
     rows = [
         f'<figure markdown="span">[![{name}](../images/{name})]({_place(place)})'

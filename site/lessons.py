@@ -2,9 +2,9 @@
 
     python site/lessons.py [NAME...]
 
-A lesson is Markdown in docs/lessons whose blocks of Python are cells (Jupytext's form); a cell with the tag "solution" is
-left out of the notebook that learners get. All cells are run in order, in a kernel of their own: a learner's cell, in which
-the answer is missing, must not be judged right, and its solution must be.
+A lesson is Markdown in docs/lessons whose blocks of Python are cells (Jupytext's form); a cell with the tag "solution"
+is left out of the notebook that learners get. All cells are run in order, in a kernel of their own: a learner's cell,
+in which the answer is missing, must not be judged right, and its solution must be.
 """
 
 import argparse
