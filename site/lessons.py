@@ -31,6 +31,9 @@ LONGEST_S = 60
 """A lesson may run for so long."""
 
 KEPT = ROOT / "target" / "site" / "lessons"
+_SHOWING = ("notebook", "sparks", "plots", "panels")
+"""Modules that decide what a cell shows."""
+
 _SOLUTION = "solution"
 _RIGHT, _WRONG = "Right.", ("Not yet.", "No answer yet.")
 
@@ -51,7 +54,8 @@ def ran(name: str) -> Any:
         name: One of `ackclock.lessons.NAMES`.
     """
     text = source(name).read_text(encoding="utf-8")
-    own = sorted((ROOT / "python" / "ackclock" / "lessons").glob("*.py"))
+    package = ROOT / "python" / "ackclock"
+    own = [*sorted((package / "lessons").glob("*.py")), *(package / f"{module}.py" for module in _SHOWING)]
     parts = [text, portraits.engine(), *(file.read_text(encoding="utf-8") for file in own)]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     file, known = KEPT / f"{name}.ipynb", KEPT / f"{name}.key"

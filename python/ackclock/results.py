@@ -290,10 +290,10 @@ class Results:
         return plots.plot(self, series)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, and tables of flows and links."""
-        from ackclock import notebook
+        """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""
+        from ackclock import notebook, sparks
 
-        return notebook.html(self.summary, self._origin)
+        return notebook.html(self.summary, self._origin, sparks.of_results(self))
 
     def write_qlog(self, directory: str | Path) -> list[Path]:
         """Write the events as qlog: a file for each flow, appliance and link that has any.
