@@ -213,6 +213,15 @@ macro_rules! disciplines {
                     Self::External(_) => {}
                 }
             }
+
+            /// How much may wait, of a discipline that has one limit for all.
+            pub fn limit(&self) -> Option<QueueLimit> {
+                let limits = match self {
+                    $(Self::$name(config) => config.limits(),)*
+                    Self::External(_) => return None,
+                };
+                limits.into_iter().find(|(field, _)| field == "limit").map(|(_, limit)| limit)
+            }
         }
 
         /// A queue of any discipline.

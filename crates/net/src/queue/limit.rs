@@ -28,6 +28,12 @@ pub enum QueueLimit {
     Time(SimDuration),
 }
 
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Limit::Of(*self).fmt(f)
+    }
+}
+
 impl QueueLimit {
     /// A time as what a link of this rate sends in it.
     #[must_use]
