@@ -8,8 +8,8 @@ use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::queue::Treatment;
 use ackclock_net::{
-    Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
-    PacketId, Packets, Router,
+    Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkChange, LinkId, LinkKind, NetworkConfig, NodeId,
+    Packet, PacketId, Packets, Router,
 };
 use ackclock_quic::QuicOutput;
 use ackclock_tcp::Output;
@@ -476,6 +476,19 @@ impl Network {
         match next {
             Some(time) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
+        }
+    }
+
+    /// A link is changed, as an operator would.
+    #[cold]
+    pub(crate) fn change(&mut self, change: &LinkChange) {
+        let (now, id) = (self.now(), change.link);
+        self.depart(id);
+        if let Some(mut link) = self.links[id.index()].served() {
+            link.change(now, change);
+        }
+        if let Some(time) = self.serve(id) {
+            self.queue.push(time, Event::Service(id));
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a page is told of a scenario: names, and the numbers that it draws with.
 
-use ackclock_net::{LinkConfig, QueueLimit};
+use ackclock_net::{LinkChange, LinkConfig, LinkId};
 use ackclock_scenario::Scenario;
 use ackclock_sim::FlowConfig;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Value {
         "duration_s": config.duration.as_secs_f64(),
         "nodes": config.network.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(),
         "flows": config.flows.iter().map(flow).collect::<Vec<_>>(),
-        "links": config.network.links.iter().map(link).collect::<Vec<_>>(),
+        "links": config.network.numbered_links().map(|of| link(of, &config.network.changes)).collect::<Vec<_>>(),
     })
 }
 
@@ -29,20 +29,19 @@ fn flow(flow: &FlowConfig) -> Value {
     })
 }
 
-fn link(link: &LinkConfig) -> Value {
+/// A link as its last change left it.
+fn link((id, link): (LinkId, &LinkConfig), changes: &[LinkChange]) -> Value {
+    let of_link = || changes.iter().rev().filter(|change| change.link == id);
+    let rate = of_link().find_map(|change| change.rate).unwrap_or(link.rate);
+    let delay = of_link().find_map(|change| change.delay).unwrap_or(link.delay);
     json!({
         "name": link.name,
         "from": link.from.index(),
         "to": link.to.index(),
-        "rate_bps": link.rate.0,
-        "delay_s": link.delay.as_secs_f64(),
-        "limit": limit(link),
+        "rate_bps": rate.0,
+        "delay_s": delay.as_secs_f64(),
+        "limit": of_link().find_map(|change| change.limit).or(link.queue.limit()).map(|limit| limit.to_string()),
     })
-}
-
-/// How much may wait, as a scenario writes it; `null` where the queue has no single limit.
-fn limit(link: &LinkConfig) -> Value {
-    link.queue.limit().map_or(Value::Null, |limit: QueueLimit| limit.to_string().into())
 }
 
 /// What there is to choose from.

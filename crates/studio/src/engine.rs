@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ackclock_scenario::{Scenario, ScenarioError};
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::run::Run;
+use crate::run::{Run, Source};
 
 /// How a run is to be looked at; it changes nothing of its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,9 @@ impl Engine {
 
     /// As [`Self::check`]; what is right becomes the run, at time zero, in place of the one before.
     pub fn load(&mut self, text: &str, file: &str, options: Options) -> Result<&Scenario, ScenarioError> {
-        let scenario = self.check(text, file)?;
-        Ok(self.run.insert(Run::new(scenario, options)).scenario())
+        let source = Source { text: text.to_owned(), file: file.to_owned(), files: Arc::clone(&self.files) };
+        let scenario = source.parse()?;
+        Ok(self.run.insert(Run::new(source, scenario, options)).scenario())
     }
 
     /// The run under way.

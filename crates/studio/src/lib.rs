@@ -19,4 +19,4 @@ mod run;
 pub use engine::{Engine, Options};
 pub use packets::{NUMBERS_OF_PACKET, PacketKind};
 pub use rows::{NUMBERS_OF_FLOW, NUMBERS_OF_LINK};
-pub use run::Run;
+pub use run::{Change, Run};

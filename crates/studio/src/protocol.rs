@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::describe;
 use crate::engine::{Engine, Options};
-use crate::run::Run;
+use crate::run::{Change, Run};
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
@@ -50,6 +50,10 @@ operations! {
     Packets = 7,
     /// Nothing; the bytes of `summary.json` ([`Run::summary`]).
     Summary = 8,
+    /// `{ "changes" }`, a list of [`Change`]; `{ "scenario", "text", "anew" }`, or `{ "diagnostics", "has_more" }` ([`Run::change`]).
+    Change = 9,
+    /// Nothing; the text of what is run, changes included.
+    Text = 10,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +80,11 @@ impl Load {
 }
 
 #[derive(Deserialize)]
+struct Changes {
+    changes: Vec<Change>,
+}
+
+#[derive(Deserialize)]
 struct Advance {
     until_s: f64,
 }
@@ -91,12 +100,7 @@ pub fn answer(engine: &mut Engine, operation: u32, input: &[u8], output: &mut Ve
     }
 }
 
-fn answer_one(
-    engine: &mut Engine,
-    operation: Operation,
-    input: &[u8],
-    output: &mut Vec<u8>,
-) -> Result<(), String> {
+fn answer_one(engine: &mut Engine, operation: Operation, input: &[u8], output: &mut Vec<u8>) -> Result<(), String> {
     match operation {
         Operation::Catalogue => put(output, &describe::catalogue()),
         Operation::Attach => attach(engine, input)?,
@@ -110,6 +114,8 @@ fn answer_one(
         Operation::Rows => put_numbers(output, &run(engine)?.take_rows()),
         Operation::Packets => put_numbers(output, &run(engine)?.take_packets()),
         Operation::Summary => *output = run(engine)?.summary(),
+        Operation::Change => change(run(engine)?, &read(input)?, output),
+        Operation::Text => output.extend(run(engine)?.text().as_bytes()),
     }
     Ok(())
 }
@@ -136,6 +142,18 @@ fn load(engine: &mut Engine, load: &Load, output: &mut Vec<u8>) {
         let (numbers, flows, links) = run.shape();
         answer["row"] = json!({ "numbers": numbers, "flows": flows, "links": links });
     }
+    put(output, &answer);
+}
+
+fn change(run: &mut Run, Changes { changes }: &Changes, output: &mut Vec<u8>) {
+    let answer = match run.change(changes) {
+        Ok(anew) => {
+            let mut answer = told(Ok::<_, ScenarioError>(run.scenario()));
+            (answer["text"], answer["anew"]) = (run.text().into(), anew.into());
+            answer
+        }
+        Err(mistakes) => told(Err(mistakes)),
+    };
     put(output, &answer);
 }
 

@@ -66,7 +66,10 @@ fn every_mistake_comes_with_its_place_and_remedy() {
     let text = DUMBBELL.replace("\"reno\"", "\"renno\"").replace("10 Mbit/s", "10 Mbit");
     let answer = ask_json(&mut Engine::default(), Operation::Check, &json!({ "text": text, "file": "mine.toml" }));
     let said = |index: usize, field: &str| answer["diagnostics"][index][field].clone();
-    assert_eq!((said(0, "file"), said(0, "line"), said(0, "field")), ("mine.toml".into(), 6.into(), "topology.bottleneck.rate".into()));
+    assert_eq!(
+        (said(0, "file"), said(0, "line"), said(0, "field")),
+        ("mine.toml".into(), 6.into(), "topology.bottleneck.rate".into())
+    );
     assert_eq!((said(1, "line"), said(1, "field")), (9.into(), "flow[0].controller".into()));
     assert!(said(1, "remedy").as_str().is_some_and(|remedy| remedy.contains("\"reno\"")), "{answer}");
     assert_eq!(answer["diagnostics"].as_array().map(Vec::len), Some(2));
@@ -136,6 +139,71 @@ fn what_is_no_question_is_answered_by_an_error() {
     assert_eq!(ask(&mut engine, Operation::Rows, b""), br#"{"error":"no scenario is loaded"}"#);
     let wrong = ask_json(&mut engine, Operation::Load, &json!({ "text": 3 }));
     assert!(wrong["error"].as_str().is_some_and(|error| error.contains("expected a string")), "{wrong}");
+}
+
+/// Links are changed by hand in the middle of a run; the text that it leaves, run from the beginning by others, has the same bytes.
+#[test]
+fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
+    for (packets, queue) in [(false, "drop_tail"), (true, "fq_codel"), (false, "pie")] {
+        let text = DUMBBELL.replace("drop_tail", queue);
+        let mut engine = Engine::default();
+        let loaded = ask_json(&mut engine, Operation::Load, &json!({ "text": text, "packets": packets }));
+        let link =
+            &loaded["scenario"]["links"].as_array().expect("links").iter().find(|link| link["rate_bps"] == 10_000_000);
+        let link = &link.expect("the bottleneck")["name"];
+        let steps = [
+            (0.7, json!({ "rate": "3 Mbit/s" }), true),
+            (1.1, json!({ "limit": "5 packets" }), false),
+            (1.100_000_1, json!({ "rate": "40 Mbit/s", "loss": 0.02 }), false),
+            (2.345, json!({ "delay": "60 ms", "limit": "200 packets" }), false),
+            (3.0, json!({ "rate": "0 bit/s" }), false),
+            (3.4, json!({ "rate": "8 Mbit/s", "loss": 0.0, "delay": "5 ms" }), false),
+        ];
+        for (until_s, mut change, anew) in steps {
+            ask_json(&mut engine, Operation::Advance, &json!({ "until_s": until_s }));
+            change["link"] = link.clone();
+            let changed = ask_json(&mut engine, Operation::Change, &json!({ "changes": [change] }));
+            assert_eq!(changed["anew"], anew, "{changed}");
+        }
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+        let text = String::from_utf8(ask(&mut engine, Operation::Text, b"")).expect("text");
+        assert_eq!(text.matches("[[change]]").count(), 6);
+        let [summary, of_text] = [ask(&mut engine, Operation::Summary, b""), summary_of(&text)];
+        assert_eq!(String::from_utf8(summary), String::from_utf8(of_text), "{queue}");
+    }
+}
+
+/// One bulk flow through 10 Mbit/s, from 2 s on 2 Mbit/s: a window of 1448 octets of each packet of 1500 is all that passes.
+#[test]
+fn what_passes_follows_the_rate() {
+    let mut engine = Engine::default();
+    let text = DUMBBELL.replace("[[flow]]\n    name = \"two\"\n    controller = \"cubic\"\n    start = \"1 s\"\n", "");
+    let loaded = ask_json(&mut engine, Operation::Load, &json!({ "text": text, "sample_s": 0.5 }));
+    let width = loaded["row"]["numbers"].as_u64().expect("a number") as usize;
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 2 }));
+    let link =
+        loaded["scenario"]["links"].as_array().expect("links").iter().find(|link| link["rate_bps"] == 10_000_000);
+    let change = json!({ "link": link.expect("the bottleneck")["name"], "rate": "2 Mbit/s" });
+    ask_json(&mut engine, Operation::Change, &json!({ "changes": [change] }));
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+    let rows = ask_numbers(&mut engine, Operation::Rows);
+    let last = &rows[rows.len() - width..];
+    let goodput = last[6];
+    assert!((goodput / (2e6 * 1448.0 / 1500.0) - 1.0).abs() < 0.05, "{goodput}");
+}
+
+#[test]
+fn a_change_that_cannot_be_is_told_of_and_changes_nothing() {
+    let mut engine = Engine::default();
+    ask_json(&mut engine, Operation::Load, &json!({ "text": DUMBBELL }));
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 1 }));
+    let wrong = json!([{ "link": "bottelneck", "rate": "3 Mbit/s" }, { "link": "bottleneck", "loss": 1.5 }]);
+    let answer = ask_json(&mut engine, Operation::Change, &json!({ "changes": wrong }));
+    let fields: Vec<&str> =
+        answer["diagnostics"].as_array().expect("mistakes").iter().filter_map(|said| said["field"].as_str()).collect();
+    assert_eq!(fields, ["change[0].link", "change[1].loss"], "{answer}");
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+    assert_eq!(ask(&mut engine, Operation::Summary, b""), summary_of(DUMBBELL));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, SimTime};
 
 use super::{Simulation, opener_of};
+use crate::config::SimulationConfig;
 use crate::ids::FlowId;
 use crate::outcome::EngineCounters;
 
@@ -56,6 +57,11 @@ impl Simulation {
     /// The time that has been simulated.
     pub fn now(&self) -> SimTime {
         self.hosts.now()
+    }
+
+    /// What it was made from, and what has been changed since.
+    pub fn config(&self) -> &SimulationConfig {
+        &self.config
     }
 
     /// The flows of the scenario's own list, in its order.
