@@ -2,14 +2,14 @@
 import "./style.css";
 import examples from "./examples.gen.json";
 import { Form } from "./form";
-import { Knobs } from "./knobs";
+import { type Knob, Knobs } from "./knobs";
 import type { Checked, Diagnostic, FromWorker, Progress, ScenarioInfo, ToWorker } from "./messages";
 import { Network } from "./network";
 import { FIRST, fromText, toText } from "./path";
 import { Plots, colorOf } from "./plots";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
-import { fromFragment, toFragment } from "./share";
+import { fromFragment, fromServer, toFragment } from "./share";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 const select = (id: string) => element<HTMLSelectElement>(id);
@@ -17,6 +17,7 @@ const box = element<HTMLInputElement>("packets");
 const text = element<HTMLTextAreaElement>("text");
 
 const ROWS = 3000; // of series, over the whole of a run
+const DRAG_MS = 80; // between two changes of a slider that is dragged
 const PLOTS_MS = 50; // between two drawings of the plots; packets move at every frame
 
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
@@ -37,6 +38,8 @@ let progress: Progress = { now_s: 0, is_finished: false, events: 0, packets_deli
 let cost_s = 0;
 let isDrawn = false;
 let hasChanges = false;
+let onEnd: () => void = () => {};
+let onWrong: (reason: Error) => void = () => {};
 let wanted: ((bytes: Uint8Array) => void) | null = null;
 
 const form = new Form((path) => setText(toText(path)));
@@ -46,9 +49,21 @@ const knobs = new Knobs((knob, path) => {
     if (before) setText(toText({ ...before, ...path }));
     return before !== null;
   }
-  say({ kind: "change", changes: knobs.changes(knob, scenario!) });
+  dragged.add(knob);
+  dragging ??= setTimeout(sendChanges, DRAG_MS);
   return true;
 });
+
+const dragged = new Set<Knob>();
+let dragging: ReturnType<typeof setTimeout> | undefined;
+
+/** Each change is a part of the scenario: of a drag as many as can be told apart. */
+function sendChanges(): void {
+  dragging = undefined;
+  const changes = [...dragged].flatMap((knob) => knobs.changes(knob, scenario!));
+  dragged.clear();
+  say({ kind: "change", changes });
+}
 
 // ---- the text -------------------------------------------------------------------------------------------------------
 
@@ -92,7 +107,10 @@ function load(thenRun: boolean): void {
 
 function begin({ scenario: loaded, row, diagnostics }: Checked): void {
   showMistakes(diagnostics);
-  if (!loaded || !row) return notice("The scenario has mistakes; they are below its text.");
+  if (!loaded || !row) {
+    onWrong(new Error(JSON.stringify(diagnostics)));
+    return notice("The scenario has mistakes; they are below its text.");
+  }
   notice("");
   [scenario, isStale, cost_s, hasChanges] = [loaded, false, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
@@ -138,7 +156,10 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
   if (scenario) network.add(message.packets, progress.now_s);
   sequence.add(message.packets);
   isDrawn = false;
-  if (progress.is_finished) setRunning(false);
+  if (progress.is_finished) {
+    setRunning(false);
+    onEnd();
+  }
 }
 
 function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
@@ -166,6 +187,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     case "failed":
       isRunning = false;
       element("run").textContent = "Run";
+      onWrong(new Error(data.message));
       return notice(data.message);
   }
 };
@@ -272,7 +294,7 @@ function options(of: HTMLSelectElement, values: string[], chosen: string): void 
 async function start(catalogue: any): Promise<void> {
   form.begin(catalogue);
   select("examples").append(...Object.keys(examples.texts).map((name) => new Option(name, name)));
-  const shared = await fromFragment(location.hash).catch(() => null);
+  const shared = (await fromFragment(location.hash).catch(() => null)) ?? (location.hash ? null : await fromServer());
   if (location.hash && !shared) notice("The address holds no scenario that can be read; this is the studio's own.");
   files = shared?.files ?? {};
   say({ kind: "files", files });
@@ -322,7 +344,20 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => knob
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer?.files.length) void open(event.dataTransfer.files); });
 
+/** A whole run, as fast as it goes: the bytes of summary.json, and what it took. */
+async function whole(scenarioText: string, given: Record<string, Uint8Array> = {}, watched = false): Promise<unknown> {
+  [files, box.checked, select("speed").value] = [given, watched, "Infinity"];
+  say({ kind: "files", files });
+  text.value = scenarioText;
+  progress = { ...progress, is_finished: false };
+  const ended = new Promise<void>((resolve, reject) => { [onEnd, onWrong] = [resolve, reject]; });
+  load(true);
+  await ended;
+  return { summary: new TextDecoder().decode(await summary()), cost_s, packets: progress.packets_delivered, events: progress.events };
+}
+
 /** For tests and the console: what the page knows. */
 (globalThis as any).studio = {
-  state: () => ({ ...progress, isRunning, isStale, hasChanges, cost_s, frames, text: text.value }), take, load, setRunning, summary, series,
+  state: () => ({ ...progress, isRunning, isStale, hasChanges, cost_s, frames, text: text.value }), take, whole,
+  summary: async () => new TextDecoder().decode(await summary()),
 };

@@ -1,5 +1,7 @@
 // A scenario in the fragment of an address: JSON, deflated, in base64url. Nothing of it is sent to any server.
 
+import { stringify } from "smol-toml";
+
 export interface Shared { text: string; files: Record<string, Uint8Array> }
 
 async function through(stream: CompressionStream | DecompressionStream, bytes: Uint8Array): Promise<Uint8Array> {
@@ -20,6 +22,20 @@ export async function toFragment({ text, files }: Shared): Promise<string> {
   const packed = Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, toBase64(bytes)]));
   const json = new TextEncoder().encode(JSON.stringify({ text, files: packed }));
   return "#s=" + toBase64(await through(new CompressionStream("deflate-raw"), json));
+}
+
+/** What `ackclock studio PATH` was given to open; nothing from any other server, or from none. */
+export async function fromServer(): Promise<Shared | null> {
+  try {
+    const response = await fetch("opened.json");
+    const opened = response.ok ? await response.json() : null;
+    if (!opened) return null;
+    const text = opened.text.trimStart().startsWith("{") ? stringify(JSON.parse(opened.text)) + "\n" : opened.text;
+    const files = Object.entries<string>(opened.files).map(([name, packed]) => [name, fromBase64(packed)] as const);
+    return { text, files: Object.fromEntries(files) };
+  } catch {
+    return null;
+  }
 }
 
 /** What a fragment holds; nothing if it holds no scenario. */
