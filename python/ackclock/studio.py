@@ -57,14 +57,18 @@ def opened(path: Path) -> dict[str, Any]:
         scenario = json.loads(manifest.read_text())["scenario"]
         return {"text": json.dumps(scenario), "files": {}}
     if not path.is_file():
-        raise StudioError(f"{path} is neither a scenario nor a folder of results; name a .toml file, or what run -o made")
+        raise StudioError(
+            f"{path} is neither a scenario nor a folder of results; name a .toml file, or what run -o made"
+        )
     text = path.read_text()
     return {"text": text, "files": _named(text, path.parent)}
 
 
 def _named(text: str, folder: Path) -> dict[str, str]:
     """The files of a folder, and of the folders in it, that a scenario's text names, in base64."""
-    names = {file.relative_to(folder).as_posix(): file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.is_file()}
+    names = {
+        file.relative_to(folder).as_posix(): file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.is_file()
+    }
     return {name: base64.b64encode(file.read_bytes()).decode() for name, file in names.items() if f'"{name}"' in text}
 
 

@@ -1,7 +1,7 @@
 """The studio in a browser beside the native engine.
 
-`python studio_cases.py [--scenarios N] [FOLDER]` runs N scenarios in both, compares the bytes of their summaries, uses the page with
-mouse and keyboard, measures packets and frames a second, and takes pictures at three widths, dark and light.
+`python studio_cases.py [--scenarios N] [FOLDER]` runs N scenarios in both, compares the bytes of their summaries, uses
+the page with mouse and keyboard, measures packets and frames a second, and takes pictures at three widths.
 """
 
 import argparse
@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import random_scenarios
-
 import ackclock
+import random_scenarios
 from ackclock import studio
 from ackclock._core import ScenarioError, Simulation
 
@@ -87,7 +86,7 @@ def _shortened(path: Path) -> Case:
     lines = []
     for line in text.splitlines():
         if line.startswith("duration") and scenario.duration_s > _LONGEST_S:
-            line = f'duration = "{_LONGEST_S} s"'  # noqa: PLW2901
+            line = f'duration = "{_LONGEST_S} s"'
         elif line.startswith("measure") and scenario.duration_s > _LONGEST_S:
             continue
         lines.append(line)
@@ -124,7 +123,11 @@ def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,fram
         What the driver reports: `speeds`, `frames_per_second`, `errors`.
     """
     packed = [
-        {"name": case.name, "text": case.text, "files": {name: base64.b64encode(b).decode() for name, b in case.files.items()}}
+        {
+            "name": case.name,
+            "text": case.text,
+            "files": {name: base64.b64encode(b).decode() for name, b in case.files.items()},
+        }
         for case in wanted
     ]
     (folder / "cases.json").write_text(json.dumps(packed))
@@ -171,10 +174,12 @@ def main() -> None:
         different += differing([Case("changed", (arguments.folder / "changed.toml").read_text(), {})], arguments.folder)
     speeds = [speed for speed in report.get("speeds", []) if speed["seconds"] > 0]
     for speed in sorted(speeds, key=lambda speed: -speed["packets"]):
-        print(f"{speed['name']:32} {speed['packets']:9} packets {speed['packets'] / speed['seconds'] / 1e6:6.2f} M a second")
+        rate = speed["packets"] / speed["seconds"] / 1e6
+        print(f"{speed['name']:32} {speed['packets']:9} packets {rate:6.2f} M a second")
     total = sum(speed["packets"] for speed in speeds), sum(speed["seconds"] for speed in speeds)
     if total[1]:
-        print(f"{len(speeds)} scenarios, {total[0] / total[1] / 1e6:.2f} M packets a second; load {os.getloadavg()[0]:.1f}")
+        rate = total[0] / total[1] / 1e6
+        print(f"{len(speeds)} scenarios, {rate:.2f} M packets a second; load {os.getloadavg()[0]:.1f}")
     print(f"{report.get('frames_per_second', 0):.1f} frames a second")
     print(f"differ: {', '.join(different) or 'none'}; errors: {report['errors'] or 'none'}")
     sys.exit(bool(different or report["errors"]))

@@ -9,10 +9,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-import studio_cases
-from conftest import Cli, command
 
+import studio_cases
 from ackclock import studio
+from conftest import Cli, command
 
 
 @pytest.fixture
@@ -88,7 +88,9 @@ def test_a_folder_of_results_opens_its_scenario(cli: Cli, scenario_file: Path, t
 
 @pytest.mark.skipif(bool(studio_cases.missing()), reason=studio_cases.missing() or "-")
 def test_a_browser_has_the_bytes_of_the_native_engine(tmp_path: Path) -> None:
-    wanted = [case for case in studio_cases.cases(40) if case.name in ("cellular", "random-1", "random-2", "random-3", "red")]
+    wanted = [
+        case for case in studio_cases.cases(40) if case.name in ("cellular", "random-1", "random-2", "random-3", "red")
+    ]
     report = studio_cases.in_browser(wanted, tmp_path, parts="cases")
     assert report["errors"] == []
     assert studio_cases.differing(wanted, tmp_path) == []

@@ -11,12 +11,14 @@ from ackclock.cli.failures import InputError, WorkError
 def studio(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[SCENARIO|DIR]", help="Open this scenario, or that of a results folder.", show_default=False),
+        typer.Argument(
+            metavar="[SCENARIO|DIR]", help="Open this scenario, or that of a results folder.", show_default=False
+        ),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of loopback; 0 takes any that is free.")] = 0,
     opens: Annotated[bool, typer.Option("--open", help="Open it in the browser of this machine.")] = False,
 ) -> None:
-    """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; in the browser, offline."""
+    """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; offline."""
     from ackclock import studio as serving
 
     try:
