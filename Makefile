@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
+.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -104,6 +104,15 @@ torture: ## the torture suite on this proxy, HAProxy, nginx and socat, where the
 proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/proxy_bench.py
+
+studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm and Debian's rustc-web)
+	@command -v npm >/dev/null || { echo "the studio is left out, for want of npm (apt-get install npm)"; exit 1; }
+	@cd studio && npm ci --no-audit --no-fund --silent
+	studio/engine.sh
+	@cd studio && npm run --silent check && npm run --silent build
+
+studio-test: build ## the built studio in a browser beside the native engine: scenarios to the byte, speed, frames, pictures in out/studio (STUDIO_SCENARIOS)
+	@$(BIN)/python tests/python/studio_cases.py --scenarios $(or $(STUDIO_SCENARIOS),50)
 
 deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
 	cargo build --quiet --locked --release -p ackclock-proxy

@@ -3,7 +3,7 @@
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::queue::Treatment;
-use ackclock_net::{LinkId, Packet};
+use ackclock_net::{LinkChange, LinkId, Packet};
 use ackclock_units::{Bytes, SimTime};
 
 use super::{Network, UnderWay};
@@ -63,6 +63,19 @@ impl Network {
         match next {
             Some(time) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
+        }
+    }
+
+    /// A link is changed, as an operator would.
+    #[cold]
+    pub(crate) fn change(&mut self, change: &LinkChange) {
+        let (now, id) = (self.now(), change.link);
+        self.depart(id);
+        if let Some(mut link) = self.links[id.index()].served() {
+            link.change(now, change);
+        }
+        if let Some(time) = self.serve(id) {
+            self.queue.push(time, Event::Service(id));
         }
     }
 
