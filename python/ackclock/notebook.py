@@ -7,6 +7,7 @@ from ackclock.manifests import Manifest
 from ackclock.report.tables import tables
 from ackclock.shown import plain
 from ackclock.summaries import RunSummary
+from ackclock.tables import html as table_html
 
 _ROWS = 10
 
@@ -29,7 +30,7 @@ def html(summary: RunSummary, manifest: Manifest) -> str:
     """
     facts = ", ".join(map(escape, map(plain, _facts(summary, manifest["scenario"]))))
     name = escape(plain(summary["scenario"]))
-    return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{tables(summary, _ROWS)}</div>'
+    return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{''.join(map(table_html, tables(summary, _ROWS)))}</div>'
 
 
 def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:
