@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.metrics import Floats
+from ackclock.reading import DamagedError
 
 _SYN, _ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK
 _WRAP: Final = 1 << 32
+_LEAST: Final = 40
+"""Octets of the headers of IPv4 and TCP without options."""
 
 
 @dataclass(slots=True)
@@ -72,6 +75,42 @@ class _Positions:
         return position
 
 
+@dataclass(slots=True)
+class _Reader:
+    """What has been read of a capture."""
+
+    data: _Rows = field(default_factory=_Rows)
+    acks: _Rows = field(default_factory=_Rows)
+    blocks: _Rows = field(default_factory=_Rows)
+    positions: _Positions | None = None
+    opener: bytes = b""
+    scale: int = 0
+
+    def read(self, time_s: float, frame: bytes) -> None:
+        """Take in a packet of IPv4 and TCP."""
+        head = (frame[0] & 15) * 4
+        _, _, sequence, acknowledgment, flags, window = struct.unpack_from("!HHIIHH", frame, head)
+        header = (flags >> 12) * 4
+        options = frame[head + 20 : head + header]
+        if flags & _SYN:
+            self._open(sequence, frame[12:16], options, answers=bool(flags & _ACK))
+        elif self.positions is not None and frame[12:16] == self.opener:
+            size = int.from_bytes(frame[2:4], "big") - head - header
+            if size > 0:
+                begin = self.positions.of(sequence)
+                self.data.add(time_s, begin, begin + size)
+        elif self.positions is not None and flags & _ACK:
+            acked = self.positions.of(acknowledgment)
+            self.acks.add(time_s, acked, acked + (window << self.scale))
+            _add_blocks(self.blocks, time_s, options, self.positions, acked)
+
+    def _open(self, sequence: int, source: bytes, options: bytes, *, answers: bool) -> None:
+        if answers:
+            self.scale = _window_scale(options)
+        elif self.positions is None:
+            self.opener, self.positions = source, _Positions(sequence)
+
+
 def segments(path: Path) -> tuple[Marks, Marks, Marks]:
     """Read a flow's capture.
 
@@ -83,37 +122,17 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
 
     Raises:
         OSError: If it cannot be read.
-        dpkt.Error: If it is no capture.
+        ackclock.reading.DamagedError: If it is no capture, or cut.
     """
-    data, acks, blocks = _Rows(), _Rows(), _Rows()
-    positions: _Positions | None = None
-    opener, scale = b"", 0
-    with path.open("rb") as file:
-        for time_s, frame in dpkt.pcapng.Reader(file):
-            if len(frame) < 40 or frame[9] != dpkt.ip.IP_PROTO_TCP:
-                continue
-            head = (frame[0] & 15) * 4
-            _, _, sequence, acknowledgment, flags, window = struct.unpack_from("!HHIIHH", frame, head)
-            options = frame[head + 20 : head + (flags >> 12) * 4]
-            if flags & _SYN:
-                if not flags & _ACK and positions is None:
-                    opener, positions = frame[12:16], _Positions(sequence)
-                elif flags & _ACK:
-                    scale = _window_scale(options)
-                continue
-            if positions is None:
-                continue
-            if frame[12:16] == opener:
-                size = int.from_bytes(frame[2:4], "big") - head - (flags >> 12) * 4
-                if size > 0:
-                    begin = positions.of(sequence)
-                    data.add(float(time_s), begin, begin + size)
-            elif flags & _ACK:
-                acked = positions.of(acknowledgment)
-                acks.add(float(time_s), acked, acked + (window << scale))
-                if len(options) > 12:
-                    _add_blocks(blocks, float(time_s), options, positions, acked)
-    return data.as_columns(), acks.as_columns(), blocks.as_columns()
+    reader = _Reader()
+    try:
+        with path.open("rb") as file:
+            for time_s, frame in dpkt.pcapng.Reader(file):
+                if len(frame) >= _LEAST and frame[9] == dpkt.ip.IP_PROTO_TCP:
+                    reader.read(float(time_s), frame)
+    except (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error) as error:
+        raise DamagedError(path, f"it is no whole capture ({error})", "run the scenario again") from error
+    return reader.data.as_columns(), reader.acks.as_columns(), reader.blocks.as_columns()
 
 
 def _options(options: bytes) -> list[tuple[int, bytes]]:

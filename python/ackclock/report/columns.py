@@ -86,14 +86,14 @@ class Columns:
 
 
 def packed(levels: NDArray[Any]) -> bytes:
-    """Return levels as octets: differences modulo the range, all lowest octets first, deflated without a header.
+    r"""Return levels as octets: differences modulo the range, all lowest octets first, deflated without a header.
 
     Args:
         levels: Of an unsigned type.
 
     Examples:
         >>> zlib.decompress(packed(np.array([258, 260, 259], dtype=np.uint16)), -15)
-        b'\\x02\\x02\\xff\\x01\\x00\\xff'
+        b'\x02\x02\xff\x01\x00\xff'
     """
     kind = levels.dtype.newbyteorder("<")
     differences = np.diff(levels, prepend=levels.dtype.type(0)).astype(kind)

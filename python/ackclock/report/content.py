@@ -23,6 +23,9 @@ from ackclock.shown import plain
 _MOST_SAMPLES: Final = 600_000
 """Of all series together; with more, each keeps its extremes in fewer runs of samples."""
 
+_SILENT: Final = ("marks", "drop_probability")
+"""Panels that say nothing where all values are zero."""
+
 _MSS_BYTES: Final = 1448
 _QUIC_BYTES: Final = 1472
 """Windows of QUIC count the payload of UDP: of a full packet, by default, this."""
@@ -159,7 +162,7 @@ def _panel(
     }  # fmt: skip
     found = _grouped if count > SHOWN_SINGLY else _singly
     lines, largest, ends = found(results, panel, places, columns, window, count)
-    if not lines:
+    if not lines or (panel.key in _SILENT and not largest):
         return None
     factor, unit = next(((f, u) for f, u in panel.scale if largest * f >= 1.0), panel.scale[-1])
     end_s = max(ends)
@@ -177,7 +180,7 @@ def _singly(
     count: int,
 ) -> _Lines:  # fmt: skip
     most = _MOST_SAMPLES // (len(PANELS) * count)
-    lines, ends, largest = [], [], 0.0
+    names, lines, ends, largest = labels(results), [], [], 0.0
     for one in series_of(results, panel):
         chosen = window.of(one.time_s)
         time_s, values = one.time_s[chosen], one.values[chosen]
@@ -187,14 +190,15 @@ def _singly(
         if not one.column.is_rate:
             time_s, values = extremes_per_bucket(time_s, values, max(200, most // 2))
         line = _line(one.label, one.column.style, columns.times(time_s), columns.values(values))
-        line |= {"flow": places.get((one.run, one.who), -1), "group": one.group, "who": plain(one.who), "run": one.run}
+        name = f"{names[one.run]}: {one.who}" if len(results) > 1 else one.who
+        line |= {"flow": places.get((one.run, one.who), -1), "group": one.group, "who": plain(name)}
         line["isReference"] = one.column.is_reference
         line["column"] = one.column.label
         if spread is not None:
             line["spread"] = columns.values(spread[chosen])
         lines.append(line)
         ends.append(float(time_s[-1]))
-        if not one.column.is_reference:
+        if not one.column.is_reference and not np.isnan(values).all():
             largest = max(largest, float(np.nanmax(values)))
     return lines, largest, ends
 
@@ -208,7 +212,7 @@ def _spread(result: Results, one: Series) -> Floats | None:
     if mine.is_empty():
         return None
     flow = result.flow(one.who)
-    before_s = (flow["rtt_ms"] or {}).get("p99", 0.0) / 1e3  # a hole is there before the sender knows of it
+    before_s = flow["rtt_ms"]["p99"] / 1e3 if flow["rtt_ms"] else 0.0  # a hole is there before the sender knows of it
     holes = [
         (at - before_s, at + length + before_s)
         for at, length in zip(mine["time_s"].to_list(), mine["duration_s"].to_list(), strict=True)
@@ -233,7 +237,7 @@ def _grouped(
         values = one.values[chosen] / factor
         line = _line(one.label, one.column.style, columns.times(one.time_s[chosen]), columns.values(values))
         lines.append(
-            line | {"flow": -1, "group": one.group, "who": plain(one.label), "run": 0, "isReference": False,
+            line | {"flow": -1, "group": one.group, "who": plain(one.label), "isReference": False,
                     "column": "", "isThin": one.is_single}
         )  # fmt: skip
         ends.append(float(one.time_s[chosen][-1]))
@@ -256,5 +260,3 @@ def _capacity(results: list[Results], columns: Columns, end_s: float) -> list[di
         known.add(key)
         found.append({"x": columns.times(steps[0]), "y": columns.values(steps[1]), "label": plain(names[run])})
     return found
-
-

@@ -13,6 +13,7 @@ from ackclock.results import Results
 from ackclock.shown import plain
 
 if TYPE_CHECKING:
+    from ackclock.pictures import Picture
     from ackclock.report.content import Window
 
 _MOST_SINGLY: Final = 10
@@ -60,17 +61,32 @@ class Distributions:
         return {"key": self.name, "title": self.title, "axis": self.axis, "note": self.note, "lines": lines}
 
 
+def drawn_distributions(one: Distributions) -> "Picture":
+    """Draw distributions for a paper.
+
+    Args:
+        one: Of runs.
+    """
+    from ackclock.figures import Axis, distributions
+
+    return distributions({"": {line.label: line.values for line in one.lines}}, Axis(one.axis))
+
+
+def _of(window: "Window | None", time_s: Floats) -> slice:
+    return slice(None) if window is None else window.of(time_s)
+
+
 def _one(name: str, title: str, axis: str, note: str, lines: list[Samples]) -> Iterator[Distributions]:
     if lines:
         yield Distributions(name, title, axis, note, tuple(lines))
 
 
-def round_trips(results: list[Results], window: "Window") -> Iterator[Distributions]:
+def round_trips(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
     """Return the distribution of the round-trip time of each flow, or of many flows by controller.
 
     Args:
         results: One run or several.
-        window: What of them; otherwise what the scenario measures.
+        window: What of them; by default all.
     """
     lines: list[Samples] = []
     for run, result in enumerate(results):
@@ -83,21 +99,21 @@ def round_trips(results: list[Results], window: "Window") -> Iterator[Distributi
         for (name,), rows in table.group_by("flow", maintain_order=True):
             who = controllers.get(str(name), str(name)) if by_controller else str(name)
             time_s, values = rows["time_s"].to_numpy(), rows["rtt_sample_s"].cast(float).to_numpy()
-            chosen = values[window.of(time_s)]
+            chosen = values[_of(window, time_s)]
             found.setdefault(who, []).append(chosen[~np.isnan(chosen)])
         lines += _joined(results, run, found, 1e3)
     note = "Samples of the series, one an interval."
     yield from _one("rtt-cdf", "Round-trip time", "RTT (ms)", note, lines)
 
 
-def queueing_delays(results: list[Results], window: "Window") -> Iterator[Distributions]:
+def queueing_delays(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
     """Return the distribution of the time that a packet would wait at each recorded link.
 
     As the discipline told it; for a plain queue on a link of constant rate, what waits over the rate.
 
     Args:
         results: One run or several.
-        window: What of them.
+        window: What of them; by default all.
     """
     lines: list[Samples] = []
     for run, result in enumerate(results):
@@ -107,7 +123,7 @@ def queueing_delays(results: list[Results], window: "Window") -> Iterator[Distri
                 continue
             values = _delays_s(result, str(name), rows)
             if values is not None:
-                chosen = values[window.of(rows["time_s"].to_numpy())]
+                chosen = values[_of(window, rows["time_s"].to_numpy())]
                 found[str(name)] = [chosen[~np.isnan(chosen)]]
         lines += _joined(results, run, found, 1e3)
     note = "What a packet that came at each sample would have waited."

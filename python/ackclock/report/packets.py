@@ -201,7 +201,9 @@ def _merged(one: TimeSequence, gap_s: float) -> TimeSequence:
     )
     first = np.flatnonzero(np.concatenate(([True], ~follows)))
     last = np.append(first[1:] - 1, one.sent_s.size - 1)
-    acks = np.flatnonzero(np.append(np.diff(np.floor(one.acked_s / gap_s)) > 0, True)) if one.acked_s.size else first[:0]
+    acks = (
+        np.flatnonzero(np.append(np.diff(np.floor(one.acked_s / gap_s)) > 0, True)) if one.acked_s.size else first[:0]
+    )
     return replace(
         one, sent_s=one.sent_s[first], begin=one.begin[first], end=one.end[last], is_again=one.is_again[first],
         acked_s=one.acked_s[acks], acked=one.acked[acks], edge=one.edge[acks] if one.edge.size else one.edge,

@@ -14,6 +14,9 @@ from ackclock.results import Results
 from ackclock.shown import plain, plain_lines
 from ackclock.tables import html
 
+_MOST_ROWS: Final = 12
+"""A table with more is folded."""
+
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
 """Of `pages/report/`, in the order in which they build on each other."""
 
@@ -26,7 +29,7 @@ def write_report(
     force: bool = False,
     window: Window | None = None,
 ) -> None:
-    """Write the page, and the same figures as SVG and PNG if a folder is named. Those of an earlier report are replaced.
+    """Write the page, and its figures as SVG and PNG if a folder is named. Those of an earlier report are replaced.
 
     Args:
         results: One run or several; several are drawn into the same plots.
@@ -68,6 +71,7 @@ def _page(results: list[Results], window: Window) -> str:
         curves=found["distributions"],
         has_moments=has_moments,
         has_flows=any(panel["of"] == "flows" and not panel["isGrouped"] for panel in panels),
+        has_controllers=len({flow["controller"] for flow in flows}) < len(flows),
         has_spread=any("spread" in line for panel in panels for line in panel["lines"]),
         has_lanes=has_moments or bool(found["states"]["spans"]),
         has_states=bool(found["states"]["spans"]),
@@ -137,9 +141,13 @@ def _run(result: Results, label: str) -> dict[str, str]:
     if index is not None and len(result.summary["flows"]) > 1:
         said.append(f"Jain index {index:.4f}")
     manifest = plain_lines(json.dumps(result.manifest, indent=2, ensure_ascii=False))
+    shown = tables(result.summary)
+    long = [table for table in shown if len(table.rows) > _MOST_ROWS]
     return {
         "label": plain(label),
         "facts": plain(", ".join(said)),
-        "tables": "".join(map(html, tables(result.summary))),
+        "tables": "".join(html(table) for table in shown if table not in long),
+        "more": "".join(map(html, long)),
+        "more_of": ", ".join(f"{len(table.rows)} rows by {table.columns[0].title}" for table in long),
         "manifest": manifest,
     }

@@ -51,7 +51,7 @@ def _flows(flows: Sequence[FlowSummary], most: int) -> list[Table]:
         return []
     kinds = {flow["controller"] for flow in flows}
     totals = []
-    if _SEVERAL <= len(flows) and len(kinds) < len(flows):
+    if len(flows) >= _SEVERAL and len(kinds) < len(flows):
         totals = [_table("controller", by_controller(flows), CONTROLLER_CELLS, most)]
     if len(flows) <= SHOWN_SINGLY:
         return [*totals, _table("flow", flows, FLOW_CELLS, most)]

@@ -43,15 +43,18 @@ const seen = new IntersectionObserver(entries => {
   for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); entry.target.plot.start(); }
 }, { rootMargin: "400px" });
 
+const AT_ONCE = 2;
+
 async function begin() {
   const asked = /^#([\d.]+)\.\.([\d.]+)$/.exec(location.hash);
   if (asked) { view.from = Math.max(content.window.from, +asked[1]); view.to = Math.min(content.window.to, +asked[2]); }
   await readMoments();
-  for (const box of document.querySelectorAll("[data-plot]")) {
+  const boxes = [...document.querySelectorAll("[data-plot]")];
+  for (const box of boxes) {
     const [kind, place] = box.dataset.plot.split(" ");
     const entry = { panel: content.panels, packets: content.packets, curves: content.distributions, lanes: [{}] }[kind][+place];
     box.plot = new KINDS_OF_PLOTS[kind](entry, box);
-    seen.observe(box);
+    if (boxes.indexOf(box) < AT_ONCE) box.plot.start(); else seen.observe(box);
   }
 }
 begin();

@@ -14,7 +14,7 @@ class LanesPlot extends Plot {
   vertical() {
     const { lanes } = this, count = lanes.length;
     return {
-      label: "", size: 76, splits: () => lanes.map((_, row) => count - row - 0.5), grid: { show: false },
+      labelSize: 0, size: 78, splits: () => lanes.map((_, row) => count - row - 0.5), grid: { show: false },
       values: () => lanes.map(place => shortened(content.flows[place].label)),
     };
   }

@@ -1,6 +1,7 @@
 // Congestion episodes in every plot over time: a pale band while something is repaired, a mark where it began.
 const CAUSES = ["loss", "ECN mark", "timeout"];
 const MOST_BANDS = 6;
+const MOST_MARKS = 150;
 const moments = { count: 0 };
 
 async function readMoments() {
@@ -21,12 +22,14 @@ function* shownMoments(from = view.from, to = view.to) {
 
 const shownFlows = () => content.flows.filter((_, place) => !view.hidden.has(`flow ${place}`)).length;
 
-function drawBands(u) {
-  if (!view.hasMarks || shownFlows() > MOST_BANDS) return;
+// Of all flows, or of one.
+function drawBands(u, flow = -1) {
+  if (!view.hasMarks || (flow < 0 && shownFlows() > MOST_BANDS)) return;
   const { left, top, width, height } = u.bbox;
   u.ctx.save();
   u.ctx.globalAlpha = 0.13;
   for (const i of shownMoments()) {
+    if (flow >= 0 && moments.flow[i] !== flow) continue;
     const from = Math.max(left, u.valToPos(moments.at[i], "x", true));
     const to = Math.min(left + width, u.valToPos(moments.at[i] + (moments.for[i] || 0), "x", true));
     u.ctx.fillStyle = colourOfFlow(moments.flow[i]);
@@ -37,7 +40,7 @@ function drawBands(u) {
 
 // A mark at the top of a plot, or where the window was: a triangle for a loss, a diamond for a mark, a cross for a timeout.
 function drawMarks(u, heightOf) {
-  if (!view.hasMarks) return;
+  if (!view.hasMarks || (shownFlows() > MOST_BANDS && [...shownMoments()].length > MOST_MARKS)) return;
   const { left, top, width } = u.bbox, size = 4 * devicePixelRatio, drawn = new Set();
   u.ctx.save();
   u.ctx.lineWidth = 1.5 * devicePixelRatio;

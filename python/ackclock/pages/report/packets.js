@@ -44,7 +44,7 @@ class PacketsPlot extends Plot {
   label() { return `sequence (${view.inSegments ? "segments" : this.unit[1]})`; }
 
   vertical() {
-    return { size: 64, values: (u, at) => at.map(value => number(value * this.factor)) };
+    return { values: (u, at) => at.map(value => number(value * this.factor)) };
   }
 
   range() {
@@ -68,8 +68,8 @@ class PacketsPlot extends Plot {
     this.stairs(ctx, this.acked, this.edge, "edge");
     this.bars(ctx, "data", this.sent, i => this.begin[i], i => this.begin[i] + this.size[i], i => !this.again[i]);
     this.stairs(ctx, this.acked, this.ack, "ack");
-    ctx.lineWidth = 2 * devicePixelRatio;
     this.bars(ctx, "sack", this.sacked, i => this.left[i], i => this.right[i], () => true);
+    ctx.lineWidth = 2 * devicePixelRatio;
     this.bars(ctx, "again", this.sent, i => this.begin[i], i => this.begin[i] + this.size[i], i => this.again[i]);
     this.crosses(ctx);
     ctx.restore();

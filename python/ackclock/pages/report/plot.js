@@ -52,7 +52,7 @@ class Plot {
       scales: { x: { time: false, min: view.from, max: view.to, auto: false }, y: { range: (u, low, high) => this.range(low, high) } },
       axes: [
         { ...axis, label: "time (s)", labelSize: 16, labelFont: "12px system-ui", size: 30, values: (u, at) => at.map(number) },
-        { ...axis, label: this.label(), labelSize: 18, labelFont: "12px system-ui", size: 58, values: (u, at) => at.map(number), ...this.vertical() },
+        { ...axis, label: this.label(), labelSize: 18, labelFont: "12px system-ui", size: 60, values: (u, at) => at.map(number), ...this.vertical() },
       ],
       series: [{}, ...this.series()],
       cursor: {
@@ -62,7 +62,7 @@ class Plot {
         bind: { dblclick: () => () => { zoom(content.window.from, content.window.to); return null; } },
       },
       hooks: {
-        drawClear: [u => drawBands(u)],
+        drawClear: [u => drawBands(u, this.entry.flow)],
         draw: [u => this.drawn(u)],
         setCursor: [u => this.values(u)],
         setSelect: [u => this.selected(u)],

@@ -5,7 +5,7 @@ const view = {
   to: content.window.to,
   byController: content.flows.length > MANY,
   inSegments: false,
-  isSpread: false,
+  isSpread: content.flows.length > MANY,
   hasMarks: true,
   hidden: new Set(),
 };
