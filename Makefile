@@ -216,9 +216,9 @@ lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/python -m pip install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml -o requirements.lock
+		--generate-hashes pyproject.toml --extra report --extra gym -o requirements.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml requirements-dev.in -c requirements.lock -o requirements-dev.lock
+		--generate-hashes pyproject.toml --extra report --extra gym requirements-dev.in -c requirements.lock -o requirements-dev.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
 

@@ -5,6 +5,8 @@ Text is escaped unless it is said to be HTML already (`| safe`).
 
 from typing import Any
 
+from ackclock import extras
+
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
     """Return a page.
@@ -13,6 +15,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a tem
         template: A file of this folder.
         values: What it names.
     """
+    extras.require("report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("ackclock", "pages")

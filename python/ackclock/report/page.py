@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock import completions, storage
+from ackclock import completions, extras, storage
 from ackclock.labels import common, facts, labels
 from ackclock.pages import render
 from ackclock.panels import Drawing
@@ -30,6 +30,7 @@ def write_report(results: list[Results], path: Path, static_dir: Path | None = N
         ackclock.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not set.
         OSError: If a file cannot be written.
     """
+    extras.require("report")
     shown, slowdowns = drawings(results), completions.slowdown_lines(results)
     directory = static_dir or path.with_name(f"{path.stem}_figures")
     for file in (path, *static_files(results, directory)):
