@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
+.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -215,8 +215,17 @@ wheels: $(VENV)/.zig ## wheels for Linux 2018 and later (manylinux_2_28) into di
 	@release/wheels.sh $(PROCESSORS)
 
 sdist: $(VENV)/.packages ## the source distribution into dist/
-	@$(BIN)/maturin sdist --quiet --out dist
+	@$(BIN)/maturin sdist --out dist
 	@ls dist/*.tar.gz
+
+target/twine/bin/twine:
+	@$(PYTHON) -m venv target/twine
+	@target/twine/bin/python -m pip install --quiet --disable-pip-version-check twine
+
+release-check: target/twine/bin/twine ## one version everywhere, licences, and what PyPI will make of dist/
+	@$(PYTHON) release/versions.py
+	@$(MAKE) --no-print-directory licences
+	@target/twine/bin/twine check --strict dist/*
 
 install-test: ## install the wheel of dist/ from a local index into a clean environment, run, and hold times and sizes to their limits
 	@$(PYTHON) release/install_test.py --wheels dist
