@@ -29,6 +29,7 @@ duration = "50 ms"
 
 [topology]
 kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "10 us" }
 bottleneck = { rate = "10 Mbit/s", delay = "2 ms" }
 
 [[flow]]
@@ -73,6 +74,7 @@ def two_nodes() -> Iterator[str]:
     from ray._private import services
 
     services.get_node = _patient(services.get_node)
+    os.environ["RAY_agent_register_timeout_ms"] = "240000"
     before = os.environ.get("RAY_ADDRESS")
     # A dashboard is a program of its own on each node, which a busy machine does not start in time.
     alone = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100_000_000}
