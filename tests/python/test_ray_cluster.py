@@ -4,6 +4,8 @@
 """
 
 import os
+import socket
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,12 +18,12 @@ import ackclock
 from ackclock._core import Scenario
 from ackclock.sweep import grid_of, parse_axis
 from ackclock.sweep.backends import ray
-from conftest import Cli
+from conftest import command
 
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray; make test-ray installs it")
 
 # Ray leaves sockets and files to the end of the process, and warns of its own future.
-pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]
 
 TINY = """\
 name = "tiny"
@@ -51,6 +53,9 @@ buffer = ["0.5 bdp", "2 bdp"]
 """
 
 
+_PORTS = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+
+
 def _patient(find: Callable[..., Any]) -> Callable[..., Any]:
     """Look for a node that has begun for longer than the 30 s that Ray gives it, which a busy machine needs."""
 
@@ -67,6 +72,15 @@ def _patient(find: Callable[..., Any]) -> Callable[..., Any]:
     return get_node
 
 
+def _settings() -> dict[str, Any]:
+    """Of a node: ports that are given need not be waited for, which a busy machine does in vain, and no dashboard."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in _PORTS]
+    ports = {name: it.getsockname()[1] for name, it in zip(_PORTS, sockets, strict=True)}
+    for it in sockets:
+        it.close()
+    return {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100_000_000, **ports}
+
+
 @pytest.fixture(scope="module")
 def two_nodes() -> Iterator[str]:
     """A cluster of two nodes with a processor each; its address."""
@@ -74,12 +88,9 @@ def two_nodes() -> Iterator[str]:
     from ray._private import services
 
     services.get_node = _patient(services.get_node)
-    os.environ["RAY_agent_register_timeout_ms"] = "240000"
     before = os.environ.get("RAY_ADDRESS")
-    # A dashboard is a program of its own on each node, which a busy machine does not start in time.
-    alone = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100_000_000}
-    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=alone)
-    cluster.add_node(**alone)
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=_settings())
+    cluster.add_node(**_settings())
     cluster.wait_for_nodes()
     os.environ["RAY_ADDRESS"] = cluster.address
     yield cluster.address
@@ -90,13 +101,12 @@ def two_nodes() -> Iterator[str]:
         os.environ["RAY_ADDRESS"] = before
 
 
-def test_chunks_of_two_hundred_runs_on_both_nodes_come_to_the_same_table(
-    cli: Cli, two_nodes: str, tmp_path: Path
-) -> None:
+def test_chunks_of_two_hundred_runs_on_both_nodes_come_to_the_same_table(two_nodes: str, tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     sweep = ("sweep", "tiny.toml", "--set", "seed=1..1600", "--jobs", "2", "--quiet")
     for backend in ("local", "ray"):
-        done = cli(*sweep, "-o", backend, "--backend", backend)
+        whole = command(*sweep, "-o", backend, "--backend", backend)
+        done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     tables = [(tmp_path / backend / "sweep.parquet").read_bytes() for backend in ("local", "ray")]
     assert tables[0] == tables[1]
