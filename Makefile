@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
+.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -138,6 +138,14 @@ test-python: build ## the tests of the package, the command line and the wheel
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone"
 	$(BIN)/python -m pytest -q -m alone tests/python
 
+$(VENV)/.ray: $(VENV)/.packages requirements-ray.lock | $(VENV)/.extension
+	@echo "installing Ray into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ray.lock
+	@touch $@
+
+test-ray: $(VENV)/.ray ## sweeps and studies on a Ray cluster of two nodes on this machine
+	$(BIN)/python -m pytest -q tests/python/test_ray_cluster.py
+
 test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
 	$(BIN)/python -m pytest -q -m learn tests/python
 
@@ -206,6 +214,34 @@ other-processor: build ## compare the results of scenarios with those on 64-bit 
 
 # ---- publishing -----------------------------------------------------------------------------------------------------
 
+# Zig links for an older Linux than this machine's, and for another processor where Rust has its library.
+PROCESSORS ?= x86_64 aarch64
+$(VENV)/.zig: $(VENV)/.packages
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
+	@touch $@
+
+wheels: $(VENV)/.zig ## wheels for Linux 2018 and later (manylinux_2_28) into dist/, stripped, for PROCESSORS
+	@release/wheels.sh $(PROCESSORS)
+
+sdist: $(VENV)/.packages ## the source distribution into dist/
+	@$(BIN)/maturin sdist --out dist
+	@ls dist/*.tar.gz
+
+target/twine/bin/twine:
+	@$(PYTHON) -m venv target/twine
+	@target/twine/bin/python -m pip install --quiet --disable-pip-version-check twine
+
+release-check: target/twine/bin/twine ## one version everywhere, licences, and what PyPI will make of dist/
+	@$(PYTHON) release/versions.py
+	@$(MAKE) --no-print-directory licences
+	@target/twine/bin/twine check --strict dist/*
+
+install-test: ## install the wheel of dist/ from a local index into a clean environment, run, and hold times and sizes to their limits
+	@$(PYTHON) release/install_test.py --wheels dist
+
+licences: $(VENV)/.packages ## the licences of crates and packages against deny.toml
+	@$(BIN)/python release/licences.py
+
 wheel: $(VENV)/.packages ## build a wheel into dist/
 	$(BIN)/maturin build --quiet --release --locked --out dist --interpreter $(BIN)/python
 	@ls dist/*.whl
@@ -225,11 +261,13 @@ lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/python -m pip install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml -o requirements.lock
+		--generate-hashes pyproject.toml --extra report --extra gym -o requirements.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml requirements-dev.in -c requirements.lock -o requirements-dev.lock
+		--generate-hashes pyproject.toml --extra report --extra gym requirements-dev.in -c requirements.lock -o requirements-dev.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes pyproject.toml --extra ray -c requirements-dev.lock -o requirements-ray.lock
 
 clean: ## remove what was built
 	rm -rf $(VENV) dist target

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.labels import common, facts, labels
 from ackclock.pages import render
 from ackclock.report.content import Window, content
@@ -42,6 +42,7 @@ def write_report(
         ackclock.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not set.
         OSError: If a file cannot be written.
     """
+    extras.require("report")
     storage.check_file(path, force=force)
     if static_dir is not None:
         from ackclock.plots import static_files
