@@ -23,18 +23,7 @@ controller = "cubic"
 """
 
 
-def _missing() -> str:
-    """What this machine lacks for a run; empty if nothing."""
-    try:
-        kernel.program()
-    except kernel.KernelError:
-        return "ackclock-kernel is not built (make kernel)"
-    if os.geteuid() != 0:
-        return "it needs root"
-    return "" if Path("/dev/net/tun").exists() else "it needs /dev/net/tun"
-
-
-needs_kernel = pytest.mark.skipif(bool(_missing()), reason=_missing() or "-")
+needs_kernel = pytest.mark.skipif(bool(kernel.missing()), reason=kernel.missing() or "-")
 
 
 @pytest.fixture
