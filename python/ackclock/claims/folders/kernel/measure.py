@@ -10,4 +10,6 @@ _HERE = Path(__file__).parent
 
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     **load_module(_HERE / "measure_same.py").MEASURES,
+    **load_module(_HERE / "measure_vegas.py").MEASURES,
+    **load_module(_HERE / "measure_laws.py").MEASURES,
 }
