@@ -1,7 +1,7 @@
 """The same scenario simulated and on the kernel: how far the means of five runs lie apart.
 
-Runs of the same seed lose the same packets where loss is random, so that they are compared in pairs. What agrees was set
-before any of the thirty was run; the floors are for quantities of which five runs of a kernel are alike to a digit.
+Runs of the same seed lose the same packets where loss is random, so that they are compared in pairs. What agrees was
+set before any of the thirty was run; the floors are for quantities of which five runs of a kernel are alike to a digit.
 """
 
 import math
@@ -14,6 +14,8 @@ from ackclock.results import Results
 
 SCENARIOS = 30
 RUNS = 5
+LEAST_RUNS = 3
+"""Of the kernel's that were in time; of fewer nothing is said."""
 PLACES = ("simulator", "kernel")
 FROM_S = 2.0
 """Series count from here on, as the scenario's measurement does."""
@@ -110,10 +112,14 @@ def _certainty(difference: Measured) -> tuple[bool, float]:
 
 
 def same(runs: Runs) -> Measured:
-    """Compare five runs of each; how late the kernel's were stands beside it."""
-    results = {place: [runs[f"run, {place}, {seed}"] for seed in range(1, RUNS + 1)] for place in PLACES}
-    found = compare(*[[figures(run) for run in results[place]] for place in PLACES])
-    return Measured(found.value, {**found.also, **lateness(results["kernel"])}, 1.0, found.interval, found.values)
+    """Compare pairs of runs, without those of the kernel that were too late; how late they were stands beside it."""
+    pairs = [tuple(runs[f"run, {place}, {seed}"] for place in PLACES) for seed in range(1, RUNS + 1)]
+    told = lateness([on_kernel for _, on_kernel in pairs])
+    in_time = [pair for pair in pairs if pair[1].manifest["kernel"]["valid"]]
+    if len(in_time) < LEAST_RUNS:
+        return Measured(None, told)
+    found = compare(*[[figures(run) for run in place] for place in zip(*in_time, strict=True)])
+    return Measured(found.value, found.also | told, interval=found.interval, values=found.values)
 
 
 def lateness(results: Sequence[Results]) -> dict[str, float]:

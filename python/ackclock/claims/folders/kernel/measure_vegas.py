@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 
-from ackclock.claims.folder import Place
 from ackclock.claims.measured import Measured, Runs
 from ackclock.results import Results
 
 OBSERVED = ("A1", "A2")
-PLACES: tuple[Place, ...] = ("kernel", "simulator")
 Measure = Callable[[Callable[[str], Results]], dict[str, float]]
 """From a case's results to numbers, of which the first is the claim's."""
 
@@ -48,23 +46,23 @@ def gain(modified: str, *flows: str) -> Measure:
 
 
 def on_both(measure: Measure) -> Callable[[Runs], Measured]:
-    """Judge the kernel's number; the simulator's stands beside it."""
+    """Judge the kernel's number, unless one of its runs was too late; the simulator's stands beside it."""
 
     def measured(runs: Runs) -> Measured:
-        found = {place: measure(lambda name, place=place: runs[f"{name}, {place}"]) for place in PLACES}  # type: ignore[misc]
-        also = {f"{name}, {place}": value for place in PLACES for name, value in found[place].items()}
-        return Measured(next(iter(found["kernel"].values())), also | late(runs))
+        used: list[Results] = []
+
+        def on_kernel(case: str) -> Results:
+            used.append(runs[f"{case}, kernel"])
+            return used[-1]
+
+        found = {"kernel": measure(on_kernel), "simulator": measure(lambda case: runs[f"{case}, simulator"])}
+        also = {f"{name}, {place}": value for place, values in found.items() for name, value in values.items()}
+        told = [results.manifest["kernel"] for results in used]
+        also["load"] = max(one.get("load", 0.0) for one in told)
+        value = next(iter(found["kernel"].values()))
+        return Measured(value if all(one["valid"] for one in told) else None, also)
 
     return measured
-
-
-def late(runs: Runs) -> dict[str, float]:
-    """How many of the runs on the kernel were too late, and the load of the machine."""
-    told = [results.manifest["kernel"] for name, results in runs.items() if name.endswith(", kernel")]
-    return {
-        "runs too late": float(sum(not one["valid"] for one in told)),
-        "load": max(one.get("load", 0.0) for one in told),
-    }
 
 
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
