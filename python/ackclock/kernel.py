@@ -119,7 +119,8 @@ def _results(scenario: Scenario, written: bytes) -> Results:
     for name, length in told["tables"].items():
         tables[name] = _table(rest[:length])
         rest = rest[length:]
-    ran: KernelRun = {**told["kernel"], "load": os.getloadavg()[0]}
+    ran: KernelRun = told["kernel"]
+    ran["load"] = os.getloadavg()[0]
     return Results(lambda: told["summary"], _origin(scenario, ran), tables.__getitem__)
 
 

@@ -1,7 +1,7 @@
 """Claims that run on the kernel: their arithmetic by hand, the page beside the record, and a short form of the first.
 
-`make record-kernel` records anew: it runs all of them on the kernel of the machine, in real time, and writes the page's tables
-by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
+`make record-kernel` records anew: it runs all of them on the kernel of the machine, in real time, and writes the page's
+tables by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
 """
 
 import os
@@ -33,7 +33,7 @@ def same(folder: Folder) -> ModuleType:
     return load_module(folder.path / "measure_same.py")
 
 
-# ---- the page ----------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 def of_thirty(folder: Folder, same: ModuleType) -> str:
@@ -115,7 +115,7 @@ def test_the_verdicts_on_record_are_those_of_the_record(folder: Folder) -> None:
     assert of_record == folder.recorded
 
 
-# ---- arithmetic --------------------------------------------------------------------------------------------------------
+# ---- arithmetic ------------------------------------------------------------------------------------------------------
 
 
 def figures(goodput: float, retransmitted: float) -> dict[str, float]:
@@ -147,7 +147,7 @@ def test_chance_leaves_it_undecided_and_certainty_decides(same: ModuleType) -> N
     assert sure.value == pytest.approx(5.0), "10 segments off, of which 2 agree: certain whatever goodput does"
 
 
-# ---- running -----------------------------------------------------------------------------------------------------------
+# ---- running ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_case_on_both_is_a_run_for_each_seed_and_place(folder: Folder) -> None:

@@ -314,8 +314,8 @@ def _runs(path: Path, study: dict[str, Any], case: dict[str, Any]) -> list[Case]
         name = case["name"] if len(places) == 1 else f"{case['name']}, {place}"
         if count == 0:
             runs.append(Case(name, scenario, overrides, place))
-        for seed in range(1, count + 1):
-            runs.append(Case(f"{name}, {seed}", scenario, (*overrides, f"seed={seed}"), place))
+        seeds = range(1, count + 1)
+        runs += [Case(f"{name}, {seed}", scenario, (*overrides, f"seed={seed}"), place) for seed in seeds]
     return runs
 
 

@@ -253,7 +253,7 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is run: one that is costly with `--full` only, one that needs files, or a kernel, where it has.
+        """Whether a study is run: one that is costly with `--full` only, one that needs files or a kernel where it has.
 
         Args:
             study: Any.

@@ -61,7 +61,9 @@ def figures(results: Results) -> dict[str, float]:
         "SRTT": _mean(series["srtt_s"]) * 1e3,
         "retransmitted": float(sum(flow["retransmitted_segments"] for flow in flows)),
     }
-    return found | ({"share of the first": goodputs[0] / math.fsum(goodputs)} if len(flows) > 1 else {})
+    if len(flows) > 1:
+        found["share of the first"] = goodputs[0] / math.fsum(goodputs)
+    return found
 
 
 def _mean(column: object) -> float:
@@ -119,7 +121,7 @@ def same(runs: Runs) -> Measured:
     if len(in_time) < LEAST_RUNS:
         return Measured(None, told)
     found = compare(*[[figures(run) for run in place] for place in zip(*in_time, strict=True)])
-    return Measured(found.value, found.also | told, interval=found.interval, values=found.values)
+    return Measured(found.value, {**found.also, **told}, interval=found.interval, values=found.values)
 
 
 def lateness(results: Sequence[Results]) -> dict[str, float]:
