@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
+.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -76,6 +76,12 @@ record-vegas: build ## record anew which statements of the Vegas study hold in e
 	@$(BIN)/ackclock claims V1a --full -o out/vegas
 	@cp out/vegas/regions.json claims/vegas-1999/regions.json
 	@cp out/vegas/figures/region.png docs/images/claims-vegas-region.png
+
+# With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
+record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 50 minutes
+	@$(BIN)/ackclock claims kernel --full --keep $(or $(ACKCLOCK_KEPT),out/kept-kernel) -o out/kernel
+	@cp out/kernel/claims.json claims/kernel/recorded.json
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
