@@ -22,12 +22,13 @@ def facts(results: "Results") -> dict[str, str]:
         results: Of a run.
     """
     summary, scenario = results.summary, results.scenario
-    by = results.origin if results.is_of_kernel else _SIMULATOR
+    by = results.origin if results.is_of_kernel or results.is_recorded else _SIMULATOR
     found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
     found |= _path(scenario.get("topology", {}))
-    found |= {"duration": f"{summary['duration_s']:g} s", "seed": str(summary["seed"])}
+    seed = "" if results.is_recorded else str(summary["seed"])
+    found |= {"duration": f"{summary['duration_s']:g} s", "seed": seed}
     found |= {f"tcp.{key}": value_text(value) for key, value in _table(scenario.get("tcp")).items() if key != "profile"}
     found |= {key: value_text(value) for key, value in scenario.items() if key not in _LEFT_OUT}
     found |= _of_flows(scenario.get("flow", []))
@@ -40,7 +41,7 @@ def _table(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 def _flows(flows: Sequence[Any]) -> str:
     """Controllers, with how many flows each has."""
-    names = [str(flow["controller"]) for flow in flows]
+    names = [str(flow["controller"] or "unknown") for flow in flows]
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     words = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
     return " + ".join(words) if len(words) <= _MOST_FLOWS else f"{len(names)} flows"

@@ -47,6 +47,8 @@ COMMANDS = {
     "run": Command("run", "run", _SIMULATE),
     "sweep": Command("sweep", "sweep", _SIMULATE),
     "study": Command("study", "study", _SIMULATE),
+    "record": Command("record", "record", _SIMULATE),
+    "import": Command("record", "import_", _SIMULATE),
     "report": Command("report", "report", _SIMULATE),
     "compare": Command("report", "compare", _SIMULATE),
     "plot": Command("plot", "plot", _SIMULATE),
