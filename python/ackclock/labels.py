@@ -95,7 +95,14 @@ def labels(results: "Sequence[Results]") -> list[str]:
     keys = list(dict.fromkeys(key for one in every for key in one))
     differing = [key for key in keys if len({one.get(key, "") for one in every}) > 1]
     wanted = _fewest(every, differing)
-    names = [", ".join(_said(key, one.get(key, "")) for key in wanted) or results[0].name for one in every]
+    # A recording has no scenario: what it lacks of one is not said.
+    shown = [
+        [key for key in wanted if key in one or not run.is_recorded] for one, run in zip(every, results, strict=True)
+    ]
+    names = [
+        ", ".join(_said(key, one.get(key, "")) for key in keys) or results[0].name
+        for one, keys in zip(every, shown, strict=True)
+    ]
     return [
         name if names.count(name) == 1 else f"{name} ({1 + names[:place].count(name)})"
         for place, name in enumerate(names)

@@ -187,7 +187,7 @@ class Results:
 
         A recording has none: nothing is in it.
         """
-        return self._origin["scenario"] if "scenario" in self._origin else {}
+        return self._origin.get("scenario", {})
 
     @property
     def drawn(self) -> dict[str, Any]:

@@ -440,7 +440,7 @@ class RecordedFlow(TypedDict):
     """When it was over, seconds."""
 
     goodput_bps: float | None
-    """Payload that was acknowledged, or received in order where the receiver was recorded, over its time, bits per second."""
+    """Payload that was acknowledged, or received where the receiver was recorded, over its time, bits per second."""
 
     throughput_bps: float | None
     """Payload sent, retransmissions included, bits per second."""

@@ -49,6 +49,7 @@ COMMANDS = {
     "study": Command("study", "study", _SIMULATE),
     "record": Command("record", "record", _SIMULATE),
     "import": Command("record", "import_", _SIMULATE),
+    "fit": Command("fit", "fit", _SIMULATE),
     "report": Command("report", "report", _SIMULATE),
     "compare": Command("report", "compare", _SIMULATE),
     "plot": Command("plot", "plot", _SIMULATE),

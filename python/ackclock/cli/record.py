@@ -81,7 +81,7 @@ def import_(
     quiet: _Quiet = False,
     force: _Force = False,
 ) -> None:
-    """Turn foreign recordings into a folder of results: captures (pcap, pcapng), logs of ss -tin, reports of iperf3 --json.
+    """Turn recordings into a folder of results: captures (pcap, pcapng), logs of ss -tin, reports of iperf3 --json.
 
     What a recording does not tell is null.
     """

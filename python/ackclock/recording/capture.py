@@ -1,13 +1,15 @@
-"""A capture of packets as streams: what the segments and ACKs of each direction tell, wherever between the ends it was made.
+"""A capture of packets as streams: what segments and ACKs tell, wherever between the ends it was made.
 
-Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two halves, seen from the
-place of the capture: from the oldest segment that an ACK first covers to this ACK (segments that were sent twice left out, as Karn does), and
-from an ACK to the data that its arrival lets out, which echo the ACK's timestamp. The least of the second is added to each
-sample of the first: nothing at the sender's host, all of it at the receiver's.
+Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
+halves, seen from the place of the capture: from the oldest segment that an ACK first covers to this ACK (segments
+that were sent twice left out, as Karn does), and from an ACK to the data that its arrival lets out, which echo the
+ACK's timestamp. The least of the second is added to each sample of the first: nothing at the sender's host, all of it
+at the receiver's.
 
-Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment with octets that were seen
-before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as Wireshark has it) after what followed
-the hole, and was overtaken otherwise. An episode lasts from a retransmission until all that had been sent then is acknowledged.
+Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
+with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
+Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
+until all that had been sent then is acknowledged.
 """
 
 import math
@@ -32,7 +34,7 @@ _TIMESTAMPS: Final = 12
 
 @dataclass(slots=True)
 class _Way:
-    """One direction: what its sender sent, and what came back to it. Offsets count from the first octet that was seen."""
+    """One direction: what its sender sent, and what came back to it. Offsets count from its first octet."""
 
     source: End
     destination: End
@@ -63,7 +65,7 @@ class _Way:
     episodes: list[Episode] = field(default_factory=list)
 
     def offset(self, number: int, near: int) -> int:
-        """Of the offsets that have this sequence number, the one nearest to another offset: numbers repeat after 4 GiB."""
+        """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
         assert self.base is not None
         offset = (number - self.base) % _WRAP
         return offset + round((near - offset) / _WRAP) * _WRAP

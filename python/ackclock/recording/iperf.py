@@ -1,11 +1,12 @@
 """A report of `iperf3 --json` as streams: what its client says of each interval, and of the whole.
 
-Source: reports of iperf 3.12, as they were made here: `intervals[].streams[]` with `bytes`, `retransmits`, `snd_cwnd`, `snd_wnd`
-(octets), `rtt` and `rttvar` (microseconds), `end.streams[].sender` and `.receiver`, `end.sender_tcp_congestion`.
+Source: reports of iperf 3.12, as they were made here: `intervals[].streams[]` with `bytes`, `retransmits`,
+`snd_cwnd`, `snd_wnd` (octets), `rtt` and `rttvar` (microseconds), `end.streams[].sender` and `.receiver`,
+`end.sender_tcp_congestion`.
 
-Departures: the round trip is the smoothed one at the end of each interval; single samples are not in a report, so that there is no
-distribution. What a sender is told to have sent is what it wrote to its socket, which may hold it for a while. Reports of UDP
-are refused.
+Departures: the round trip is the smoothed one at the end of each interval; single samples are not in a report, so
+that there is no distribution. What a sender is told to have sent is what it wrote to its socket, which may hold it
+for a while. Reports of UDP are refused.
 """
 
 import json
@@ -21,7 +22,7 @@ from ackclock.recording.streams import RecordingError, Stream
 _MICRO: Final = 1e-6
 
 _NOTES: Final = [
-    "of round trips iperf3 tells the smoothed one at the end of an interval; lost segments, timeouts and episodes are not known",
+    "of round trips iperf3 tells smoothed ones at the ends of intervals; losses, timeouts, episodes are not known",
     "what was sent is what the program wrote to its socket",
 ]
 
@@ -103,7 +104,9 @@ def _rows(intervals: list[Any], path: Path) -> dict[int, list[dict[str, Any]]]:
 def _stream(socket: int, rows: list[dict[str, Any]], start: dict[str, Any], end: dict[str, Any]) -> Stream:
     name = _name(socket, rows, start)
     time_s = np.array([row["end"] for row in rows], dtype=float)
-    whole = next((one for one in end.get("streams", []) if (one.get("sender") or {}).get("socket") == socket), {})
+    whole: dict[str, Any] = next(
+        (one for one in end.get("streams", []) if (one.get("sender") or {}).get("socket") == socket), {}
+    )
     sender, receiver = whole.get("sender") or {}, whole.get("receiver") or {}
     is_sender = bool(rows[0].get("sender", True))
     stream = Stream(name, float(rows[0]["start"]), float(time_s[-1]), mss_bytes=start.get("tcp_mss_default"))

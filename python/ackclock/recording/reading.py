@@ -70,8 +70,8 @@ def _reader(path: Path) -> Callable[[Path], Read]:
         return trace.read if _is_trace(head) else iperf.read
     if b"\0" in head:
         raise RecordingError(
-            f"{path} is no recording that is known here: a capture (pcap, pcapng), a trace of ackclock-kernel, a log of "
-            "`ss -tin` or a report of `iperf3 --json`"
+            f"{path} is no recording that is known here: a capture (pcap, pcapng), a trace of ackclock-kernel, a log "
+            "of `ss -tin` or a report of `iperf3 --json`"
         )
     return sockets.read
 

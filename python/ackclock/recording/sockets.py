@@ -2,11 +2,12 @@ r"""A log of `ss -tin`, repeated with the time before each, as streams.
 
     while sleep 0.1; do date +%s.%N; ss -tin dst 192.0.2.1; done > ss.log
 
-Source: what iproute2's `ss` prints of `TCP_INFO`, as it was seen here (6.1) and in its `misc/ss.c` of memory. A time is a line by itself
-or before every line (as `ts %.s` of moreutils puts it): seconds since 1970, or as `date --iso-8601=ns` writes it.
+Source: what iproute2's `ss` prints of `TCP_INFO`, as it was seen here (6.1) and in its `misc/ss.c` of memory. A time
+is a line by itself or before every line (as `ts %.s` of moreutils puts it): seconds since 1970, or as `date
+--iso-8601=ns` writes it.
 
-Departures: flight size is whole segments. Round trips are smoothed ones; single samples, what was lost, timeouts and episodes are not
-in a log. Acknowledged octets count SYN and FIN, which what was sent bounds.
+Departures: flight size is whole segments. Round trips are smoothed ones; single samples, what was lost, timeouts and
+episodes are not in a log. Acknowledged octets count SYN and FIN, which what was sent bounds.
 """
 
 import math

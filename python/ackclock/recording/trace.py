@@ -1,10 +1,11 @@
 """A trace of the kernel's TCP, as `ackclock-kernel record` and `watch` write it, as streams.
 
-Source: the kernel's tracepoints `tcp_probe`, `tcp_cong_state_set`, `tcp_retransmit_skb` and `inet_sock_set_state`. A sample of
-the round trip is worked out from two values of the smoothed one, which the kernel keeps in eighths of a microsecond: its
-filter adds an eighth of the difference (RFC 6298 section 2), s' = s + r - s/8 in these eighths.
+Source: the kernel's tracepoints `tcp_probe`, `tcp_cong_state_set`, `tcp_retransmit_skb` and `inet_sock_set_state`. A
+sample of the round trip is worked out from two values of the smoothed one, which the kernel keeps in eighths of a
+microsecond: its filter adds an eighth of the difference (RFC 6298 section 2), s' = s + r - s/8 in these eighths.
 
-Departures: an ACK whose sample is just the smoothed value shows none. Timeouts are counted by entries into the state of loss.
+Departures: an ACK whose sample is just the smoothed value shows none. Timeouts are counted by entries into the state
+of loss.
 """
 
 import json
@@ -160,7 +161,7 @@ def _sent(name: str, rows: "pl.DataFrame", time_s: Floats, octets: dict[str, Flo
 
 
 def _payload(octets: dict[str, Floats]) -> Floats:
-    """Payload that is acknowledged: the kernel's count has SYN and FIN in it, which no payload that was sent can exceed."""
+    """Payload that is acknowledged: the kernel's count has SYN and FIN in it, that of new payload has not."""
     return np.minimum(octets["acked_bytes"], octets["sent_bytes"] - octets["retransmitted_bytes"])
 
 
