@@ -37,13 +37,13 @@ def table(runs: Sequence["Results"], names: Sequence[str]) -> Table | None:
     if len(runs) != 2 or _is_measured(runs[0]) == _is_measured(runs[1]):
         return None
     rows = [
-        {"flow": flow, "quantity": quantity, "run0": _text(one), "run1": _text(other), "score": _score(one, other)}
+        {"thing": flow, "figure": quantity, "run0": _text(one), "run1": _text(other), "score": _score(one, other)}
         for flow in _common(runs)
         for quantity, (one, other) in _quantities(runs, flow)
     ]
     if not rows:
         return None
-    columns = [Column("flow", "flow", is_text=True), Column("quantity", "quantity", is_text=True)]
+    columns = [Column("thing", "flow", is_text=True), Column("figure", "quantity", is_text=True)]
     columns += [Column("run0", names[0]), Column("run1", names[1]), Column("score", "score")]
     note = "score: the lesser of the two over the greater; means of series are over time"
     return Table("likeness", "", columns, rows, (note,))

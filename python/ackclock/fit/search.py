@@ -40,12 +40,16 @@ _QUANTILE: Final = 2.2
 
 _RUNS: Final = 6
 _REFINEMENTS: Final = 40
+_REACH_OF_RATE: Final = 0.03
 _REACH: Final = 0.12
-"""How far the last search may go from where it began, as a share."""
+"""How far the last search may go from where it began, as a share: of the rate, and of the queue."""
 
 _LEAST_LOSSES: Final = 3
 _LEAST_SHARE: Final = 0.05
 """Flows that delivered less than this share of the largest are left out."""
+
+_SELDOM: Final = 0.15
+"""Where packets wait for less than this share of the time, a faster path would look the same."""
 
 _FLAT: Final = 0.3
 """A queue of twice the length of which no more than this is seen was never full."""
@@ -128,7 +132,7 @@ def _mean(every: Sequence[Figures]) -> Figures:
             "rate_bps",
             "depth_s",
             "early_loss",
-            "busy",
+            "waiting",
             "rtt_mean_s",
             "rtt_p95_s",
             "cwnd_bytes",
@@ -176,7 +180,9 @@ def fit(
     say("searching nearby")
     refined = _refined(task, path, recorded, simulated)
     say("finding known paths again")
-    parameters = _intervals(task, refined, path, is_queue_seen=is_queue_seen)
+    unbounded = [] if is_queue_seen else ["queue"]
+    unbounded += ["rate"] if recorded.waiting < _SELDOM else []
+    parameters = _intervals(task, refined, path, tuple(unbounded))
     if refined.loss == 0:
         parameters.append(Interval("random loss (%)", 0.0, 0.0, 100 * _most_loss(recorded)))
     if not is_queue_seen:
@@ -248,9 +254,9 @@ def _first(seen: Figures, notes: list[str]) -> Path:
         raise FitError("the recording shows no rate, or no round trip; record the sending end for some seconds")
     rate_bps = seen.rate_bps / PAYLOAD
     burst = seen.burst
-    if seen.busy == 0.0:
-        notes.append("packets never waited: the rate is the most that was seen, and the path may be faster")
-    elif burst is not None:
+    if seen.waiting < _SELDOM:
+        notes.append("packets seldom waited: the rate rests on little, and the path may be faster")
+    if burst is not None:
         burst = replace(burst, rate_bps=burst.rate_bps / PAYLOAD)
     loss = seen.early_loss if seen.early_losses >= _LEAST_LOSSES else 0.0
     queue = max(seen.depth_s, 1e-4) * rate_bps / 8 / PACKET
@@ -328,26 +334,28 @@ def _refined(task: _Task, path: Path, wanted: Figures, seen: Figures) -> Path:
 
     seeds = range(1, 1 + _SEEDS)
     before = _distance(wanted, task.mean(path, seeds))
-    if before < len(task.senders) * _CLOSE**2:
+    # Where losses are random, two runs differ by more than what there is to be won.
+    if path.loss > 0 or before < len(task.senders) * _CLOSE**2:
         return path
 
     def moved(steps: Floats) -> Path:
-        rate, rtt, queue, loss = np.exp(steps)
-        return path.scaled(rate=rate, rtt=rtt, queue=queue, loss=loss)
+        rate, queue = np.exp(steps)
+        return path.scaled(rate=rate, queue=queue)
 
-    start = np.vstack([np.zeros(4), 0.03 * np.eye(4)])
+    reach = np.array([_REACH_OF_RATE, _REACH])
+    start = np.vstack([np.zeros(2), np.diag(reach / 4)])
     found = minimize(
         lambda steps: _distance(wanted, task.mean(moved(steps), seeds)),
-        np.zeros(4),
+        np.zeros(2),
         method="Nelder-Mead",
-        bounds=[(-_REACH, _REACH)] * 4,
+        bounds=list(zip(-reach, reach, strict=True)),
         options={"maxfev": _REFINEMENTS, "initial_simplex": start, "fatol": 1e-6, "xatol": 1e-4},
     )
     return moved(found.x) if found.fun < 0.8 * before else path
 
 
-def _intervals(task: _Task, path: Path, calibrated: Path, *, is_queue_seen: bool) -> list[Interval]:
-    """Find known paths around this one again: how far off that is."""
+def _intervals(task: _Task, path: Path, calibrated: Path, unbounded: tuple[str, ...]) -> list[Interval]:
+    """Find known paths around this one again: how far off that is. Some have no upper bound."""
     at = task.mean(path, range(1, 1 + _SEEDS))
     errors: dict[str, list[float]] = {}
     draws = np.random.default_rng(1)
@@ -363,7 +371,7 @@ def _intervals(task: _Task, path: Path, calibrated: Path, *, is_queue_seen: bool
         spread = _QUANTILE * float(np.sqrt(np.mean(np.square(errors[key])))) + 0.005
         # Where the last search moved it, the two ways differ by that much.
         spread = math.hypot(spread, math.log(value / before))
-        high = math.inf if key.startswith("queue") and not is_queue_seen else value * math.exp(spread)
+        high = math.inf if key.startswith(unbounded) else value * math.exp(spread)
         found.append(Interval(key, value, value * math.exp(-spread), high))
     return found
 

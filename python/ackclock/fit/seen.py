@@ -29,6 +29,10 @@ _BUSY: Final = 0.2
 _EARLY: Final = 0.5
 """A loss is not the queue's while the wait is shorter than this share of the greatest."""
 
+_WAITING: Final = 0.1
+_PACKETS: Final = 2 * 8 * 1500
+"""Packets wait at a time, if a round trip is longer by a tenth of the greatest wait and by two packets, in bits."""
+
 _FEWEST_WINDOWS: Final = 4
 _LEAST_CROSS: Final = 0.1
 """Cross traffic of less than this share of the rate is not looked for."""
@@ -75,7 +79,7 @@ class Figures:
         early_loss: Segments lost while few packets waited, as a share of those sent.
         early_losses: How many that are.
         burst: When less arrived, if at any time; beside it `rate_bps` is that of the rest.
-        busy: The share of the time in which packets waited.
+        waiting: The share of the time in which packets waited.
         quiet: The share of the time in which a loss would have been told from one of the queue.
         sent: Segments sent.
         goodput_bps: Of each flow, over its time.
@@ -91,7 +95,7 @@ class Figures:
     early_loss: float
     early_losses: int
     burst: Burst | None
-    busy: float
+    waiting: float
     quiet: float
     sent: int
     goodput_bps: Floats
@@ -139,7 +143,7 @@ def figures(results: "Results", how: How, burst: Burst | None = None) -> Figures
         lost / sent if sent else math.nan,
         early,
         found,
-        float(is_busy.mean()) if is_busy.size else 0.0,
+        float((every > max(_WAITING * depth_s, _PACKETS / max(rate_bps, 1.0))).mean()) if every.size else 0.0,
         float((every < _EARLY * depth_s).mean()) if every.size else 0.0,
         sent,
         np.array([math.nan if entry["goodput_bps"] is None else entry["goodput_bps"] for entry in entries]),

@@ -96,7 +96,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         raise RecordingError(
             f"{path} has no data over TCP; capture both directions of a connection: tcpdump -w FILE tcp"
         )
-    if not any(way.rows for way in ways.values() if way.octets > 0):
+    if not any(way.octets and way.acked_to > 0 for way in ways.values()):
         raise RecordingError(f"{path} has the data of a connection and none of its ACKs; capture both directions")
     about: Recording = {
         "form": "capture",
@@ -137,7 +137,7 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
     other = ways.setdefault(back, _Way(*back, time_s))
     options = dict(dpkt.tcp.parse_opts(header.opts)) if header.opts else {}
     if is_opening:
-        _open(way, other, header, options)
+        _open(way, other, header, options, time_s)
     way.last_s = time_s
     if captured.payload > 0 or way.base is None:
         _on_data(way, captured, time_s, options)
@@ -147,8 +147,13 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
         way.is_finished = True
 
 
-def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes]) -> None:
-    way.base = (header.seq + 1) % _WRAP
+def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
+    if way.base is None:
+        way.base = (header.seq + 1) % _WRAP
+        way.acked_to = -1
+        way.waiting.append((0, time_s))
+    elif way.sent_to == 0:
+        way.waiting.clear()  # a SYN that was sent again gives no sample
     mss = options.get(dpkt.tcp.TCP_OPT_MSS)
     if mss is not None and len(mss) == 2:
         other.mss = int.from_bytes(mss, "big")
@@ -232,7 +237,7 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
             sent_s = way.waiting.popleft()[1]
             far_s = time_s - sent_s if math.isnan(far_s) else far_s
         # A FIN takes a number and is no payload.
-        way.acked_to = min(acked, way.sent_to) if way.sent_to else acked
+        way.acked_to = min(acked, way.sent_to)
         while way.holes and way.holes[0][1] <= way.acked_to:
             way.holes.pop(0)
         if way.sent_to and way.acked_to >= way.sent_to:
@@ -242,7 +247,7 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
         way.recovery_to = None
     is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
     window = math.nan if way.shift is None else float(header.win << (0 if is_opening else way.shift))
-    if way.octets:
+    if way.octets or not math.isnan(far_s):
         way.rows.append((time_s, way.acked_to, way.sent_to, way.octets, far_s, window))
 
 
