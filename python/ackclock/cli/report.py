@@ -138,7 +138,9 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
     elif form is Form.text:
         report.compare(results)
     else:
-        _print(report.tables(results), form, as_json=False)
+        from ackclock.report.comparison import tables
+
+        _print(tables(results), form, as_json=False)
 
 
 def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
