@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
+.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench proxy-thesis proxy-faults soak-proxy publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -104,6 +104,18 @@ torture: ## the torture suite on this proxy, HAProxy, nginx and socat, where the
 proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/proxy_bench.py
+
+proxy-thesis: kernel ## the HighSpeed appliance of Isogaki's thesis with real hosts beside the simulated ones (root; THESIS: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(BIN)/python benches/appliance/thesis.py $(THESIS)
+
+proxy-faults: ## random connections through the proxy over links that lose, copy and reorder (root, `make kernel`; CONNECTIONS)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/faults.py --connections $(or $(CONNECTIONS),100000)
+
+soak-proxy: ## idle and busy connections for 20 minutes: memory flat, no descriptor lost (SOAK: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/soak.py $(SOAK)
 
 deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
 	cargo build --quiet --locked --release -p ackclock-proxy
