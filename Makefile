@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel
+.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -119,6 +119,18 @@ studio: ## the simulator in the browser, into studio/dist; `ackclock studio` ser
 
 studio-test: build ## the built studio in a browser beside the native engine: scenarios to the byte, speed, frames, pictures in out/studio (STUDIO_SCENARIOS)
 	@$(BIN)/python tests/python/studio_cases.py --scenarios $(or $(STUDIO_SCENARIOS),50)
+
+proxy-thesis: kernel ## the HighSpeed appliance of Isogaki's thesis with real hosts beside the simulated ones (root; THESIS: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(BIN)/python benches/appliance/thesis.py $(THESIS)
+
+proxy-faults: ## random connections through the proxy over links that lose, copy and reorder (root, `make kernel`; CONNECTIONS)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/faults.py --connections $(or $(CONNECTIONS),100000)
+
+soak-proxy: ## idle and busy connections for 20 minutes: memory flat, no descriptor lost (SOAK: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/soak.py $(SOAK)
 
 deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
 	cargo build --quiet --locked --release -p ackclock-proxy
