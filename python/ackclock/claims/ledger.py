@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario
-from ackclock.claims.folder import Case, Choice, Claim, Option, Study, Verdict
+from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Study, Verdict
 from ackclock.claims.intervals import Interval, of_mean, of_spread
 from ackclock.claims.kept import run_or_load
 from ackclock.claims.measured import Measured, mean
@@ -158,12 +158,12 @@ class Laboratory:
         """
         self._full = full
         self._seeds = seeds
-        self._begun: dict[str, int] = {}
+        self._begun: dict[Key, int] = {}
         self.settles = settle
         self._kept = kept
         self._on_done = on_done
         self._results: dict[str, Results] = {}
-        self._hashes: dict[tuple[str, Choices, str], str] = {}
+        self._hashes: dict[tuple[Key, Choices, str], str] = {}
 
     def simulate(self, studies: Iterable[Study]) -> None:
         """Run whatever these studies need and is not there yet.
@@ -175,7 +175,7 @@ class Laboratory:
         for study in filter(self.simulates, studies):
             for choices, case in itertools.product(self.grid(study), study.cases):
                 scenario = _scenario(case, choices)
-                self._hashes[study.name, choices, case.name] = scenario.hash
+                self._hashes[study.key, choices, case.name] = scenario.hash
                 if scenario.hash not in self._results:
                     wanted[scenario.hash] = scenario
         stop = Stop()
@@ -201,7 +201,7 @@ class Laboratory:
         if not choice.repeats:
             return choice.options if self._full else choice.options[: choice.quick]
         if self.settles:
-            return self._listed(choice)[: self._begun.get(study.name, min(choice.quick, FEW))]
+            return self._listed(choice)[: self._begun.get(study.key, min(choice.quick, FEW))]
         return self._listed(choice) if self._full else self._listed(choice)[: choice.quick]
 
     def _listed(self, choice: Choice) -> tuple[Option, ...]:
@@ -216,7 +216,7 @@ class Laboratory:
         for choice in study.choices:
             count = len(self._tried(study, choice))
             if choice.repeats and self.settles and self.simulates(study) and count < len(self._listed(choice)):
-                self._begun[study.name] = count + max(count // 2, 1)
+                self._begun[study.key] = count + max(count // 2, 1)
                 return True
         return False
 
@@ -248,7 +248,7 @@ class Laboratory:
             choices: One of its grid; the first by default.
         """
         chosen = choices or self.grid(study)[0]
-        return {case.name: self._results[self._hashes[study.name, chosen, case.name]] for case in study.cases}
+        return {case.name: self._results[self._hashes[study.key, chosen, case.name]] for case in study.cases}
 
     def __len__(self) -> int:
         """Return how many simulations were run."""
@@ -268,13 +268,13 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         laboratory: Where the simulations are made.
         recorded: The verdicts on record.
     """
-    studies = {claim.study.name: claim.study for claim in claims}
+    studies = {claim.study.key: claim.study for claim in claims}
     while True:
         laboratory.simulate(studies.values())
         regions = _regions(claims, laboratory)
         findings = [_finding(claim, laboratory, recorded.get(claim.id), regions.get(claim.region)) for claim in claims]
-        unsettled = {f.claim.study.name: f.claim.study for f in findings if not f.is_settled}
-        studies = {name: study for name, study in unsettled.items() if laboratory.add_seeds(study)}
+        unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
+        studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
             return findings
 
