@@ -1,8 +1,8 @@
 """What both simulators run of the papers on DQN-NewReno and DQN-CUBIC: the rows of their tables, as options of each.
 
-Source: Seo, Cho, J. KICS, 2023 and 2024, tables 4 to 11 and the figures of one flow. Departures: what they leave open is
-here as ns-3 has it by default (SACK, HyStart in CUBIC, FQ-CoDel over a device's queue of 100 packets) but for segments of
-1448 bytes and buffers that do not limit; a step of learning comes with each action.
+Source: Seo, Cho, J. KICS, 2023 and 2024, tables 4 to 11 and the figures of one flow. Departures: what they leave open
+is here as ns-3 has it by default (SACK, HyStart in CUBIC, FQ-CoDel over a device's queue of 100 packets) but for
+segments of 1448 bytes and buffers that do not limit; a step of learning comes with each action.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,8 @@ class Row:
         table: Where the row stands: D1 to D4.
         name: Of the row, unique.
         controllers: One for each flow.
-        published: The paper's throughputs in Mbit/s, for each period one for each flow; empty where a figure alone says it.
+        published: The paper's throughputs in Mbit/s, for each period one for each flow; empty where only a figure
+            says it.
         ns3: Options of the program besides.
         scenario: ackclock's file.
         overrides: Changes to it besides controllers, queues and seed.
@@ -83,7 +84,9 @@ def _alone(rate: str, access: str, controller: str) -> Row:
 
 
 def _pair(first: str, second: str, *published: float) -> Row:
-    return Row("D2", f"{WORDS[first]} / {WORDS[second]}", (first, second), (published,), "pair.toml", {"access1": "100"})
+    return Row(
+        "D2", f"{WORDS[first]} / {WORDS[second]}", (first, second), (published,), "pair.toml", {"access1": "100"}
+    )
 
 
 def _two_round_trips(controller: str, *published: float) -> Row:

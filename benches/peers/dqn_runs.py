@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ns3_builds
+import polars as pl
 from dqn_cases import DELAYS_MS, FOLDER, OURS, Row
 
 from ackclock._core import Scenario
@@ -95,17 +96,22 @@ def _queues(row: Row) -> list[str]:
 def _of_ackclock(results: Results, flows: int) -> dict[str, Any]:
     found = []
     for flow in map(str, range(1, flows + 1)):
-        rows = results.flows.filter(results.flows["flow"] == flow)
+        rows = results.flows.filter((results.flows["flow"] == flow) & (results.flows["time_s"] > 0))
         reductions = results.episodes.filter(results.episodes["flow"] == flow)
         found.append(
             {
-                "mbps": [round((rate or 0.0) * 1e-6 * WITH_HEADERS, 4) for rate in rows["goodput_bps"].fill_nan(0.0)][1:],
-                "cwnd": [round(size / 1448, 1) for size in rows["cwnd_bytes"].fill_nan(0.0).fill_null(0.0)][1:],
+                "mbps": [round(1e-6 * WITH_HEADERS * rate, 4) for rate in _known(rows["goodput_bps"])],
+                "cwnd": [round(size / 1448, 1) for size in _known(rows["cwnd_bytes"])],
                 "retransmitted": int(results.flow(flow)["retransmitted_segments"]),
                 "reductions_s": list(reductions["time_s"]),
             }
         )
     return {"flows": found}
+
+
+def _known(numbers: pl.Series) -> list[float]:
+    """Return them with 0 where there is none, as before a flow has begun."""
+    return [float(value) for value in numbers.cast(pl.Float64).fill_nan(0.0).fill_null(0.0)]
 
 
 def _kept(simulator: str, settings: bytes) -> Path:

@@ -10,6 +10,7 @@ from dqn_runs import BIN_S, run_ackclock, run_ns3
 Numbers = dict[str, Any]
 Quantity = tuple[str, str, float | None, Callable[[Numbers], float]]
 
+
 def table(row: Row, seeds: int) -> Iterator[dict[str, Any]]:
     """Yield the entries of a row in the record.
 

@@ -2,8 +2,9 @@
 
     python benches/peers/dqn_twin.py [ROW ...] [--seeds N] [--only ns-3|ackclock] [-o FILE]
 
-Each run is kept (target/peers/dqn-twin), so that a command that was interrupted goes on where it stopped when it is given
-again; `--record` writes what there is without running anything. Seeds come first: all rows of seed 1, then of seed 2.
+Each run is kept (target/peers/dqn-twin), so that a command that was interrupted goes on where it stopped when it is
+given again; `--record` writes what there is without running anything. Seeds come first: all rows of seed 1, then of
+seed 2.
 """
 
 import argparse
@@ -54,7 +55,8 @@ def run_all(options: argparse.Namespace) -> None:
         options: The command line's.
     """
     simulators = [options.only] if options.only else list(RUNS)
-    wanted = [(name, row, seed) for seed in range(1, options.seeds + 1) for name in simulators for row in options.wanted]
+    seeds = range(1, options.seeds + 1)
+    wanted = [(name, row, seed) for seed in seeds for name in simulators for row in options.wanted]
 
     def run(item: tuple[str, Row, int]) -> None:
         name, row, seed = item

@@ -131,7 +131,9 @@ def _compile(build: Ns3Build, program: Path, sources: Sequence[Path], *flags: st
         warnings = ("-Wall", "-Wextra")
         done = _run("g++", standard, *flags, *warnings, str(sources[0]), "-o", str(program), *build.flags)
         if done.returncode != 0:
-            raise Ns3Missing(f"the program does not compile against ns-3 {build.version} ({build.name}):\n{done.stderr}")
+            raise Ns3Missing(
+                f"the program does not compile against ns-3 {build.version} ({build.name}):\n{done.stderr}"
+            )
         return program
 
 
