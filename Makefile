@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean
+.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -77,6 +77,12 @@ record-vegas: build ## record anew which statements of the Vegas study hold in e
 	@cp out/vegas/regions.json claims/vegas-1999/regions.json
 	@cp out/vegas/figures/region.png docs/images/claims-vegas-region.png
 
+# With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
+record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 50 minutes
+	@$(BIN)/ackclock claims kernel --full --keep $(or $(ACKCLOCK_KEPT),out/kept-kernel) -o out/kernel
+	@cp out/kernel/claims.json claims/kernel/recorded.json
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
+
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
@@ -104,6 +110,27 @@ torture: ## the torture suite on this proxy, HAProxy, nginx and socat, where the
 proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/proxy_bench.py
+
+studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm and Debian's rustc-web)
+	@command -v npm >/dev/null || { echo "the studio is left out, for want of npm (apt-get install npm)"; exit 1; }
+	@cd studio && npm ci --no-audit --no-fund --silent
+	studio/engine.sh
+	@cd studio && npm run --silent check && npm run --silent build
+
+studio-test: build ## the built studio in a browser beside the native engine: scenarios to the byte, speed, frames, pictures in out/studio (STUDIO_SCENARIOS)
+	@$(BIN)/python tests/python/studio_cases.py --scenarios $(or $(STUDIO_SCENARIOS),50)
+
+proxy-thesis: kernel ## the HighSpeed appliance of Isogaki's thesis with real hosts beside the simulated ones (root; THESIS: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(BIN)/python benches/appliance/thesis.py $(THESIS)
+
+proxy-faults: ## random connections through the proxy over links that lose, copy and reorder (root, `make kernel`; CONNECTIONS)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/faults.py --connections $(or $(CONNECTIONS),100000)
+
+soak-proxy: ## idle and busy connections for 20 minutes: memory flat, no descriptor lost (SOAK: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/soak.py $(SOAK)
 
 deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
 	cargo build --quiet --locked --release -p ackclock-proxy

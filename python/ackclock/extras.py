@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Final
 
 EXTRAS: Final = {
-    "report": ("figures and pages", ("jinja2", "matplotlib", "plotly")),
+    "report": ("figures and pages", ("jinja2", "matplotlib")),
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "ray": ("a cluster", ("ray",)),

@@ -158,6 +158,23 @@ def _cargo() -> Finding:
     )
 
 
+def _studio() -> Finding:
+    """Whether the studio is built; what is missing to build it, if this is a repository."""
+    from ackclock import studio
+
+    purpose = "the simulator in the browser (ackclock studio)"
+    try:
+        return Finding("studio", True, str(studio.page()), purpose)
+    except studio.StudioError:
+        script = Path(studio.__file__).resolve().parents[2] / "studio" / "engine.sh"
+        done = _completed([str(script), "--missing"]) if script.is_file() else None
+        missing = done.stdout.split("\n") if done else []
+        missing += [] if shutil.which("npm") else ["npm (apt-get install npm)"]
+        lacking = "; ".join(filter(None, missing))
+        remedy = "make studio, in the repository" + (f", which lacks: {lacking}" if lacking else "")
+        return Finding("studio", False, "-", purpose, remedy)
+
+
 def _gpu() -> Finding:
     found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
     return Finding(
@@ -229,7 +246,7 @@ def _kernel_controllers() -> Finding:
 
 _PROBES: tuple[Callable[[], Finding], ...] = (
     _cores, _memory, _disk, _python, _build, _figures, _environments, _cargo, _ray, _ns3, _tshark, _tcptrace,
-    _chromium, _gpu,
+    _chromium, _studio, _gpu,
     _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _bpf_controllers, _kernel_controllers,
 )  # fmt: skip
 

@@ -67,11 +67,15 @@ def _figures(folders: list[Path]) -> "Iterable[Drawn]":
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
     from ackclock import completions, plots
     from ackclock.labels import common
+    from ackclock.report.distributions import completion_times, drawn_distributions, queueing_delays, round_trips
     from ackclock.studies.drawn import Drawn
 
     results = runs_of(folders)
     about = common(results)
     for drawing in plots.drawings(results):
         yield Drawn(drawing.panel.key, f"{drawing.panel.title}: {about}.", partial(plots.static, drawing))
+    for one in (*round_trips(results), *queueing_delays(results), *completion_times(results)):
+        caption = f"Cumulative distribution, {one.title.lower()}: {about}."
+        yield Drawn(one.name, caption, partial(drawn_distributions, one))
     if lines := completions.slowdown_lines(results):
         yield Drawn("slowdown", f"Slowdown over size: {about}.", partial(completions.static, lines))
