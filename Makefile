@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin
+.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -289,6 +289,32 @@ lock: ## resolve the packages anew, with hashes
 		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml --extra ray -c requirements-dev.lock -o requirements-ray.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes requirements-site.in -c requirements-dev.lock -o requirements-site.lock
+
+# ---- the site --------------------------------------------------------------------------------------------------------
+
+# An environment of its own, which sees the packages and the extension of the other one.
+SITE := target/site/venv
+$(SITE)/.packages: requirements-site.lock $(VENV)/.packages
+	@echo "installing what makes the site into $(SITE)"
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@$(BIN)/python -c 'import sysconfig; print("$(CURDIR)/python", sysconfig.get_path("purelib"), sep="\n")' > \
+		$$($(SITE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ackclock-site.pth
+	@touch $@
+
+site: build docs $(SITE)/.packages ## build the site into target/site/html: pages, lessons as they ran, catalogue, references; links are followed
+	@$(SITE)/bin/python site/build.py
+
+site-pages: build $(SITE)/.packages ## the same without the reference of the crates, which takes minutes
+	@$(SITE)/bin/python site/build.py --without-rust
+
+lessons: build $(SITE)/.packages ## run the lessons as notebooks, and judge their solutions (LESSONS: names)
+	@$(SITE)/bin/python site/lessons.py $(LESSONS)
+
+gallery: build $(SITE)/.packages ## write docs/gallery/README.md, the list of figures and of what draws them
+	@$(SITE)/bin/python site/gallery.py
 
 clean: ## remove what was built
 	rm -rf $(VENV) dist target

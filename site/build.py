@@ -19,7 +19,9 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import catalogue  # noqa: E402 - beside this file
+import api  # noqa: E402 - beside this file, as those that follow
+import catalogue  # noqa: E402
+import gallery  # noqa: E402
 import lessons  # noqa: E402
 import links  # noqa: E402
 from stage import PROJECT, ROOT, Stage, in_order, title  # noqa: E402
@@ -41,8 +43,11 @@ def main() -> int:
     stage.add_documents()
     catalogue.add(stage, TARGET / "pictures")
     lessons.add(stage)
+    gallery.add(stage, TARGET / "pictures" / "gallery")
+    api.add(stage, with_rust=not options.without_rust)
     shutil.copy(HERE / "site.css", stage.folder / "site.css")
     _said("pages are staged", begun)
+    _copy_sources(staged)
     _write_settings(staged, navigation(stage.folder))
     _zensical(staged)
     if not options.without_rust:
@@ -81,12 +86,20 @@ def navigation(folder: Path) -> Nav:
         {"Reference": pages("reference")},
         {"Controllers": pages("controllers", "controllers/index.md")},
         {"Queues": pages("queues", "queues/index.md")},
+        {"API": pages("api", "api/index.md")},
+        {"Gallery": pages("gallery", "gallery/README.md")},
         {"Explanation": [*pages("explanation"), {"Decisions": decisions}, {"Project": project}]},
     ]
 
 
+def _copy_sources(staged: Path) -> None:
+    """Put the package's sources without the compiled core beside the pages: the stub says more than what is compiled."""
+    left_out = shutil.ignore_patterns("*.so", "__pycache__", "folders", "scenarios", "*.html", "*.css")
+    shutil.copytree(ROOT / "python" / "ackclock", staged / "python" / "ackclock", ignore=left_out)
+
+
 def _write_settings(staged: Path, nav: Nav) -> None:
-    settings = (HERE / "zensical.toml").read_text(encoding="utf-8").replace("@PYTHON@", str(ROOT / "python"))
+    settings = (HERE / "zensical.toml").read_text(encoding="utf-8")
     head, rest = re.split(r"(?=\n\[project\.theme\]\n)", settings, maxsplit=1)
     (staged / "zensical.toml").write_text(f"{head}nav = {_toml(nav)}\n{rest}", encoding="utf-8")
 

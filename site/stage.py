@@ -17,7 +17,12 @@ DOCS = ROOT / "docs"
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LANGUAGES = {".py": "python", ".rs": "rust", ".toml": "toml", ".pkt": "text"}
-PROJECT = {"ARCHITECTURE.md": "project/architecture.md", "CONTRIBUTING.md": "project/contributing.md"}
+PROJECT = {
+    "README.md": "project/readme.md",
+    "ARCHITECTURE.md": "project/architecture.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changelog.md",
+}
 """Pages of the repository's root, and where they are on the site."""
 
 
@@ -69,7 +74,7 @@ class Stage:
             target = (file.parent / match[2]).resolve()
             if not target.is_file():
                 raise SystemExit(f"{file.relative_to(ROOT)} links to {match[2]}, which is no file; mend the link")
-            if not target.is_relative_to(DOCS) and target.name not in PROJECT:
+            if not target.is_relative_to(DOCS) and str(target.relative_to(ROOT)) not in PROJECT:
                 self.shown.add(target)
             return f"{match[1]}{os.path.relpath(place(target), here)}{match[3] or ''}{match[4]}"
 
