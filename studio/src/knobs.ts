@@ -89,7 +89,8 @@ export class Knobs {
 
   private write(knob: Knob, moves = false): void {
     const value = this.values[knob];
-    if (moves) element<HTMLInputElement>(knob).value = String(positionOf(SCALES[knob], value));
+    // One that is being dragged is where it is.
+    if (moves && document.activeElement !== element(knob)) element<HTMLInputElement>(knob).value = String(positionOf(SCALES[knob], value));
     document.querySelector(`output[for=${knob}]`)!.textContent = SCALES[knob].text(value);
   }
 

@@ -31,6 +31,7 @@ const plots = new Plots({ cwnd: element("cwnd"), goodput: element("goodput"), sr
 let files: Record<string, Uint8Array> = {};
 let scenario: ScenarioInfo | null = null;
 let checks = 0;
+let checked_s = 60; // how long the scenario of the text is
 let isRunning = false;
 let isStale = true; // the text is not what is loaded
 let runsWhenLoaded = false;
@@ -101,8 +102,7 @@ function showMistakes(diagnostics: Diagnostic[] | undefined): void {
 function load(thenRun: boolean): void {
   runsWhenLoaded = thenRun;
   setRunning(false);
-  const duration_s = scenario?.duration_s ?? 60;
-  say({ kind: "load", text: text.value, sample_s: Math.max(duration_s / ROWS, 1e-4), packets: box.checked });
+  say({ kind: "load", text: text.value, sample_s: Math.max(checked_s / ROWS, 1e-4), packets: box.checked });
 }
 
 function begin({ scenario: loaded, row, diagnostics }: Checked): void {
@@ -177,6 +177,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     case "checked":
       if (data.number === checks && isStale) {
         showMistakes(data.checked.diagnostics);
+        checked_s = data.checked.scenario?.duration_s ?? checked_s;
         if (data.checked.scenario && progress.now_s === 0) load(false);
       }
       return;
