@@ -10,6 +10,7 @@ from ackclock.manifests import Manifest
 from ackclock.report.tables import tables
 from ackclock.shown import plain
 from ackclock.summaries import RunSummary
+from ackclock.tables import html as table_html
 
 if TYPE_CHECKING:
     from ackclock._core import Scenario
@@ -21,7 +22,7 @@ _STYLE = """<style>
 .ackclock th, .ackclock td { padding: .15rem .5rem; text-align: right; }
 .ackclock thead th { vertical-align: bottom; }
 .ackclock td, .ackclock th:first-child { white-space: nowrap; }
-.ackclock th:first-child { text-align: left; }
+.ackclock th:first-child, .ackclock .word { text-align: left; font-weight: 600; }
 .ackclock .scroll { overflow-x: auto; }
 </style>"""
 
@@ -34,7 +35,9 @@ def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
         manifest: Where the scenario is.
         picture: As of `ackclock.sparks.of_results`.
     """
-    return _shown(summary["scenario"], _facts(summary, manifest["scenario"]), tables(summary, _ROWS) + picture)
+    scenario = manifest.get("scenario")
+    facts = [f"{summary['duration_s']:g} s recorded"] if scenario is None else _facts(summary, scenario)
+    return _shown(summary["scenario"], facts, "".join(map(table_html, tables(summary, _ROWS))) + picture)
 
 
 def _shown(name: str, facts: list[str], rest: str) -> str:

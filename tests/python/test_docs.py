@@ -21,12 +21,12 @@ from ackclock.studies.file import read
 from ackclock.templates import write
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LESSONS = ROOT / "docs" / "lessons"
 """Their blocks go on from each other: `make lessons` runs them, and tests/python/test_lessons.py some."""
 
-NOT_RUN_HERE = ("make ", "export ", "git ")
-"""Setting up; the tests themselves run after it."""
+NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
+"""Setting up and publishing; the tests themselves run after the one and before the other."""
 
 _FENCE = re.compile(r"^```(?P<kind>\w+)(?P<flags>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
