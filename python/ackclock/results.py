@@ -128,9 +128,9 @@ class Results:
         """Return what they are of, in short."""
         summary = self.summary
         flows, links = len(summary["flows"]), len(summary["links"])
-        where = self.origin if self.is_recorded else f"{links} links, seed {summary['seed']}"
-        what = f"{flows} flows, {summary['duration_s']:g} s, {where}"
-        return f'<Results "{self.name}": {what}>'
+        size = f"{flows} flows" if self.is_recorded else f"{flows} flows, {links} links"
+        where = self.origin if self.is_recorded else f"seed {summary['seed']}"
+        return f'<Results "{self.name}": {size}, {summary["duration_s"]:g} s, {where}>'
 
     @cached_property
     def summary(self) -> RunSummary:

@@ -31,7 +31,9 @@ def _module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_the_gallery_lists_every_script_and_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     written = (DOCS / "gallery" / "README.md").read_text(encoding="utf-8")
-    assert written == _module("gallery", monkeypatch).page(), "make gallery writes it"
+    gallery = _module("gallery", monkeypatch)
+    assert written == gallery.page(), "make gallery writes it"
+    assert {name for name, _, _ in gallery.recorded()} == {file.name for file in (DOCS / "images").iterdir()}
 
 
 def test_the_gallery_draws_every_figure_that_there_is() -> None:
