@@ -37,7 +37,7 @@ def group_names(flows: Sequence[Entry]) -> list[str]:
         ['web (cubic)', 'web (cubic)', 'old (cubic)']
     """
     stems = [_NUMBER.sub("", str(flow["name"])) or "flow" for flow in flows]
-    controllers = [str(flow.get("controller", "")) for flow in flows]
+    controllers = [str(flow.get("controller") or "") for flow in flows]
     names = [f"{stem} ({of})" if of else "all" for stem, of in zip(stems, controllers, strict=True)]
     if len(set(names)) > _MOST_GROUPS:
         names = [of or "all" for of in controllers]
@@ -112,7 +112,7 @@ def outermost_places(flows: Sequence[Entry], count: int = OUTERMOST) -> list[int
         flows: As in `summary.json`.
         count: Of each.
     """
-    order = sorted(range(len(flows)), key=lambda index: -flows[index]["goodput_bps"])
+    order = sorted(range(len(flows)), key=lambda index: -(flows[index]["goodput_bps"] or 0.0))
     return order if len(order) <= 2 * count else order[:count] + order[-count:]
 
 

@@ -28,7 +28,10 @@ def html(summary: RunSummary, manifest: Manifest) -> str:
         summary: As of `Results.summary`.
         manifest: Where the scenario is.
     """
-    facts = ", ".join(map(escape, map(plain, _facts(summary, manifest["scenario"]))))
+    told = (
+        _facts(summary, manifest["scenario"]) if "scenario" in manifest else [f"{summary['duration_s']:g} s recorded"]
+    )
+    facts = ", ".join(map(escape, map(plain, told)))
     name = escape(plain(summary["scenario"]))
     shown = "".join(map(table_html, tables(summary, _ROWS)))
     return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{shown}</div>'

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ackclock import completions, storage
+from ackclock import completions, extras, storage
 from ackclock.figures.files import encode
 from ackclock.figures.theme import COLOURS, COLUMN_IN, PAPER
 from ackclock.panels import PANELS, Drawing, Line, draw, panel
@@ -69,6 +69,7 @@ def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "St
         KeyError: If there is no such panel.
         ValueError: If the results hold no such series.
     """
+    extras.require("report")
     if series == SLOWDOWN:
         return completions.static(_slowdown(results))
     return static(_drawing(results, series))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.figures.files import FORMS
@@ -39,6 +39,7 @@ def plot(
     as_json: Annotated[bool, typer.Option("--json", help="Print names and captions, or the file, as JSON.")] = False,
 ) -> None:
     """Draw one figure as wide as a column of a paper (3.3 in), with fonts that papers take."""
+    extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
     found = {drawn.name: drawn for drawn in _figures(folders)}

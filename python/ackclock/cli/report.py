@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.cli.progress import busy
@@ -61,6 +61,7 @@ def report(
 
     A page and figures of an earlier report are replaced.
     """
+    extras.require("report")
     if output.is_dir():
         raise InputError(f"{output} is a folder; give the name of the page, such as {output / 'report.html'}")
     if output.suffix.lower() in (".pdf", ".svg", ".png"):
@@ -137,7 +138,9 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
     elif form is Form.text:
         report.compare(results)
     else:
-        _print(report.tables(results), form, as_json=False)
+        from ackclock.report.comparison import tables
+
+        _print(tables(results), form, as_json=False)
 
 
 def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:

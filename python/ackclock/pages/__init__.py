@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+from ackclock import extras
+
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
     """Return a page.
@@ -18,6 +20,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a tem
         template: A file of this folder.
         values: What it names.
     """
+    extras.require("report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("ackclock", "pages")

@@ -22,11 +22,11 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _mbit(key: str) -> Callable[[Entry], str]:
-    return lambda entry: f"{entry[key] / 1e6:,.2f}"
+    return lambda entry: "–" if entry[key] is None else f"{entry[key] / 1e6:,.2f}"
 
 
 def _count(key: str) -> Callable[[Entry], str]:
-    return lambda entry: f"{entry[key]:,}"
+    return lambda entry: "–" if entry[key] is None else f"{entry[key]:,}"
 
 
 def _rtt(key: str) -> Callable[[Entry], str]:
@@ -34,7 +34,7 @@ def _rtt(key: str) -> Callable[[Entry], str]:
 
 
 FLOW_CELLS: tuple[Cell, ...] = (
-    ("controller", lambda flow: str(flow["controller"])),
+    ("controller", lambda flow: str(flow["controller"] or "–")),
     ("profile", lambda flow: str(flow.get("profile", "–"))),
     ("goodput (Mbit/s)", _mbit("goodput_bps")),
     ("sent (segments)", _count("sent_segments")),

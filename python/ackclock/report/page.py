@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.labels import common, facts, labels
 from ackclock.pages import render
 from ackclock.report.content import Window, content
@@ -42,6 +42,7 @@ def write_report(
         ackclock.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not set.
         OSError: If a file cannot be written.
     """
+    extras.require("report")
     storage.check_file(path, force=force)
     if static_dir is not None:
         from ackclock.plots import static_files
@@ -130,12 +131,18 @@ def _missing(results: list[Results], found: dict[str, Any]) -> dict[str, str] | 
     return {"why": f"Not recorded in this run: {' and '.join(lacks)}. To have them, run it with", "command": command}
 
 
+def _how(result: Results) -> str:
+    if result.is_recorded:
+        return "recorded"
+    return "in real time" if result.is_of_kernel else "simulated"
+
+
 def _run(result: Results, label: str) -> dict[str, str]:
     """What was run, what it came to, and how it can be run again."""
     index = result.summary["jain_index"]
     said = [text for key, text in facts(result).items() if key in ("flows", "profile", "rate", "queue")]
     said += [
-        f"{result.summary['duration_s']:g} s {'in real time' if result.is_of_kernel else 'simulated'}",
+        f"{result.summary['duration_s']:g} s {_how(result)}",
         result.origin,
     ]
     if index is not None and len(result.summary["flows"]) > 1:
