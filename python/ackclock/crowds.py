@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ackclock.metrics import Floats
+from ackclock.metrics import Floats, jain_fairness
 
 Entry = Mapping[str, Any]
 
@@ -64,6 +64,35 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
         | {key: _spread(values[names == name]) for key, values in columns.items()}
         for name in dict.fromkeys(names)
     ]
+
+
+def by_controller(flows: Sequence[Entry]) -> list[Entry]:
+    """Return an entry for each controller: what its flows had together, and how even that was among them.
+
+    Args:
+        flows: As in `summary.json`.
+    """
+    every = sum(flow["goodput_bps"] for flow in flows)
+    found: list[Entry] = []
+    for name in dict.fromkeys(str(flow["controller"]) for flow in flows):
+        mine = [flow for flow in flows if str(flow["controller"]) == name]
+        goodputs = _column(flow["goodput_bps"] for flow in mine)
+        sent = sum(flow["sent_segments"] for flow in mine)
+        rtts = _column((flow["rtt_ms"] or {}).get("mean") for flow in mine)
+        found.append(
+            {
+                "name": name,
+                "flows": len(mine),
+                "goodput_bps": float(goodputs.sum()),
+                "share": float(goodputs.sum()) / every if every else None,
+                "jain": jain_fairness(goodputs) if goodputs.any() else None,
+                "least_bps": float(goodputs.min()),
+                "most_bps": float(goodputs.max()),
+                "retransmitted": sum(flow["retransmitted_segments"] for flow in mine) / sent if sent else None,
+                "rtt_ms": float(np.nanmean(rtts)) if not np.isnan(rtts).all() else None,
+            }
+        )
+    return found
 
 
 def outermost(flows: Sequence[Entry], count: int = OUTERMOST) -> list[Entry]:

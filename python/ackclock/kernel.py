@@ -53,6 +53,17 @@ def program() -> Path:
     return Path(found)
 
 
+def missing() -> str:
+    """Return what this machine lacks for a run on its kernel; an empty text if nothing."""
+    try:
+        program()
+    except KernelError:
+        return f"{PROGRAM} is not built (make kernel)"
+    if os.geteuid() != 0:
+        return "it needs root"
+    return "" if Path("/dev/net/tun").exists() else "it needs /dev/net/tun"
+
+
 def run(
     scenario: Scenario, *, file: Path | None = None, overrides: Sequence[str] = (), seed: int | None = None
 ) -> Results:
@@ -183,7 +194,9 @@ def _results(scenario: Scenario, written: bytes) -> Results:
     for name, length in told["tables"].items():
         tables[name] = _table(rest[:length])
         rest = rest[length:]
-    return Results(lambda: told["summary"], _origin(scenario, told["kernel"]), tables.__getitem__)
+    ran: KernelRun = told["kernel"]
+    ran["load"] = os.getloadavg()[0]
+    return Results(lambda: told["summary"], _origin(scenario, ran), tables.__getitem__)
 
 
 def _table(octets: bytes) -> "pl.DataFrame":

@@ -81,6 +81,9 @@ class KernelRun(TypedDict):
     reasons: list[str]
     """Why it is not valid."""
 
+    load: NotRequired[float]
+    """Of the machine over the last minute of the run: threads that run or wait for a processor."""
+
     p99_bound_us: float
     """The most that the 99th percentile of lateness may be, microseconds."""
 

@@ -7,6 +7,7 @@ from ackclock.manifests import Manifest
 from ackclock.report.tables import tables
 from ackclock.shown import plain
 from ackclock.summaries import RunSummary
+from ackclock.tables import html as table_html
 
 _ROWS = 10
 
@@ -15,7 +16,7 @@ _STYLE = """<style>
 .ackclock th, .ackclock td { padding: .15rem .5rem; text-align: right; }
 .ackclock thead th { vertical-align: bottom; }
 .ackclock td, .ackclock th:first-child { white-space: nowrap; }
-.ackclock th:first-child { text-align: left; }
+.ackclock th:first-child, .ackclock .word { text-align: left; font-weight: 600; }
 .ackclock .scroll { overflow-x: auto; }
 </style>"""
 
@@ -32,7 +33,8 @@ def html(summary: RunSummary, manifest: Manifest) -> str:
     )
     facts = ", ".join(map(escape, map(plain, told)))
     name = escape(plain(summary["scenario"]))
-    return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{tables(summary, _ROWS)}</div>'
+    shown = "".join(map(table_html, tables(summary, _ROWS)))
+    return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{shown}</div>'
 
 
 def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:

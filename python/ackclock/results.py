@@ -25,7 +25,7 @@ from ackclock.summaries import (
 
 if TYPE_CHECKING:
     import polars as pl
-    from plotly.graph_objects import Figure
+    from matplotlib.figure import Figure
 
     from ackclock.plots import SeriesName
 
@@ -295,13 +295,13 @@ class Results:
         return _named(self.summary.get("datagrams", []), name, "flow of datagrams")
 
     def plot(self, series: "SeriesName" = "cwnd") -> "Figure":
-        """Draw one panel of the results, to look at closely; `ackclock.plots` draws several runs, and for papers.
+        """Draw one panel of the results; `ackclock.plots.figure` draws several runs together.
 
         Args:
             series: Which panel: a name of `ackclock.plots.SeriesName`, such as "cwnd", "goodput", "rtt" or "queue".
 
         Returns:
-            A Plotly figure, which a notebook shows.
+            A Matplotlib figure, which a notebook shows.
 
         Raises:
             KeyError: If there is no such panel.
@@ -309,7 +309,7 @@ class Results:
         """
         from ackclock import plots
 
-        return plots.plot(self, series)
+        return plots.figure(self, series)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was run, and tables of flows and links."""

@@ -21,9 +21,9 @@ from ackclock.studies.file import read
 from ackclock.templates import write
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-NOT_RUN_HERE = ("make ", "export ", "git ")
-"""Setting up; the tests themselves run after it."""
+PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
+"""Setting up and publishing; the tests themselves run after the one and before the other."""
 
 _FENCE = re.compile(r"^```(?P<kind>\w+)(?P<flags>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -17,10 +17,10 @@ use crate::agent::Agent;
 use crate::catalogue::{Assignment, PROGRAMS};
 use crate::command::Group;
 use crate::error::Error;
-use crate::machine;
 use crate::recording::{HEADINGS, Recording, line, row};
 use crate::registration::{self, Kept, Order, Registration};
 use crate::trace::{PAUSE, Trace, Watched};
+use crate::{ece, machine};
 
 /// Controllers as programs of the kernel.
 #[derive(Debug, Subcommand)]
@@ -41,6 +41,12 @@ pub enum Commands {
         /// Its parameters.
         #[command(flatten)]
         params: Params,
+    },
+    /// Let programs raise ECE on their sockets, until that is turned off; the map in which they ask for it is printed.
+    Ece {
+        /// Turn it off.
+        #[arg(long)]
+        off: bool,
     },
     /// Run a command whose connections all have a controller.
     Exec(ExecArguments),
@@ -147,6 +153,11 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
         Commands::List => list(),
         Commands::Unload { name } => registration::unload(&name)?,
         Commands::Update { name, params } => registration::update(&name, &params.params)?,
+        Commands::Ece { off: true } => ece::detach()?,
+        Commands::Ece { off: false } => {
+            ece::attach()?;
+            println!("{}", ece::sockets()?.display());
+        }
         Commands::Exec(arguments) => {
             return exec(Some(&arguments.controller), &arguments.params, &arguments.command, None);
         }

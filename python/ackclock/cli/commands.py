@@ -53,6 +53,7 @@ COMMANDS = {
     "report": Command("report", "report", _SIMULATE),
     "compare": Command("report", "compare", _SIMULATE),
     "plot": Command("plot", "plot", _SIMULATE),
+    "studio": Command("studio", "studio", _SIMULATE),
     "claims": Command("claims", "claims", _SIMULATE),
     "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),
     "script": Command("script", "script", _SIMULATE),

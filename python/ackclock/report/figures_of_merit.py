@@ -64,6 +64,23 @@ def _spread(key: str, part: str, scale: float = 1.0) -> Callable[[Entry], str]:
     return lambda group: "–" if group[key] is None else _number(group[key][part] * scale)
 
 
+def _percent(key: str) -> Callable[[Entry], str]:
+    return lambda entry: "–" if entry[key] is None else f"{100 * entry[key]:.2f} %"
+
+
+CONTROLLER_CELLS: tuple[Cell, ...] = (
+    ("flows", _count("flows")),
+    ("total goodput (Mbit/s)", _mbit("goodput_bps")),
+    ("share", _percent("share")),
+    ("Jain's index", lambda entry: "–" if entry["jain"] is None else f"{entry['jain']:.4f}"),
+    ("slowest (Mbit/s)", _mbit("least_bps")),
+    ("fastest (Mbit/s)", _mbit("most_bps")),
+    ("sent again", _percent("retransmitted")),
+    ("RTT mean (ms)", lambda entry: _number(entry["rtt_ms"])),
+)
+"""Of the flows of a controller, as `ackclock.crowds.by_controller` makes it."""
+
+
 GROUPED_CELLS: tuple[Cell, ...] = (
     ("flows", _count("flows")),
     ("goodput mean (Mbit/s)", _spread("goodput_bps", "mean", 1e-6)),

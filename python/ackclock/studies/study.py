@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.decoding import decoded
 from ackclock.figures.files import FORMS
 from ackclock.reading import DamagedError, document
@@ -153,6 +153,8 @@ def study(
         OSError: If a file cannot be read or written.
     """
     plan, mistakes = file.read(source)
+    if output is not None:
+        extras.require("report")
     pairs = design.trials(plan, mistakes)
     points = [point for _, point in pairs]
     begin = on_begin or (lambda _total, _done: lambda: None)

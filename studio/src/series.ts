@@ -1,0 +1,49 @@
+// What has come of series, by column: numbers for plots, with null where there is none.
+import type { ScenarioInfo } from "./messages";
+
+const OF_FLOW = 7; // cwnd, ssthresh, flight size, srtt, latest round trip, goodput, sent again (crates/studio/src/rows.rs)
+const OF_LINK = 5; // packets, octets, rate, drops, marks
+
+type Column = (number | null)[];
+const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
+
+export interface FlowSeries { cwnd: Column; srtt: Column; goodput: Column; latest: number[] }
+
+export class Series {
+  time: number[] = [];
+  flows: FlowSeries[] = [];
+  queues: Column[] = [];
+  /** The last row of each link: packets, octets, rate, drops, marks. */
+  links: number[][] = [];
+  private width = 1;
+
+  begin(scenario: ScenarioInfo, row: { numbers: number; flows: number; links: number }): void {
+    this.time = [];
+    this.width = row.numbers;
+    this.flows = Array.from({ length: row.flows }, () => ({ cwnd: [], srtt: [], goodput: [], latest: [] }));
+    this.queues = Array.from({ length: row.links }, () => []);
+    this.links = scenario.links.slice(0, row.links).map(() => [0, 0, 0, 0, 0]);
+    this.mss = scenario.flows.map((flow) => flow.mss_bytes);
+  }
+
+  private mss: number[] = [];
+
+  add(rows: Float64Array): void {
+    for (let at = 0; at + this.width <= rows.length; at += this.width) {
+      this.time.push(rows[at]!);
+      this.flows.forEach((flow, index) => {
+        const of = at + 1 + index * OF_FLOW;
+        flow.cwnd.push(rows[of]! / this.mss[index]!);
+        const [srtt, goodput] = [known(rows[of + 3]!), known(rows[of + 5]!)];
+        flow.srtt.push(srtt === null ? null : srtt * 1e3);
+        flow.goodput.push(goodput === null ? null : goodput / 1e6);
+        flow.latest = [...rows.subarray(of, of + OF_FLOW)];
+      });
+      const links = at + 1 + this.flows.length * OF_FLOW;
+      this.queues.forEach((queue, index) => {
+        queue.push(rows[links + index * OF_LINK]!);
+        this.links[index] = [...rows.subarray(links + index * OF_LINK, links + (index + 1) * OF_LINK)];
+      });
+    }
+  }
+}
