@@ -46,8 +46,8 @@ def _cases() -> list[Case]:
     return cases
 
 
-def _simulated(case: Case) -> Results:
-    tree = document("known", case.path, [Sender("one", case.controller, 0.0, None)], 16.0, "linux-6.x")
+def _simulated(case: Case, duration_s: float = 16.0) -> Results:
+    tree = document("known", case.path, [Sender("one", case.controller, 0.0, None)], duration_s, "linux-6.x")
     return run(Scenario.parse(json.dumps(tree | {"seed": 77 + case.number}), "known.json"))
 
 
@@ -73,7 +73,7 @@ def test_a_known_path_is_found_within_its_intervals(case: Case) -> None:
 
 
 def test_a_scenario_that_was_found_runs(cli: Cli, tmp_path: Path) -> None:
-    _simulated(_cases()[7]).save(tmp_path / "recorded")
+    _simulated(_cases()[7], 4.0).save(tmp_path / "recorded")
     done = cli("fit", "recorded", "-o", "mine.toml", "--keep", "fitted")
     assert done.returncode == 0, done.stderr
     assert "rate (Mbit/s)" in done.stdout
