@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +73,10 @@ def test_a_commands_connection_is_recorded_to_the_octet(cli: Cli, tmp_path: Path
     assert (told["missed"], told["exit_code"], told["release"]) == (0, 0, os.uname().release)
     assert told["cpu_s"] is not None
     assert results.flows["cwnd_bytes"].drop_nulls().len() > 0
+    # The kernel remembers the least sample by itself: it is the least of those that the smoothed values show.
+    mine = results.flows.filter(results.flows["flow"] == flow["name"])
+    least = [mine[column].drop_nulls().min() for column in ("rtt_sample_s", "min_rtt_s")]
+    assert least[0] == pytest.approx(least[1], abs=1.5e-6)
 
 
 @needs_controllers
@@ -94,26 +97,25 @@ def test_without_a_command_or_with_a_port_too_it_says_which(cli: Cli) -> None:
 @needs_controllers
 def test_decisions_from_python_are_in_force_until_they_stop_and_cubic_has_the_window_then() -> None:
     seen: list[tuple[float, Seen]] = []
-    began = time.monotonic()
 
     def decide(ack: Seen) -> Decision | None:
-        at = time.monotonic() - began
+        at = (ack.time_ns - seen[0][1].time_ns) / 1e9 if seen else 0.0
         seen.append((at, ack))
-        return Decision(cwnd=20) if at < 1.0 else None
+        return Decision(cwnd=2) if at < 1.0 else None
 
     with _sink() as port, KernelAgent() as agent:
         sender = [sys.executable, "-c", FLOOD, str(port), "1.8"]
         command = [str(kernel.program()), "exec", "--controller", "ackclock_agent", "--", *sender]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
-            agent.run(decide, 2.5)
-            running.wait()
+            while running.poll() is None:
+                agent.run(decide, 0.2)
         counters, latency = agent.counters, agent.latency_us()
     assert counters.flows == 1
-    assert counters.acks == len(seen) + counters.missed
+    assert 0 <= counters.acks - counters.missed - len(seen) <= 5, "but for those of the connection's end"
     assert counters.in_force > 0
     assert counters.fallbacks >= 1
-    assert any(ack.is_led == 1 and ack.cwnd == 20 for at, ack in seen if at < 1.0)
+    assert any(ack.is_led == 1 and ack.cwnd == 2 for at, ack in seen if at < 1.0)
     assert all(ack.is_led == 0 for at, ack in seen if at > 1.3)
-    # CUBIC grows on a path without losses.
-    assert max(ack.cwnd for at, ack in seen if at > 1.3) > 20
+    # CUBIC grows on a path without losses, on which two segments are less than is there to send.
+    assert max(ack.cwnd for at, ack in seen if at > 1.3) > 2
     assert 0 < latency["p50"] <= latency["p99"]
