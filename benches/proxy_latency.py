@@ -2,10 +2,11 @@
 
     sudo python benches/proxy_latency.py [--rate 50] [--delay 14] [--queue 120] [--seconds 20] [--runs 3]
 
-Client, proxy and server are hosts on an emulated network (benches/appliance/lab.py). The client is next to the proxy, as in Isogaki's thesis
-(2005), and its own controller is Reno. Each case runs by itself: no proxy, ours with buffer policies, HAProxy, nginx. Printed:
-what the server got after the first third (Mbit/s), and how long octets took from being written by the client to being read by the
-server, as stamps in the stream tell, less the link's own delay (median and 99th of a hundred, ms). Standard library only.
+Client, proxy and server are hosts on an emulated network (benches/appliance/lab.py). The client is next to the proxy,
+as in Isogaki's thesis (2005), and its own controller is Reno. Each case runs by itself: no proxy, ours with buffer
+policies, HAProxy, nginx. Printed: what the server got after the first third (Mbit/s), and how long octets took from
+being written by the client to being read by the server, as stamps in the stream tell, less the link's own delay
+(median and 99th of a hundred, ms). Standard library only.
 """
 
 import argparse
@@ -41,8 +42,8 @@ def start_proxy(lab: Lab, kind: str, congestion: str, policy: str) -> None:
     folder.chmod(0o755)
     if kind == "ours":
         lab.proxy(
-            f'workers = 1\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\nclients = ["10.91.0.0/24"]\n'
-            f'far = {{ congestion = "{congestion}" }}\nbuffer_policy = {policy}\n'
+            f'workers = 1\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\n'
+            f'clients = ["10.91.0.0/24"]\nfar = {{ congestion = "{congestion}" }}\nbuffer_policy = {policy}\n'
         )
     elif kind == "haproxy":
         (folder / "c").write_text(

@@ -1,11 +1,11 @@
-"""ackclock-proxy for a long time: idle and busy connections, and whether its memory stays and its descriptors come back.
+"""ackclock-proxy for a long time: is its memory flat, and do its descriptors come back?
 
     python benches/appliance/soak.py [--idle 10000] [--busy 500] [--minutes 20]
 
-Over the loopback. Idle connections are open and say nothing; each busy one sends a question and reads its answer without end, and is replaced
-by another after a random number of them. Memory is read every tenth of the time, with all connections there; it is flat if the last
-third has at most 2 % and 1 MB more than the third before. Prints a line of JSON; exit code 1 if it is not, or if descriptors are left when
-all are closed. Standard library only.
+Over the loopback. Idle connections are open and say nothing; each busy one sends a question and reads its answer
+without end, and is replaced by another after a random number of them. Memory is read every tenth of the time, with
+all connections there; it is flat if the last third has at most 2 % and 1 MB more than the third before. Prints a line
+of JSON; exit code 1 if it is not, or if descriptors are left when all are closed. Standard library only.
 """
 
 import argparse
@@ -79,9 +79,7 @@ async def soak(port: int, upstream: int, pid: int, options: argparse.Namespace) 
     """Hold connections for as long as is asked, and return what was seen."""
     server = await asyncio.start_server(serve, "127.0.0.1", upstream, backlog=4096)
     fresh = descriptors(pid)
-    idle = []
-    for _ in range(options.idle):
-        idle.append(await asyncio.open_connection("127.0.0.1", port))
+    idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(options.idle)]
     counts = {"answers": 0, "wrong": 0, "connections": 0}
     until = time.monotonic() + options.minutes * 60
     tasks = [asyncio.ensure_future(busy(port, counts, until, number)) for number in range(options.busy)]
@@ -123,7 +121,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "proxy.toml"
         config.write_text(
-            f'workers = 2\n[[listen]]\naddress = "127.0.0.1:{port}"\nupstream = ["127.0.0.1:{upstream}"]\n[log]\nlevel = "error"\n'
+            f'workers = 2\n[[listen]]\naddress = "127.0.0.1:{port}"\nupstream = ["127.0.0.1:{upstream}"]\n'
+            '[log]\nlevel = "error"\n'
         )
         proxy = subprocess.Popen([PROXY, config])
         try:
