@@ -37,7 +37,7 @@ controller = "cubic"
 
 
 def start_proxy(lab: Lab, kind: str, congestion: str, policy: str) -> None:
-    """Start a proxy on its host."""
+    """Start a proxy on its host. Only ours can choose a controller for a side: that of the others is the machine's."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     if kind == "ours":
@@ -64,8 +64,6 @@ def start_proxy(lab: Lab, kind: str, congestion: str, policy: str) -> None:
 def play(options: argparse.Namespace, scenario: Path, kind: str, congestion: str, policy: str) -> ends.Arrived:
     """Return what one case came to."""
     with Lab(scenario, ("L", "B", "X")) as lab:
-        # Neither of the others can choose a controller for a side: theirs is the host's.
-        lab.parameters(1, {"net.ipv4.tcp_congestion_control": congestion})
         start_proxy(lab, kind, congestion, policy)
         arrived = lab.begin(2, ends.receive, (SERVER, PORT), options.seconds / 3, options.seconds)
         time.sleep(0.3)
