@@ -132,7 +132,7 @@ def _add_studio(stage: Stage) -> bool:
     if not (STUDIO / "index.html").exists():
         print("the studio is not on the site, as there is no studio/dist; make studio builds it")
         return False
-    for page, place in (("README.md", "studio/"), ("how-to/studio.md", "../../studio/")):
+    for page, place in (("README.md", "studio/"), ("how-to/studio.md", "../studio/")):
         file = stage.folder / page
         head, _, rest = file.read_text(encoding="utf-8").partition("\n\n")
         link = f'<a class="md-button" href="{place}index.html">Open the studio</a>: the simulator in this browser.'
