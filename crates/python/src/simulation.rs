@@ -94,7 +94,7 @@ impl PySimulation {
             controller => learned_policy(controller),
         };
         let policy = policy.ok_or_else(|| {
-            let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\"";
+            let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\", with recent = 1";
             PyValueError::new_err(format!("the controller of flow {flow:?} learns nothing; {remedy}"))
         })?;
         Ok(PyBytes::new(py, &policy))

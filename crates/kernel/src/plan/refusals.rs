@@ -9,7 +9,7 @@ use crate::emulator::FIRST_PORT;
 /// Threads, sockets and ports that a run may take.
 const MOST_CONNECTIONS: usize = 1_000;
 
-fn refusal(place: impl Into<String>, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
+pub(super) fn refusal(place: impl Into<String>, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
     Refusal { place: place.into(), reason: reason.into(), remedy: remedy.into() }
 }
 
@@ -110,7 +110,7 @@ pub(super) fn controller(flow: &FlowConfig, place: &str, available: &[String]) -
     };
     if !available.iter().any(|one| one == known) {
         let reason = format!("this kernel has no controller {known:?}; it has {}", available.join(", "));
-        let remedy = "use one of these, or load a controller of this name before";
+        let remedy = "use one of these, or one of those that ackclock-kernel list shows";
         return Err(refusal(place, reason, remedy));
     }
     let linux = ackclock_scenario::endpoint_config(&format!("{{\"controller\":\"{known}\"}}"), &[]);
