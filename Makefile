@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help studio studio-test setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
+.PHONY: help studio studio-test setup build kernel bpf fit-paths kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -99,8 +99,9 @@ bench: build ## measure packets per second of CPU, events per second, and memory
 instructions: build ## count the instructions of a packet: no more than 5 % over the last line of benches/instructions.jsonl
 	@$(BIN)/ackclock bench instructions
 
-dqn-twin: ## the papers on controllers that learn in ns-3 and in ackclock, as a record (TWIN: rows and options)
-	@.venv/bin/python benches/peers/dqn_twin.py $(TWIN)
+dqn-twin: build ## the papers on controllers that learn in ns-3 and in ackclock, as a record (TWIN: rows and options)
+	@$(BIN)/python benches/peers/dqn_twin.py $(TWIN)
+	@$(BIN)/python benches/peers/dqn_picture.py
 
 peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEERS: cases and options)
 	@benches/peers/rerun.sh $(PEERS)
@@ -226,6 +227,9 @@ else
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps -p ackclock-bpf
 	cargo test --quiet --locked -p ackclock-bpf
 endif
+
+fit-paths: build ## find ten known paths again, 30 s of CPU
+	ACKCLOCK_FIT_PATHS=1 $(BIN)/python -m pytest -q tests/python/test_fit.py
 
 kernel-kills: ## kill runs on the kernel at 1,000 random moments, as root: nothing may be left (KILLS)
 	ACKCLOCK_KILLS=$(or $(KILLS),1000) cargo test --quiet --locked -p ackclock-kernel --test namespaces killed

@@ -1,7 +1,8 @@
 //! The commands, for a program that has them among its own.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::agent::Agent;
 use crate::catalogue::{Assignment, PROGRAMS};
 use crate::command::Group;
 use crate::error::Error;
@@ -52,6 +54,12 @@ pub enum Commands {
     Watch(WatchArguments),
     /// Run a command, and record the state of its connections.
     Record(RecordArguments),
+    /// Register the controller `ackclock_agent` for another program, which decides for its connections: for ackclock's package.
+    #[command(hide = true)]
+    Agent {
+        /// The socket at which that program listens; the controller goes when it closes it.
+        socket: PathBuf,
+    },
 }
 
 /// A parameter for each use.
@@ -154,6 +162,7 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
             return exec(Some(&arguments.controller), &arguments.params, &arguments.command, None);
         }
         Commands::Watch(arguments) => watch(&arguments)?,
+        Commands::Agent { socket } => serve(&socket)?,
         Commands::Record(arguments) => {
             let RecordArguments { output, controller, params, command } = arguments;
             return exec(controller.as_deref(), &params, &command, Some(&output));
@@ -223,6 +232,16 @@ fn interruption() -> Arc<AtomicBool> {
         let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
     }
     interrupted
+}
+
+/// Until the other program closes its end, or dies.
+fn serve(socket: &Path) -> Result<(), Error> {
+    let agent = Agent::new()?;
+    let mut channel = UnixStream::connect(socket).map_err(Error::file(socket))?;
+    agent.hand_over(&channel)?;
+    let mut nothing = [0; 64];
+    while channel.read(&mut nothing).is_ok_and(|read| read > 0) {}
+    Ok(())
 }
 
 fn watch(arguments: &WatchArguments) -> Result<(), Error> {

@@ -75,11 +75,7 @@ impl Group {
     }
 
     /// Runs a command in it to its end; `meanwhile` is called now and then until then.
-    pub fn run(
-        &self,
-        command: &[String],
-        meanwhile: impl FnMut() -> Result<(), Error>,
-    ) -> Result<ExitStatus, Error> {
+    pub fn run(&self, command: &[String], meanwhile: impl FnMut() -> Result<(), Error>) -> Result<ExitStatus, Error> {
         self.run_until(command, &AtomicBool::new(false), meanwhile)
     }
 

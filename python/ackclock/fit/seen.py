@@ -130,7 +130,7 @@ def figures(results: "Results", how: How, burst: Burst | None = None) -> Figures
     every = np.concatenate([wait[~np.isnan(wait)] for wait in waits.values()])
     depth_s = float(np.quantile(every, FULL_QUANTILE)) if every.size else math.nan
     totals, is_busy, middle_s = _windows(flows, waits, depth_s)
-    rate_bps, found = _rate(totals, is_busy, middle_s, burst, how.window_s)
+    rate_bps, found = rate_outside(totals, is_busy, middle_s, burst, how.window_s)
     early, lost = _early(results, flows, waits, depth_s, how)
     sent = _sent(entries)
     again = [entry["retransmitted_segments"] for entry in entries]
@@ -221,10 +221,18 @@ def _windows(flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float) 
     return totals, wait > _BUSY * depth_s, (edges[:-1] + edges[1:]) / 2
 
 
-def _rate(
+def rate_outside(
     totals: Floats, is_busy: Flags, middle_s: Floats, burst: Burst | None, width_s: float
 ) -> tuple[float, Burst | None]:
-    """The rate while packets wait, and the time in which it is lower."""
+    """Return the rate while packets wait, and the time in which it is lower, if any.
+
+    Args:
+        totals: What arrived in each window, bits per second.
+        is_busy: Whether packets waited in it.
+        middle_s: Its middle.
+        burst: When less arrived, if that is known already.
+        width_s: Of a window.
+    """
     busy, times = totals[is_busy], middle_s[is_busy]
     if busy.size < _FEWEST_WINDOWS:
         return (float(np.quantile(totals, 0.9)) if totals.size else math.nan), None
