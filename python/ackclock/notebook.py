@@ -37,10 +37,17 @@ def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
     """
     scenario = manifest.get("scenario")
     facts = [f"{summary['duration_s']:g} s recorded"] if scenario is None else _facts(summary, scenario)
-    return _shown(summary["scenario"], facts, "".join(map(table_html, tables(summary, _ROWS))) + picture)
+    return framed(summary["scenario"], facts, "".join(map(table_html, tables(summary, _ROWS))) + picture)
 
 
-def _shown(name: str, facts: list[str], rest: str) -> str:
+def framed(name: str, facts: list[str], rest: str) -> str:
+    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have.
+
+    Args:
+        name: Of what is shown.
+        facts: On it, in words.
+        rest: HTML.
+    """
     told = ", ".join(map(escape, map(plain, facts)))
     return f'{_STYLE}<div class="ackclock"><p><b>{escape(plain(name))}</b>: {told}</p>{rest}</div>'
 
@@ -60,7 +67,7 @@ def scenario_html(scenario: "Scenario") -> str:
     more = f"<p>and {len(flows) - _ROWS} more</p>" if len(flows) > _ROWS else ""
     head = "".join(f"<th>{cell}</th>" for cell in ("flow", "controller", "what it sends", "start", "count"))
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more}'
-    return _shown(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
+    return framed(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
 
 
 def _flow_row(flow: Mapping[str, Any], place: int) -> str:

@@ -19,7 +19,6 @@ from ackclock.figures.theme import COLUMN_IN, Look, look, looks
 if TYPE_CHECKING:
     from ackclock.figures.curves import Curve as Curve
     from ackclock.figures.curves import bands as bands
-    from ackclock.figures.curves import distribution as distribution
     from ackclock.figures.curves import distributions as distributions
     from ackclock.figures.curves import over as over
     from ackclock.figures.curves import series as series
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from ackclock.figures.planes import Cloud as Cloud
     from ackclock.figures.planes import scatter as scatter
     from ackclock.figures.planes import spread as spread
+    from ackclock.metrics import distribution as distribution
 
 _DRAWN = {
     "Axis": "grid",

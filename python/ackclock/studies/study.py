@@ -123,6 +123,7 @@ class Study:
         from base64 import b64encode
         from html import escape
 
+        from ackclock import notebook
         from ackclock.figures import encode
         from ackclock.tables import html
 
@@ -131,7 +132,7 @@ class Study:
         if first is not None:
             data = b64encode(encode(first.draw(), "png")).decode()
             picture = f'<img src="data:image/png;base64,{data}" width="{_SHOWN_PX}" alt="{escape(first.caption)}">'
-        return f"<p><b>{escape(self.plan.name)}</b>: {escape(self.about)}</p>{picture}{html(self.table)}"
+        return notebook.framed(self.plan.name, [self.about], f'{picture}<div class="scroll">{html(self.table)}</div>')
 
 
 def study(
