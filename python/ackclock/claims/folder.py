@@ -24,6 +24,9 @@ Verdict = Literal["agrees", "differs", "undecided", "open"]
 Origin = Literal["source", "reading", "ours"]
 """Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
 
+Key = tuple[Path, str]
+"""What a study is known by among those of several folders: its folder and its name there."""
+
 
 Place = Literal["simulator", "kernel"]
 """What runs a case: the kernel is this machine's, in real time."""
@@ -121,6 +124,7 @@ class Study:
         costly: Whether it is simulated with `--full` only; otherwise its claims show the measurements on record.
         needs: Environment variables that its cases name, such as that of the folder of recorded traces; where one is
             not set, the claims show the measurements on record, too.
+        folder: Where it was read.
     """
 
     name: str
@@ -129,6 +133,12 @@ class Study:
     choices: tuple[Choice, ...]
     costly: bool = False
     needs: tuple[str, ...] = ()
+    folder: Path = Path()
+
+    @property
+    def key(self) -> Key:
+        """What tells it from a study of the same name in another folder."""
+        return self.folder, self.name
 
     @property
     def open_choices(self) -> tuple[Choice, ...]:
@@ -300,7 +310,13 @@ def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Stu
     cases = tuple(run for case in table["case"] for run in _runs(path, table, case))
     chosen = tuple(choices[name] for name in table["choices"])
     return Study(
-        table["name"], table["title"], cases, chosen, table.get("costly", False), tuple(table.get("needs", ()))
+        name=table["name"],
+        title=table["title"],
+        cases=cases,
+        choices=chosen,
+        costly=table.get("costly", False),
+        needs=tuple(table.get("needs", ())),
+        folder=path.resolve(),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ackclock import kernel
 from ackclock._core import Scenario
-from ackclock.claims.folder import Case, Choice, Claim, Option, Place, Study, Verdict
+from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study, Verdict
 from ackclock.claims.intervals import Interval, of_mean, of_spread
 from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, mean
@@ -24,7 +24,7 @@ from ackclock.running import Stop
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
 
-_Key = tuple[Place, str]
+_Run = tuple[Place, str]
 """What ran, and the hash of the scenario that it ran."""
 
 FEW = 3
@@ -162,12 +162,12 @@ class Laboratory:
         """
         self._full = full
         self._seeds = seeds
-        self._begun: dict[str, int] = {}
+        self._begun: dict[Key, int] = {}
         self.settles = settle
         self._kept = kept
         self._on_done = on_done
-        self._results: dict[_Key, Results] = {}
-        self._keys: dict[tuple[str, Choices, str], _Key] = {}
+        self._results: dict[_Run, Results] = {}
+        self._runs: dict[tuple[Key, Choices, str], _Run] = {}
 
     def simulate(self, studies: Iterable[Study]) -> None:
         """Run whatever these studies need and is not there yet: simulations on all cores, then what is on the kernel.
@@ -177,11 +177,11 @@ class Laboratory:
         Args:
             studies: Any; one may occur twice.
         """
-        wanted: dict[_Key, Scenario] = {}
+        wanted: dict[_Run, Scenario] = {}
         for study in filter(self.simulates, studies):
             for choices, case in itertools.product(self.grid(study), study.cases):
                 scenario = _scenario(case, choices)
-                key = self._keys[study.name, choices, case.name] = case.on, scenario.hash
+                key = self._runs[study.key, choices, case.name] = case.on, scenario.hash
                 if key not in self._results:
                     wanted[key] = scenario
         done = self._told(len(wanted))
@@ -198,11 +198,11 @@ class Laboratory:
             if key[0] == "kernel":
                 done(key, run_or_load_on_kernel(scenario, kept=self._kept))
 
-    def _told(self, count: int) -> Callable[[_Key, Results], None]:
+    def _told(self, count: int) -> Callable[[_Run, Results], None]:
         """Return what takes results in and tells how many of `count` there are."""
         numbers = itertools.count(1)
 
-        def done(key: _Key, results: Results) -> None:
+        def done(key: _Run, results: Results) -> None:
             self._results[key] = results
             if self._on_done:
                 self._on_done(next(numbers), count)
@@ -221,7 +221,7 @@ class Laboratory:
         if not choice.repeats:
             return choice.options if self._full else choice.options[: choice.quick]
         if self.settles:
-            return self._listed(choice)[: self._begun.get(study.name, min(choice.quick, FEW))]
+            return self._listed(choice)[: self._begun.get(study.key, min(choice.quick, FEW))]
         return self._listed(choice) if self._full else self._listed(choice)[: choice.quick]
 
     def _listed(self, choice: Choice) -> tuple[Option, ...]:
@@ -236,7 +236,7 @@ class Laboratory:
         for choice in study.choices:
             count = len(self._tried(study, choice))
             if choice.repeats and self.settles and self.simulates(study) and count < len(self._listed(choice)):
-                self._begun[study.name] = count + max(count // 2, 1)
+                self._begun[study.key] = count + max(count // 2, 1)
                 return True
         return False
 
@@ -269,7 +269,7 @@ class Laboratory:
             choices: One of its grid; the first by default.
         """
         chosen = choices or self.grid(study)[0]
-        return {case.name: self._results[self._keys[study.name, chosen, case.name]] for case in study.cases}
+        return {case.name: self._results[self._runs[study.key, chosen, case.name]] for case in study.cases}
 
     def __len__(self) -> int:
         """Return how many simulations were run."""
@@ -289,13 +289,13 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         laboratory: Where the simulations are made.
         recorded: The verdicts on record.
     """
-    studies = {claim.study.name: claim.study for claim in claims}
+    studies = {claim.study.key: claim.study for claim in claims}
     while True:
         laboratory.simulate(studies.values())
         regions = _regions(claims, laboratory)
         findings = [_finding(claim, laboratory, recorded.get(claim.id), regions.get(claim.region)) for claim in claims]
-        unsettled = {f.claim.study.name: f.claim.study for f in findings if not f.is_settled}
-        studies = {name: study for name, study in unsettled.items() if laboratory.add_seeds(study)}
+        unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
+        studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
             return findings
 

@@ -1,17 +1,17 @@
 //! `summary.json` as Python writes it, straight into the file: as Python's own values, the summary of a hundred thousand flows
 //! takes more memory than their simulation did.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
-use ackclock_sim::Summary;
 use serde_json::Serializer;
 use serde_json::ser::{Formatter, PrettyFormatter};
 
-/// Writes a summary with the bytes of Python's `json.dumps(summary, indent=2, ensure_ascii=False)` and a newline.
-pub(crate) fn write_summary(summary: &Summary, path: &Path) -> io::Result<()> {
-    write(summary, BufWriter::new(File::create(path)?))
+use crate::outcome::Summary;
+
+/// Writes a summary with the bytes of Python's `json.dumps(summary, indent=2, ensure_ascii=False)` and a newline: those of
+/// `summary.json`, wherever it is made.
+pub fn write_summary(summary: &Summary, out: impl Write) -> io::Result<()> {
+    write(summary, out)
 }
 
 fn write(summary: &impl serde::Serialize, mut out: impl Write) -> io::Result<()> {
