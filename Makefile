@@ -99,8 +99,9 @@ bench: build ## measure packets per second of CPU, events per second, and memory
 instructions: build ## count the instructions of a packet: no more than 5 % over the last line of benches/instructions.jsonl
 	@$(BIN)/ackclock bench instructions
 
-dqn-twin: ## the papers on controllers that learn in ns-3 and in ackclock, as a record (TWIN: rows and options)
-	@.venv/bin/python benches/peers/dqn_twin.py $(TWIN)
+dqn-twin: build ## the papers on controllers that learn in ns-3 and in ackclock, as a record (TWIN: rows and options)
+	@$(BIN)/python benches/peers/dqn_twin.py $(TWIN)
+	@$(BIN)/python benches/peers/dqn_picture.py
 
 peers: ## the same scenarios on ackclock and ns-3, in turn, with intervals (PEERS: cases and options)
 	@benches/peers/rerun.sh $(PEERS)

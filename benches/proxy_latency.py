@@ -2,10 +2,11 @@
 
     sudo python benches/proxy_latency.py [--rate 50] [--delay 14] [--queue 120] [--seconds 20] [--runs 3]
 
-Client, proxy and server are hosts on an emulated network (benches/appliance/lab.py). The client is next to the proxy, as in Isogaki's thesis
-(2005), and its own controller is Reno. Each case runs by itself: no proxy, ours with buffer policies, HAProxy, nginx. Printed:
-what the server got after the first third (Mbit/s), and how long octets took from being written by the client to being read by the
-server, as stamps in the stream tell, less the link's own delay (median and 99th of a hundred, ms). Standard library only.
+Client, proxy and server are hosts on an emulated network (benches/appliance/lab.py). The client is next to the proxy,
+as in Isogaki's thesis (2005), and its own controller is Reno. Each case runs by itself: no proxy, ours with buffer
+policies, HAProxy, nginx. Printed: what the server got after the first third (Mbit/s), and how long octets took from
+being written by the client to being read by the server, as stamps in the stream tell, less the link's own delay
+(median and 99th of a hundred, ms). Standard library only.
 """
 
 import argparse
@@ -36,13 +37,13 @@ controller = "cubic"
 
 
 def start_proxy(lab: Lab, kind: str, congestion: str, policy: str) -> None:
-    """Start a proxy on its host."""
+    """Start a proxy on its host. Only ours can choose a controller for a side: that of the others is the machine's."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     if kind == "ours":
         lab.proxy(
-            f'workers = 1\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\nclients = ["10.91.0.0/24"]\n'
-            f'far = {{ congestion = "{congestion}" }}\nbuffer_policy = {policy}\n'
+            f'workers = 1\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\n'
+            f'clients = ["10.91.0.0/24"]\nfar = {{ congestion = "{congestion}" }}\nbuffer_policy = {policy}\n'
         )
     elif kind == "haproxy":
         (folder / "c").write_text(
@@ -63,8 +64,6 @@ def start_proxy(lab: Lab, kind: str, congestion: str, policy: str) -> None:
 def play(options: argparse.Namespace, scenario: Path, kind: str, congestion: str, policy: str) -> ends.Arrived:
     """Return what one case came to."""
     with Lab(scenario, ("L", "B", "X")) as lab:
-        # Neither of the others can choose a controller for a side: theirs is the host's.
-        lab.parameters(1, {"net.ipv4.tcp_congestion_control": congestion})
         start_proxy(lab, kind, congestion, policy)
         arrived = lab.begin(2, ends.receive, (SERVER, PORT), options.seconds / 3, options.seconds)
         time.sleep(0.3)

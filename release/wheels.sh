@@ -10,6 +10,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 PATH=$PWD/.venv/bin:$PATH
 rustc=${RUSTC:-rustc}
+
+# With the studio, if it was built (`make studio`), so that `ackclock studio` works from the wheel alone.
+page=python/ackclock/studio_page
+trap 'rm -rf "$page"' EXIT
+if [[ -f studio/dist/index.html ]]; then
+    rm -rf "$page" && cp -r studio/dist "$page"
+else
+    echo "without the studio, which is not built: make studio" >&2
+fi
 [[ $# -gt 0 ]] || set -- x86_64 aarch64
 for processor in "$@"; do
     target=$processor-unknown-linux-gnu

@@ -2,9 +2,9 @@
 
     python site/build.py [--without-rust]
 
-The documents are staged with links that lead somewhere; lessons, gallery and catalogue are run and drawn by the engine; the
-reference of Python is read from the sources, that of the crates is Cargo's. Then Zensical makes pages of it, and every link
-of them is followed.
+The documents are staged with links that lead somewhere; lessons, gallery and catalogue are run and drawn by the engine;
+the reference of Python is read from the sources, that of the crates is Cargo's. Then Zensical makes pages of it, and
+every link of them is followed.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from stage import PROJECT, ROOT, Stage, in_order, title  # noqa: E402
 
 TARGET = ROOT / "target" / "site"
 HTML = TARGET / "html"
+STUDIO = ROOT / "studio" / "dist"
 RUST = ROOT / "target" / "doc"
 
 Nav = list[dict[str, Any]]
@@ -41,6 +42,7 @@ def main() -> int:
     shutil.rmtree(staged, ignore_errors=True)
     stage = Stage(staged / "docs")
     stage.add_documents()
+    has_studio = _add_studio(stage)
     catalogue.add(stage, TARGET / "pictures")
     lessons.add(stage)
     gallery.add(stage, TARGET / "pictures" / "gallery")
@@ -52,7 +54,9 @@ def main() -> int:
     _zensical(staged)
     if not options.without_rust:
         _copy_rust()
-    wrong = links.mistakes(HTML, left_out=("rust",))
+    if has_studio:
+        shutil.copytree(STUDIO, HTML / "studio")
+    wrong = links.mistakes(HTML, left_out=("rust", "studio"))
     print("\n".join(wrong))
     _said(f"{sum(1 for _ in HTML.rglob('*.html'))} pages are in {HTML.relative_to(ROOT)}", begun)
     return 1 if wrong else 0
@@ -93,7 +97,7 @@ def navigation(folder: Path) -> Nav:
 
 
 def _copy_sources(staged: Path) -> None:
-    """Put the package's sources without the compiled core beside the pages: the stub says more than what is compiled."""
+    """Put the package's sources beside the pages, without the compiled core: the stub says more than that does."""
     left_out = shutil.ignore_patterns("*.so", "__pycache__", "folders", "scenarios", "*.html", "*.css")
     shutil.copytree(ROOT / "python" / "ackclock", staged / "python" / "ackclock", ignore=left_out)
 
@@ -121,6 +125,19 @@ def _zensical(staged: Path) -> None:
         raise SystemExit(f"Zensical could not build the pages in {staged / 'docs'}; what it says of them is above")
     shutil.rmtree(HTML, ignore_errors=True)
     (staged / "html").rename(HTML)
+
+
+def _add_studio(stage: Stage) -> bool:
+    """Lead to the studio from its page and from the first one, if it has been built."""
+    if not (STUDIO / "index.html").exists():
+        print("the studio is not on the site, as there is no studio/dist; make studio builds it")
+        return False
+    for page, place in (("README.md", "studio/"), ("how-to/studio.md", "../../studio/")):
+        file = stage.folder / page
+        head, _, rest = file.read_text(encoding="utf-8").partition("\n\n")
+        link = f'<a class="md-button" href="{place}index.html">Open the studio</a>: the simulator in this browser.'
+        file.write_text(f"{head}\n\n{link}\n\n{rest}", encoding="utf-8")
+    return True
 
 
 def _copy_rust() -> None:

@@ -1,7 +1,7 @@
-"""A page for each controller and each queue: what it is, its parameters, a picture on a standard path, where it was checked.
+"""A page for each controller and queue: what it is, its parameters, a picture on a standard path, where it was checked.
 
-All of it is the engine's own catalogue (`ackclock controllers NAME`, `ackclock queues NAME`), so that a new entry has a page
-with the next build.
+All of it is the engine's own catalogue (`ackclock controllers NAME`, `ackclock queues NAME`), so that a new entry has a
+page with the next build.
 """
 
 import json
@@ -57,7 +57,11 @@ def _use(family: str, name: str) -> str:
         language = {"python": "Python", "external": "Rust"}[name]
         page = f"own-controller-{language.lower()}.md"
         return f"How to write one: [a controller of your own in {language}](../how-to/{page})."
-    command = f"ackclock run --flows {name},cubic" if family == "controllers" else f"ackclock run --queue {name} --flows cubic,bbr3"
+    command = (
+        f"ackclock run --flows {name},cubic"
+        if family == "controllers"
+        else f"ackclock run --queue {name} --flows cubic,bbr3"
+    )
     required = [p["name"] for p in _entry(family, name)["parameters"] if p["default"] in (None, "required")]
     if required:
         field = "controller" if family == "controllers" else "queue"
@@ -111,7 +115,9 @@ def _checked(family: str, name: str) -> str:
     page = _FAMILIES[family][2]
     row = re.compile(rf"^\| [^|]*`{re.escape(name)}`[^|]*\| (?P<law>[^|]+)\| (?P<runs>[^|]+)\|", re.MULTILINE)
     found = row.search((DOCS / page).read_text(encoding="utf-8"))
-    more = f"All of them: [{'what each controller is held to' if family == 'controllers' else 'validation'}](../{page})."
+    more = (
+        f"All of them: [{'what each controller is held to' if family == 'controllers' else 'validation'}](../{page})."
+    )
     if found is None:
         return f"## Where it was checked\n\n{more}"
     return f"## Where it was checked\n\n{_sentence(found['law'].strip())}\n\nRuns: {found['runs'].strip()}\n\n{more}"
@@ -119,16 +125,18 @@ def _checked(family: str, name: str) -> str:
 
 def _index(family: str, heading: str, entries: list[dict[str, Any]], kept: Path) -> str:
     what = "controllers" if family == "controllers" else "queue disciplines"
-    lines = [f"# {heading}", f"{len(entries)} {what}, each with its source, its parameters and a picture on a standard path."]
+    lines = [
+        f"# {heading}",
+        f"{len(entries)} {what}, each with its source, its parameters and a picture on a standard path.",
+    ]
     lines.append("| name | what it does | source |\n|---|---|---|")
     rows = [f"| [{e['name']}]({e['name']}.md) | {_cell(e['summary'])} | {_cell(e['source'])} |" for e in entries]
     lines[-1] += "\n" + "\n".join(rows)
     cards = [
-        f'<figure markdown="span">[![{e["name"]}]({e["name"]}.png)]({e["name"]}.md)<figcaption>{e["name"]}</figcaption></figure>'
+        f'<figure markdown="span">[![{e["name"]}]({e["name"]}.png)]({e["name"]}.md)'
+        f"<figcaption>{e['name']}</figcaption></figure>"
         for e in entries
         if (kept / family / f"{e['name']}.png").exists()
     ]
     lines.append('## In pictures\n\n<div class="cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>")
     return "\n\n".join(lines) + "\n"
-
-

@@ -1,4 +1,4 @@
-"""The gallery: figures with the code that draws them, and pictures of the documents with the commands that draw them anew.
+"""The gallery: figures with the code that draws them, and pictures of the documents with the commands that draw them.
 
     python site/gallery.py          # write docs/gallery/README.md
 
@@ -42,15 +42,20 @@ def told(script: Path) -> tuple[str, str, str]:
     return title.rstrip("."), text.strip(), code
 
 
+def entries() -> dict[str, dict[str, str]]:
+    """Return command and page of the pictures of docs/images, by name or pattern."""
+    found: dict[str, dict[str, str]] = tomllib.loads(_RECORDED.read_text(encoding="utf-8"))["pictures"]
+    return found
+
+
 def recorded() -> list[tuple[str, str, str]]:
     """Return the pictures of docs/images, each with the command that draws it and the page in which it stands."""
-    entries: dict[str, dict[str, str]] = tomllib.loads(_RECORDED.read_text(encoding="utf-8"))["pictures"]
-    found = []
+    known, found = entries(), []
     for picture in sorted(file.name for file in (DOCS / "images").iterdir()):
-        pattern = next((p for p in entries if fnmatch.fnmatch(picture, p)), None)
+        pattern = next((p for p in known if fnmatch.fnmatch(picture, p)), None)
         if pattern is None:
             raise SystemExit(f"docs/images/{picture} is not in {_RECORDED.relative_to(ROOT)}; say there what draws it")
-        found.append((picture, entries[pattern]["command"], entries[pattern]["page"]))
+        found.append((picture, known[pattern]["command"], known[pattern]["page"]))
     return found
 
 
@@ -65,7 +70,7 @@ def page() -> str:
         "\n".join(f"- [{told(file)[0]}]({file.name}): {' '.join(told(file)[1].split())}" for file in scripts())
     )
     lines += ["## Pictures of these pages", "| picture | drawn by | stands in |\n|---|---|---|"]
-    rows = [f"| [{name}](../images/{name}) | `{command}` | [page]({place}) |" for name, command, place in recorded()]
+    rows = [f"| `{name}` | `{entry['command']}` | [page]({entry['page']}) |" for name, entry in entries().items()]
     lines[-1] += "\n" + "\n".join(rows)
     return "\n\n".join(lines) + "\n"
 
@@ -89,7 +94,9 @@ def add(stage: Stage, kept: Path) -> None:
         stage.write(f"gallery/{script.stem}.md", f"# {title}\n\n{text}\n\n```python\n{code}\n```\n\n{shown}\n")
         for file in files:
             link = f"[![{_name(file)}]({file.name})]({script.stem}.md)"
-            cards.append(f'<figure markdown="span">{link}<figcaption>{_name(file)}: {title.lower()}</figcaption></figure>')
+            cards.append(
+                f'<figure markdown="span">{link}<figcaption>{_name(file)}: {title.lower()}</figcaption></figure>'
+            )
     head = "# Gallery\n\nEvery figure that ackclock draws. Choose one for the code that draws it."
     rows = [
         f'<figure markdown="span">[![{name}](../images/{name})]({_place(place)})'

@@ -2,9 +2,9 @@
 
     python site/lessons.py [NAME...]
 
-A lesson is Markdown in docs/lessons whose blocks of Python are cells (Jupytext's form); a cell with the tag "solution" is
-left out of the notebook that learners get. All cells are run in order, in a kernel of their own: a learner's cell, in which
-the answer is missing, must not be judged right, and its solution must be.
+A lesson is Markdown in docs/lessons whose blocks of Python are cells (Jupytext's form); a cell with the tag "solution"
+is left out of the notebook that learners get. All cells are run in order, in a kernel of their own: a learner's cell,
+in which the answer is missing, must not be judged right, and its solution must be.
 """
 
 import argparse
@@ -31,6 +31,9 @@ LONGEST_S = 60
 """A lesson may run for so long."""
 
 KEPT = ROOT / "target" / "site" / "lessons"
+_SHOWING = ("notebook", "sparks", "plots", "panels")
+"""Modules that decide what a cell shows."""
+
 _SOLUTION = "solution"
 _RIGHT, _WRONG = "Right.", ("Not yet.", "No answer yet.")
 
@@ -51,7 +54,8 @@ def ran(name: str) -> Any:
         name: One of `ackclock.lessons.NAMES`.
     """
     text = source(name).read_text(encoding="utf-8")
-    own = sorted((ROOT / "python" / "ackclock" / "lessons").glob("*.py"))
+    package = ROOT / "python" / "ackclock"
+    own = [*sorted((package / "lessons").glob("*.py")), *(package / f"{module}.py" for module in _SHOWING)]
     parts = [text, portraits.engine(), *(file.read_text(encoding="utf-8") for file in own)]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     file, known = KEPT / f"{name}.ipynb", KEPT / f"{name}.key"

@@ -182,5 +182,3 @@ def queue_runs(name: str) -> tuple[list[Run], Run | None, str]:
     both = Run(f"first: {first}; second: {second}, from {_start(path)} on", [one, other], path, queue)
     reference = None if name == "drop_tail" else Run("drop_tail", [one, other], path, "1 bdp")
     return [Run(f"one flow of {first}", [one], path, queue), both], reference, path
-
-

@@ -1,7 +1,7 @@
 """Puts together what the site is made of: the documents, with links that lead somewhere on the site.
 
-The documents are written to be read in the repository as well. What they link to outside of `docs` becomes a page of the
-site: Markdown as it is, and any other file as a page that shows it.
+The documents are written to be read in the repository as well. What they link to outside of `docs` becomes a page of
+the site: Markdown as it is, and any other file as a page that shows it.
 """
 
 import os
@@ -95,7 +95,8 @@ def place(file: Path) -> str:
 
 def _page_of(file: Path) -> str:
     language = _LANGUAGES.get(file.suffix, "text")
-    return f"# {file.name}\n\n`{file.relative_to(ROOT)}`\n\n```{language}\n{file.read_text(encoding='utf-8').rstrip()}\n```\n"
+    text = file.read_text(encoding="utf-8").rstrip()
+    return f"# {file.name}\n\n`{file.relative_to(ROOT)}`\n\n```{language}\n{text}\n```\n"
 
 
 def title(text: str) -> str:
@@ -111,13 +112,19 @@ def title(text: str) -> str:
 
 
 def in_order(folder: Path, section: str) -> Iterator[str]:
-    """Return the pages of a section in the order in which the home page names them.
+    """Return the pages of a section in the order in which the home page, or else the section's first page, names them.
 
     Args:
         folder: Of the site's pages.
         section: A folder in it.
     """
     home = (folder / "README.md").read_text(encoding="utf-8")
+    first = next((file for name in ("README.md", "index.md") if (file := folder / section / name).exists()), None)
+    own = first.read_text(encoding="utf-8") if first else ""
     pages = sorted(str(page.relative_to(folder)) for page in (folder / section).glob("*.md"))
-    named = {page: home.find(f"]({page})") for page in pages}
-    yield from sorted(pages, key=lambda page: (named[page] < 0, named[page], page))
+
+    def place(page: str) -> tuple[int, int, str]:
+        in_home, in_own = home.find(f"]({page})"), own.find(f"]({Path(page).name})")
+        return (0, in_own, page) if in_own >= 0 else (1, in_home, page) if in_home >= 0 else (2, 0, page)
+
+    yield from sorted(pages, key=place)

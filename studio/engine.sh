@@ -30,13 +30,19 @@ unpack() {
     for package in "$tools"/*.deb; do dpkg -x "$package" "$root"; done
 }
 
+# What is on no packet's way is compiled for size: the page is fetched over networks.
+small=()
+for crate in ackclock-scenario schemars toml toml_parser winnow; do
+    small+=(--config "profile.release.package.$crate.opt-level='s'")
+done
+
 build() {
     # Each build with the same names of folders in it, wherever it is made.
     local flags="--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$root=rust"
     LD_LIBRARY_PATH=$libraries PATH=$(rust_lld):$PATH RUSTC=$root/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS=$flags \
         CARGO_PROFILE_RELEASE_PANIC=abort CARGO_PROFILE_RELEASE_DEBUG=false CARGO_PROFILE_RELEASE_STRIP=true \
         cargo rustc --quiet --locked --release -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown \
-        -p ackclock-studio --crate-type cdylib
+        -p ackclock-studio --crate-type cdylib "${small[@]}"
 }
 
 if [[ ${1:-} == --missing ]]; then
@@ -57,8 +63,8 @@ build
 made=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/ackclock_studio.wasm
 optimise=studio/node_modules/.bin/wasm-opt
 if [[ -x $optimise ]]; then
-    # What rustc turns on for this target by itself.
-    "$optimise" -O3 --enable-bulk-memory --enable-bulk-memory-opt --enable-mutable-globals --enable-nontrapping-float-to-int \
+    # What this rustc turns on for this target by itself.
+    "$optimise" -O3 --enable-simd --enable-bulk-memory --enable-bulk-memory-opt --enable-mutable-globals --enable-nontrapping-float-to-int \
         --enable-sign-ext --enable-reference-types --enable-multivalue --enable-call-indirect-overlong "$made" -o studio/engine.wasm
 else
     cp "$made" studio/engine.wasm

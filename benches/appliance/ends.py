@@ -36,7 +36,10 @@ def send(to: tuple[str, int], controller: str, seconds: float) -> None:
             if not writable.poll(1000):
                 continue
             rest = rest or struct.pack("d", now) + pad
-            rest = rest[s.send(rest) :]
+            try:
+                rest = rest[s.send(rest) :]
+            except OSError:  # the server has seen enough
+                return
 
 
 def _connect(s: socket.socket, to: tuple[str, int]) -> None:
@@ -98,6 +101,9 @@ def send_many(to: Sequence[tuple[str, int]], controller: str, starts: Sequence[f
                 flows[fd].send(chunk)
             except BlockingIOError:
                 continue
+            except OSError:  # the server has seen enough
+                writable.unregister(fd)
+                flows.pop(fd).close()
     for s in flows.values():
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         s.close()

@@ -1,13 +1,14 @@
-"""Random connections through the appliance while the network loses, copies and overtakes packets: nothing may be wrong with what arrives.
+"""Random connections through the appliance over links that lose, copy and reorder: nothing may be wrong.
 
     sudo python benches/appliance/faults.py [--connections 100000] [--at-once 200] [--policy credit]
 
-Client, appliance and server are hosts on an emulated network whose links lose 1 % of packets each way, copy 1 % and let some overtake others.
-Every connection sends a random number of octets both ways, in random pieces, and ends in a random way: with a FIN from either side first,
-half-closed, or reset. The octets tell their place: a connection's own part of a long random text. Each end checks all that it
-reads, and a FIN must come after exactly what was sent. A reset may cut off what follows, and never changes what came before; one that the
-network loses is never sent again, by anybody, so that the other end hears nothing (`silent`). Prints a line of JSON; exit code 1 if
-anything was wrong. Standard library only, and the lab's two programs.
+Client, appliance and server are hosts on an emulated network whose links lose 1 % of packets each way, copy 1 % and
+let some overtake others. Every connection sends a random number of octets both ways, in random pieces, and ends in a
+random way: with a FIN from either side first, half-closed, or reset. The octets tell their place: a connection's own
+part of a long random text. Each end checks all that it reads, and a FIN must come after exactly what was sent. A
+reset may cut off what follows, and never changes what came before; one that the network loses is never sent again, by
+anybody, so that the other end hears nothing (`silent`). Prints a line of JSON; exit code 1 if anything was wrong.
+Standard library only, and the lab's two programs.
 """
 
 import argparse
@@ -41,7 +42,10 @@ links = [
 name = "unused"
 controller = "cubic"
 """
-FAULTS = 'loss = { kind = "random", p = 0.01 }, duplicate = 0.01, jitter = { kind = "uniform", max = "2 ms" }, keep_order = false'
+FAULTS = (
+    'loss = { kind = "random", p = 0.01 }, duplicate = 0.01, '
+    'jitter = { kind = "uniform", max = "2 ms" }, keep_order = false'
+)
 
 
 @dataclass
@@ -244,7 +248,8 @@ def main() -> int:
         for host in range(3):
             lab.parameters(host, {"net.ipv4.ip_local_port_range": "1024 65000", "net.ipv4.tcp_max_syn_backlog": "8192"})
         lab.proxy(
-            f'workers = 2\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\nclients = ["10.91.0.0/24"]\n'
+            f'workers = 2\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\n'
+            f'clients = ["10.91.0.0/24"]\n'
             f'buffer_policy = "{options.policy}"\nbuffer_policy_back = "{options.policy}"\n'
         )
         served = lab.begin(2, server, 15.0)

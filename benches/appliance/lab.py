@@ -1,7 +1,7 @@
-"""Client, appliance and server in network namespaces of their own, on a scenario's network: `ackclock-kernel carry` between them.
+"""Client, appliance and server in namespaces of their own, on a scenario's network (`ackclock-kernel carry`).
 
-The three hosts stand at nodes of the scenario; whatever they send travels its links. Namespaces and devices go when the lab is closed. Needs
-root, iproute2, nsenter and the two programs. Standard library only.
+The three hosts stand at nodes of the scenario; whatever they send travels its links. Namespaces and devices go when
+the lab is closed. Needs root, iproute2, nsenter and the two programs. Standard library only.
 """
 
 import ctypes
@@ -66,7 +66,9 @@ class Lab:
             raise SystemExit("the network could not be made")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
+    ) -> None:
         """Take everything away, and keep what the emulator says of it."""
         for child in self._children:
             child.kill()
@@ -95,7 +97,9 @@ class Lab:
     def proxy(self, config: str) -> subprocess.Popen[str]:
         """Start the appliance; `config` is its file without metrics, and what it keeps can be asked afterwards."""
         folder = Path(tempfile.mkdtemp(prefix="ackclock-appliance-"))
-        (folder / "proxy.toml").write_text(f'{config}\n[metrics]\naddress = "{METRICS}"\nlatency = true\n[log]\nlevel = "error"\n')
+        (folder / "proxy.toml").write_text(
+            f'{config}\n[metrics]\naddress = "{METRICS}"\nlatency = true\n[log]\nlevel = "error"\n'
+        )
         child = self.start(1, PROXY, folder / "proxy.toml")
         for _ in range(200):
             if self.call(1, _answers):
@@ -103,7 +107,7 @@ class Lab:
             time.sleep(0.05)
         raise SystemExit("the appliance does not answer")
 
-    def call(self, host: int, function: Callable[..., Any], *arguments: object) -> Any:
+    def call(self, host: int, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - whatever that returns
         """Return what a function returns that runs on a host."""
         return self.begin(host, function, *arguments)()
 
@@ -125,7 +129,7 @@ class Lab:
                 os._exit(status)
         os.close(writing)
 
-        def result() -> Any:
+        def result() -> Any:  # noqa: ANN401 - likewise
             with os.fdopen(reading, "rb") as told:
                 octets = told.read()
             _, status = os.waitpid(child, 0)
@@ -157,7 +161,7 @@ def ask(path: str) -> str:
 
 
 def waiting() -> dict[float, float]:
-    """Return how many looks found octets of clients waiting for at most so many seconds: by bound; -1 is their sum in seconds."""
+    """Return how many looks found octets waiting for at most so many seconds, by bound; -1 is their sum in seconds."""
     found = {}
     for line in ask("/metrics").splitlines():
         if line.startswith("ackclock_proxy_added_latency_seconds") and 'side="near"' in line:

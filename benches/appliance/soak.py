@@ -1,16 +1,17 @@
-"""ackclock-proxy for a long time: idle and busy connections, and whether its memory stays and its descriptors come back.
+"""ackclock-proxy for a long time: is its memory flat, and do its descriptors come back?
 
     python benches/appliance/soak.py [--idle 10000] [--busy 500] [--minutes 20]
 
-Over the loopback. Idle connections are open and say nothing; each busy one sends a question and reads its answer without end, and is replaced
-by another after a random number of them. Memory is read every tenth of the time, with all connections there; it is flat if the last
-third has at most 2 % and 1 MB more than the third before. Prints a line of JSON; exit code 1 if it is not, or if descriptors are left when
-all are closed. Standard library only.
+Over the loopback. Idle connections are open and say nothing; each busy one sends a question and reads its answer
+without end, and is replaced by another after a random number of them. Memory is read every tenth of the time, with
+all connections there; it is flat if the last third has at most 2 % and 1 MB more than the third before. Prints a line
+of JSON; exit code 1 if it is not, or if descriptors are left when all are closed. Standard library only.
 """
 
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import random
 import resource
@@ -47,6 +48,16 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
+def serve_all(port: int) -> None:
+    """Serve, in a process of its own, until it is ended."""
+
+    async def serving() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", port, backlog=4096)
+        await server.serve_forever()
+
+    asyncio.run(serving())
+
+
 async def busy(port: int, counts: dict[str, int], until: float, number: int) -> None:
     """Ask and be answered, in one connection after the other."""
     chooser = random.Random(number)
@@ -57,7 +68,7 @@ async def busy(port: int, counts: dict[str, int], until: float, number: int) -> 
             answer = await reader.readexactly(len(ANSWER))
             counts["answers"] += 1
             counts["wrong"] += answer != ANSWER
-            await asyncio.sleep(chooser.random() * 0.2)
+            await asyncio.sleep(chooser.random())
             if time.monotonic() > until:
                 break
         writer.close()
@@ -75,13 +86,10 @@ def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-async def soak(port: int, upstream: int, pid: int, options: argparse.Namespace) -> dict[str, object]:
+async def soak(port: int, pid: int, options: argparse.Namespace) -> dict[str, object]:
     """Hold connections for as long as is asked, and return what was seen."""
-    server = await asyncio.start_server(serve, "127.0.0.1", upstream, backlog=4096)
     fresh = descriptors(pid)
-    idle = []
-    for _ in range(options.idle):
-        idle.append(await asyncio.open_connection("127.0.0.1", port))
+    idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(options.idle)]
     counts = {"answers": 0, "wrong": 0, "connections": 0}
     until = time.monotonic() + options.minutes * 60
     tasks = [asyncio.ensure_future(busy(port, counts, until, number)) for number in range(options.busy)]
@@ -97,7 +105,6 @@ async def soak(port: int, upstream: int, pid: int, options: argparse.Namespace) 
         await asyncio.sleep(0.1)
         if (left_open := descriptors(pid) - fresh) <= PIPES:
             break
-    server.close()
     return counts | {"idle_tried": is_alive, "memory_kb": samples, "descriptors_left": left_open}
 
 
@@ -119,19 +126,26 @@ def main() -> int:
     options = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    needed = 2 * (options.idle + options.busy) + 200
+    if needed > most:
+        parser.error(f"the proxy would have {needed} open files, and {most} are allowed: ulimit -n, or fewer")
     port, upstream = free_port(), free_port()
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "proxy.toml"
         config.write_text(
-            f'workers = 2\n[[listen]]\naddress = "127.0.0.1:{port}"\nupstream = ["127.0.0.1:{upstream}"]\n[log]\nlevel = "error"\n'
+            f'workers = 2\n[[listen]]\naddress = "127.0.0.1:{port}"\nupstream = ["127.0.0.1:{upstream}"]\n'
+            '[log]\nlevel = "error"\n'
         )
+        server = multiprocessing.Process(target=serve_all, args=(upstream,), daemon=True)
+        server.start()
         proxy = subprocess.Popen([PROXY, config])
         try:
             time.sleep(1.0)
-            seen = asyncio.run(soak(port, upstream, proxy.pid, options))
+            seen = asyncio.run(soak(port, proxy.pid, options))
         finally:
             proxy.kill()
             proxy.wait()
+            server.kill()
     samples = seen["memory_kb"]
     assert isinstance(samples, list)
     third = max(1, len(samples) // 3)

@@ -1,12 +1,14 @@
-"""The HighSpeed appliance of Isogaki's thesis (2005) with real hosts: H1 to H5 of claims/highspeed-2005 on this machine's kernel.
+"""The HighSpeed appliance of Isogaki's thesis (2005) with real hosts: H1 to H5 on this machine's kernel.
 
     sudo python benches/appliance/thesis.py [--only H1,H2] [--runs 3] [--record benches/appliance/recorded.json]
 
-A Reno flow reaches the appliance (`ackclock-proxy`), which carries it on with HighSpeed TCP (RFC 3649) as an eBPF program of the kernel;
-between client, appliance and server lies the network of the claims' own scenarios, in real time. ECE is raised by `ackclock-kernel
-ece`. Beside each figure stands that of the simulator for the same scenario, rates and durations, and the thesis' own where it has one.
+A Reno flow reaches the appliance (`ackclock-proxy`), which carries it on with HighSpeed TCP (RFC 3649) as an eBPF
+program of the kernel; between client, appliance and server lies the network of the claims' own scenarios, in real
+time. ECE is raised by `ackclock-kernel ece`. Beside each figure stands that of the simulator for the same scenario,
+rates and durations, and the thesis' own where it has one.
 
-`--slower N` divides H1's rates by N and multiplies its delays by it: the bandwidth-delay product stays, and with it the windows.
+`--slower N` divides H1's rates by N and multiplies its delays by it: the bandwidth-delay product stays, and with it
+the windows.
 """
 
 import argparse
@@ -41,11 +43,15 @@ class Route(NamedTuple):
 
 BUFFERS = Route("buffers.toml", ("L", "B", "X"), 0.014, ("topology.links[0].delay", "topology.links[1].delay"))
 LATENCY = Route(
-    "latency.toml", ("long.1.left", "left", "long.1.right"), 0.026, ("topology.access.delay", "topology.bottleneck.delay")
+    "latency.toml",
+    ("long.1.left", "left", "long.1.right"),
+    0.026,
+    ("topology.access.delay", "topology.bottleneck.delay"),
 )
 """H5's: the far side is 100 Mbit/s and 50 ms."""
 
-H5_POLICIES = ("socket", "not_sent", "drain_rate", "codel_window", "credit")
+H5_POLICIES = ("socket", "not_sent", "drain_rate", "codel_window")
+BOUNDS_MS = (2, 5, 10, 20)
 RESERVE = "14 ms"
 
 
@@ -61,7 +67,13 @@ def listener(policy: str, port: int = PORT, far: str = HIGHSPEED) -> str:
 
 
 def one_flow(
-    policy: str, buffers: int, *, route: Route = BUFFERS, delays: tuple[str, ...] = (), seconds: float = 15.0, far: str = HIGHSPEED
+    policy: str,
+    buffers: int,
+    *,
+    route: Route = BUFFERS,
+    delays: tuple[str, ...] = (),
+    seconds: float = 15.0,
+    far: str = HIGHSPEED,
 ) -> Row:
     """Play a scenario of one flow with real hosts and return goodput and latency from a third of it on.
 
@@ -95,7 +107,7 @@ def one_flow(
     return {
         "goodput_mbps": got.goodput_bps / 1e6,
         "added_mean_ms": 1e3 * looks.get(-1.0, 0.0) / max(count, 1.0),
-        "added_p99_ms": 1e3 * min((bound for bound, value in looks.items() if bound > 0 and value >= 0.99 * count), default=0.0),
+        "added_p99_ms": 1e3 * quantile(looks, 0.99),
         "end_to_end_p50_ms": 1e3 * (got.p50_s - route.base_s),
         "end_to_end_p99_ms": 1e3 * (got.p99_s - route.base_s),
         "empty_percent": 100 * nothing,
@@ -103,21 +115,39 @@ def one_flow(
     }
 
 
+def quantile(looks: Mapping[float, float], part: float) -> float:
+    """Return what a part of some looks lie below, from how many do below each bound; evenly spread between two bounds.
+
+    Examples:
+        >>> quantile({1.0: 50.0, 2.0: 100.0}, 0.75)
+        1.5
+    """
+    bounds = sorted(bound for bound in looks if bound > 0)
+    wanted = part * max((looks[bound] for bound in bounds), default=0.0)
+    lower = below = 0.0
+    for bound in bounds:
+        if looks[bound] >= wanted > below:
+            return lower + (bound - lower) * (wanted - below) / (looks[bound] - below)
+        lower, below = bound, looks[bound]
+    return 0.0
+
+
 def share_of_empty(seconds: float) -> float:
     """Return in which part of some looks nothing waited in the appliance to be sent."""
     looks = []
     start = time.monotonic()
     while time.monotonic() - start < seconds:
-        for one in json.loads(ask("/connections")):
-            looks.append(one["backlog_bytes"][0] == 0)
+        looks += [one["backlog_bytes"][0] == 0 for one in json.loads(ask("/connections"))]
         time.sleep(0.02)
     return sum(looks) / max(len(looks), 1)
 
 
-def simulated(policy: str, buffers: int, *, route: Route = BUFFERS, delays: tuple[str, ...] = (), seconds: float = 15.0) -> Row:
+def simulated(
+    policy: str, buffers: int, *, route: Route = BUFFERS, delays: tuple[str, ...] = (), seconds: float = 15.0
+) -> Row:
     """Return the same from the simulator."""
-    from ackclock import Scenario  # noqa: PLC0415 - only where there is a simulated side
-    from ackclock import run as run_scenario  # noqa: PLC0415
+    from ackclock import Scenario
+    from ackclock import run as run_scenario
 
     sets = [
         *(f'{place}="{delay}"' for place, delay in zip(route.delays, delays, strict=False)),
@@ -126,7 +156,7 @@ def simulated(policy: str, buffers: int, *, route: Route = BUFFERS, delays: tupl
         f"appliance[0].discipline={policy}",
         'flow[0].controller="reno"',
         f'duration="{seconds} s"',
-        f'measure.from="{seconds / 3} s"',
+        f'measure.from="{round(1e3 * seconds / 3)} ms"',
     ]
     results = run_scenario(Scenario.load(CLAIMS / route.file, sets))
     (flow,) = results.appliance("box")["flows"]
@@ -140,7 +170,7 @@ def simulated(policy: str, buffers: int, *, route: Route = BUFFERS, delays: tupl
 
 def h2() -> list[tuple[str, Mapping[str, Any]]]:
     """Latency over the size of the buffers."""
-    sizes = (256, 512, 1024, 2048, 4096)
+    sizes = (512, 1024, 2048, 4096)
     return [(f"H2 {size} KiB", {"policy": '"socket"', "buffers": size << 10}) for size in sizes]
 
 
@@ -163,8 +193,15 @@ def h34() -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def h5() -> list[tuple[str, Mapping[str, Any]]]:
-    """Bounded latency at full throughput."""
-    return [(f"H5 {name}", {"policy": f'"{name}"', "buffers": 4 << 20, "route": LATENCY}) for name in H5_POLICIES]
+    """Bounded latency at full throughput; `credit` over its bound, of which it fetches three tenths in advance."""
+    credit = {
+        f"H5 credit {bound:g} ms": f'{{ kind = "credit", target = "{bound:g} ms", margin = "{0.3 * bound:g} ms" }}'
+        for bound in BOUNDS_MS
+    }
+    swept = [(name, {"policy": policy, "buffers": 4 << 20, "route": LATENCY}) for name, policy in credit.items()]
+    return swept + [
+        (f"H5 {name}", {"policy": f'"{name}"', "buffers": 4 << 20, "route": LATENCY}) for name in H5_POLICIES
+    ]
 
 
 # ---- eleven flows: H1 -----------------------------------------------------------------------------------------------
@@ -214,10 +251,10 @@ def slowed(slower: int) -> list[str]:
 
 def simulated_eleven(*, is_split: bool, slower: int, seconds: float, seed: int) -> Row:
     """Return the same from the simulator."""
-    from ackclock import Scenario  # noqa: PLC0415
-    from ackclock import run as run_scenario  # noqa: PLC0415
+    from ackclock import Scenario
+    from ackclock import run as run_scenario
 
-    sets = [*slowed(slower), f'duration="{seconds} s"', f'measure.from="{seconds / 4} s"', f"seed={seed}"]
+    sets = [*slowed(slower), f'duration="{seconds} s"', f'measure.from="{round(250 * seconds)} ms"', f"seed={seed}"]
     results = run_scenario(Scenario.load(CLAIMS / ("split.toml" if is_split else "shared.toml"), sets))
     flows = {flow["name"]: flow["goodput_bps"] for flow in results.summary["flows"]}
     others = [value for name, value in flows.items() if name != "old"]
@@ -274,7 +311,7 @@ def measure(options: argparse.Namespace) -> None:
     for index in range(options.runs if "H1" in options.only else 0):
         for name, is_split in (("H1 Reno", False), ("H1 through the appliance", True)):
             case = {"is_split": is_split, "slower": options.slower, "seconds": options.h1_seconds}
-            rows.take(name, lambda case=case, index=index: eleven(**case, seed=index + 1))
+            rows.take(name, lambda case=case, index=index: eleven(**case, seed=options.first + index))
     if not options.simulate:
         return
     for name, case in wanted(options.only):
@@ -290,9 +327,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", type=lambda text: text.split(","), default=["H1", "H2", "H34", "H5"])
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=15.0, help="of each run of one flow")
-    parser.add_argument("--h1-seconds", type=float, default=80.0)
-    parser.add_argument("--slower", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each run of one flow")
+    parser.add_argument("--h1-seconds", type=float, default=50.0)
+    parser.add_argument("--slower", type=int, default=2)
+    parser.add_argument("--first", type=int, default=1, help="seed of H1's first run")
     parser.add_argument("--record", type=Path, default=ROOT / "benches/appliance/recorded.json")
     parser.add_argument("--lock", type=Path, help="a file to wait at while others measure")
     parser.add_argument("--no-simulation", dest="simulate", action="store_false")

@@ -1,7 +1,7 @@
 """Figures of plain numbers.
 
-The forms that studies are drawn in take numbers of any origin: yours, a paper's, a kernel's. The numbers here are drawn at
-random, to show the forms.
+The forms that studies are drawn in take numbers of any origin: yours, a paper's, a kernel's. The numbers here are drawn
+at random, to show the forms.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Runs beside each other, and many flows.
 
-Several runs in one figure are named by what tells them apart. Of very many flows, groups are drawn by their percentiles.
+Several runs in one figure are named by what tells them apart. Of very many flows, groups are drawn by percentiles.
 """
 
 import ackclock
@@ -8,7 +8,9 @@ from ackclock import plots
 
 
 def run(queue, flows="cubic*2"):
-    return ackclock.run(ackclock.dumbbell(bottleneck="20 Mbit/s", rtt="60 ms", flows=flows, queue=queue, duration="30 s"))
+    return ackclock.run(
+        ackclock.dumbbell(bottleneck="20 Mbit/s", rtt="60 ms", flows=flows, queue=queue, duration="30 s")
+    )
 
 
 figures = {

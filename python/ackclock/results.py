@@ -128,9 +128,9 @@ class Results:
         """Return what they are of, in short."""
         summary = self.summary
         flows, links = len(summary["flows"]), len(summary["links"])
-        where = self.origin if self.is_recorded else f"{links} links, seed {summary['seed']}"
-        what = f"{flows} flows, {summary['duration_s']:g} s, {where}"
-        return f'<Results "{self.name}": {what}>'
+        size = f"{flows} flows" if self.is_recorded else f"{flows} flows, {links} links"
+        where = self.origin if self.is_recorded else f"seed {summary['seed']}"
+        return f'<Results "{self.name}": {size}, {summary["duration_s"]:g} s, {where}>'
 
     @cached_property
     def summary(self) -> RunSummary:
@@ -312,10 +312,10 @@ class Results:
         return plots.figure(self, series)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, and tables of flows and links."""
-        from ackclock import notebook
+        """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""
+        from ackclock import notebook, sparks
 
-        return notebook.html(self.summary, self._origin)
+        return notebook.html(self.summary, self._origin, sparks.of_results(self))
 
     def write_qlog(self, directory: str | Path) -> list[Path]:
         """Write the events as qlog: a file for each flow, appliance and link that has any.

@@ -147,7 +147,7 @@ function layout({ nodes, links, flows }: ScenarioInfo): Point[] {
   const most = Math.max(1, ...far);
   return nodes.map((_, node) => {
     const beside = nodes.map((_, other) => other).filter((other) => far[other] === far[node]);
-    return { x: Math.max(far[node]!, 0) / most, y: (beside.indexOf(node) + 1) / (beside.length + 1) };
+    return { x: Math.max(far[node]!, 0) / most, y: (beside.indexOf(node) + 0.5) / beside.length };
   });
 }
 

@@ -180,7 +180,9 @@ def main() -> None:
     if total[1]:
         rate = total[0] / total[1] / 1e6
         print(f"{len(speeds)} scenarios, {rate:.2f} M packets a second; load {os.getloadavg()[0]:.1f}")
-    print(f"{report.get('frames_per_second', 0):.1f} frames a second")
+    if "frames_per_second" in report:
+        cost = f"{report['cpu_ms_per_frame']:.1f} ms of the page's thread for each"
+        print(f"{report['frames_per_second']:.1f} frames a second, {cost}")
     print(f"differ: {', '.join(different) or 'none'}; errors: {report['errors'] or 'none'}")
     sys.exit(bool(different or report["errors"]))
 

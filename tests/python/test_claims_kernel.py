@@ -157,6 +157,7 @@ def test_a_case_on_both_is_a_run_for_each_seed_and_place(folder: Folder) -> None
         ("run, kernel, 1", "kernel"),
     ]
     assert study.cases[7].overrides[-1] == "seed=3"
+    assert [any("opens_to" in text for text in case.overrides) for case in study.cases[::5]] == [True, False]
     assert study.is_on_kernel
 
 

@@ -59,7 +59,7 @@ def test_what_draws_says_so_before_it_simulates(tmp_path: Path, command: tuple[s
     [
         ("import ackclock; ackclock.gym", "gym"),
         ("import ackclock; ackclock.figures.scatter", "report"),
-        ("from ackclock import plots; plots.plot(None)", "report"),
+        ("from ackclock import plots; plots.figure(None)", "report"),
         ("import ackclock.pictures", "report"),
     ],
 )

@@ -197,7 +197,7 @@ def test_ray_backend_gives_the_same_table(cli: Cli, scenario_file: Path, tmp_pat
 def test_paired_axes_go_first_with_first_and_are_crossed_with_the_rest(
     cli: Cli, scenario_file: Path, tmp_path: Path
 ) -> None:
-    """Three pairs of rate and delay, two seeds: six points of the twelve of a full product, a value twice kept twice."""
+    """Three pairs of rate and delay, two seeds: six points, of the twelve of a full product."""
     rates, delays = '["4 Mbit/s", "8 Mbit/s", "8 Mbit/s"]', '["5 ms", "10 ms", "20 ms"]'
     axes = (f"topology.bottleneck.rate={rates}", f"topology.bottleneck.delay={delays}", "seed=1..2")
     sets = [part for axis in axes for part in ("--set", axis)]

@@ -327,11 +327,12 @@ def _runs(path: Path, study: dict[str, Any], case: dict[str, Any]) -> list[Case]
     scenario, overrides = path / case.get("scenario", study["scenario"]), tuple(case.get("set", ()))
     runs = []
     for place in places:
+        settings = (*overrides, *study.get("set_simulated", ())) if place == "simulator" else overrides
         name = case["name"] if len(places) == 1 else f"{case['name']}, {place}"
         if count == 0:
-            runs.append(Case(name, scenario, overrides, place))
+            runs.append(Case(name, scenario, settings, place))
         seeds = range(1, count + 1)
-        runs += [Case(f"{name}, {seed}", scenario, (*overrides, f"seed={seed}"), place) for seed in seeds]
+        runs += [Case(f"{name}, {seed}", scenario, (*settings, f"seed={seed}"), place) for seed in seeds]
     return runs
 
 

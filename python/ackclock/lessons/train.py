@@ -61,7 +61,7 @@ def environment() -> Any:
     )
 
 
-def act(weights: Sequence[float] | Weights, seen: Weights) -> Weights:
+def act(weights: Sequence[float] | Weights, seen: Weights) -> NDArray[np.float32]:
     """Return what a linear policy does: a bias and a weight for each observation, bound to what is allowed.
 
     Args:
@@ -69,7 +69,8 @@ def act(weights: Sequence[float] | Weights, seen: Weights) -> Weights:
         seen: Values of `SEEN`.
     """
     w = np.asarray(weights, dtype=np.float64)
-    return np.clip(np.array([w[0] + w[1:] @ np.asarray(seen, dtype=np.float64)]), -2.0, 2.0).astype(np.float32)
+    a = float(w[0] + w[1:] @ np.asarray(seen, dtype=np.float64))
+    return np.array([min(2.0, max(-2.0, a))], dtype=np.float32)
 
 
 def episode(environment: Any, weights: Sequence[float] | Weights, seed: int) -> tuple[float, Mapping[str, Any]]:

@@ -62,7 +62,7 @@ def content(results: list[Results], window: Window) -> dict[str, Any]:
     """
     columns = Columns()
     flows = _flows(results)
-    places = {(flow["run"], flow["key"]): place for place, flow in enumerate(flows)}
+    places = {(flow["run"], flow.pop("name")): place for place, flow in enumerate(flows)}
     panels = [found for panel in PANELS if (found := _panel(results, panel, places, columns, window)) is not None]
     end_s = end_of(results, (end for panel in panels for end in panel.pop("ends")))
     shown = {"from": window.begin_s, "to": min(end_s, window.end_s) if window.end_s is not None else end_s}
@@ -102,7 +102,7 @@ def _slowdown(results: list[Results]) -> list[dict[str, Any]]:
 
 
 def _flows(results: list[Results]) -> list[dict[str, Any]]:
-    """Every flow of every run, with what tells it apart; `key` is its name in the tables."""
+    """Every flow of every run, with what tells it apart; `name` is as in the tables, and not for the page."""
     names = labels(results)
     found = []
     for run, result in enumerate(results):
@@ -113,7 +113,7 @@ def _flows(results: list[Results]) -> list[dict[str, Any]]:
             found.append(
                 {
                     "run": run,
-                    "key": name,
+                    "name": name,
                     "label": plain(label),
                     "controller": plain(f"{names[run]}: {controller}" if len(results) > 1 else controller),
                     "mss": _segment_bytes(result.scenario, tables.get(name, {})),

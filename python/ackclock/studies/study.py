@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 STUDY: Final = "study.json"
 """The file that makes a folder one of a study."""
 
+_SHOWN_PX: Final = 528
+"""How wide a notebook shows a figure."""
+
 _REMEDY: Final = "run the study again with its folder: what has been done is kept"
 
 
@@ -116,12 +119,19 @@ class Study:
         return write(self, Path(folder), forms)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, and the table of means."""
+        """Return what a notebook shows: what was run, the first figure, and the table of means."""
+        from base64 import b64encode
         from html import escape
 
+        from ackclock.figures import encode
         from ackclock.tables import html
 
-        return f"<p><b>{escape(self.plan.name)}</b>: {escape(self.about)}</p>{html(self.table)}"
+        first = next(iter(self.figures()), None)
+        picture = ""
+        if first is not None:
+            data = b64encode(encode(first.draw(), "png")).decode()
+            picture = f'<img src="data:image/png;base64,{data}" width="{_SHOWN_PX}" alt="{escape(first.caption)}">'
+        return f"<p><b>{escape(self.plan.name)}</b>: {escape(self.about)}</p>{picture}{html(self.table)}"
 
 
 def study(

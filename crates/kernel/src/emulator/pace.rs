@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ackclock_units::SimTime;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::time::TimeSpec;
 
 use crate::clock::WallClock;
 use crate::sys;

@@ -39,17 +39,17 @@ class PacketsPlot extends Plot {
     return low < high ? [low, high] : [0, 1];
   }
 
-  data() { return [[view.from, view.to], this.bounds()]; }
+  data() {
+    const { factor } = this;
+    return [[view.from, view.to], this.bounds().map(position => position * factor)];
+  }
+
   series() { return [{ show: true, stroke: "transparent", points: { show: false } }]; }
   label() { return `sequence (${view.inSegments ? "segments" : this.unit[1]})`; }
 
-  vertical() {
-    return { values: (u, at) => at.map(value => number(value * this.factor)) };
-  }
-
   range() {
-    const [low, high] = this.bounds(), room = 0.04 * (high - low);
-    return [Math.max(0, low - room), high + room];
+    const [low, high] = this.bounds(), room = 0.04 * (high - low), { factor } = this;
+    return [Math.max(0, low - room) * factor, (high + room) * factor];
   }
 
   zoomed() {
@@ -61,7 +61,8 @@ class PacketsPlot extends Plot {
   drawn(u) {
     const { ctx, bbox } = u;
     this.x = time => u.valToPos(time, "x", true);
-    this.y = position => u.valToPos(position, "y", true);
+    const { factor } = this;
+    this.y = position => u.valToPos(position * factor, "y", true);
     ctx.save();
     ctx.beginPath(); ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height); ctx.clip();
     ctx.lineWidth = devicePixelRatio;
@@ -132,8 +133,8 @@ class PacketsPlot extends Plot {
 
   // The segment under the cursor, in words.
   nearest(u, time) {
-    const reach = (NEAR_PIXELS * (view.to - view.from)) / u.width, position = u.posToVal(u.cursor.top, "y");
-    const high = (NEAR_PIXELS * (u.scales.y.max - u.scales.y.min)) / u.height;
+    const reach = (NEAR_PIXELS * (view.to - view.from)) / u.width, position = u.posToVal(u.cursor.top, "y") / this.factor;
+    const high = (NEAR_PIXELS * (u.scales.y.max - u.scales.y.min)) / (u.height * this.factor);
     let best = -1, least = 1;
     for (let i = placeOf(this.sent, time - reach); i < this.sent.length && this.sent[i] <= time + reach; i++) {
       const away = Math.max(this.begin[i] - position, position - this.begin[i] - this.size[i], 0) / high;
