@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -359,14 +360,12 @@ def _refined(task: _Task, path: Path, wanted: Figures) -> Path:
     def moved(name: str, step: float) -> Path:
         return path.scaled(**{key: math.exp(value) for key, value in (steps | {name: step}).items()})
 
+    def distance_at(name: str, step: float) -> float:
+        return _distance(wanted, task.mean(moved(name, step), seeds))
+
     for name, reach in (("queue", _REACH), ("rate", _REACH_OF_RATE), ("queue", _REACH / 2)):
         middle = steps[name]
-        step, found = least(
-            lambda step, name=name: _distance(wanted, task.mean(moved(name, step), seeds)),
-            middle - reach,
-            middle + reach,
-            _REFINEMENTS,
-        )
+        step, found = least(partial(distance_at, name), middle - reach, middle + reach, _REFINEMENTS)
         if found < distance:
             steps[name], distance = step, found
     return moved("queue", steps["queue"]) if distance < 0.8 * before else path
