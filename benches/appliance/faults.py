@@ -168,6 +168,9 @@ async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
     except (asyncio.IncompleteReadError, ConnectionError):
         tally.reset += 1
         return writer.close()
+    except TimeoutError:  # reset before its header came, and the reset was lost
+        tally.silent += 1
+        return writer.close()
     number, up, down, ending = HEADER.unpack(header)
     plan = Plan(number, up, down, ending)
     if plan != Plan.drawn(number):
