@@ -6,7 +6,8 @@ source (`ns3_source.py`): ns-3's own profile of that name, without logging and a
 
 import shutil
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import ns3_source
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "ns3_dumbbell.cc"
+DQN_SOURCES = tuple(HERE / name for name in ("ns3_dqn.cc", "ns3_dqn.h", "dqn_agent.h"))
 PROGRAMS = ns3_source.FOLDER
 
-MODULES = ("internet", "applications", "point-to-point", "nix-vector-routing", "network", "core")
+MODULES = ("internet", "applications", "point-to-point", "nix-vector-routing", "traffic-control", "network", "core")
 REMEDY = "On Debian or Ubuntu: sudo apt-get install g++ pkg-config libns3-dev"
 
 _CXX_20_SINCE = (3, 42)
@@ -91,7 +93,7 @@ BUILDS: dict[str, Callable[[], Ns3Build]] = {"optimised": optimised, "debian": d
 
 
 def compile_program(build: Ns3Build) -> Path:
-    """Compile the program against a build, unless it is newer than its source.
+    """Compile the dumbbell's program against a build, unless it is newer than its source.
 
     Args:
         build: The ns-3.
@@ -99,17 +101,40 @@ def compile_program(build: Ns3Build) -> Path:
     Raises:
         Ns3Missing: If the program does not compile.
     """
-    program = build.program
-    if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
-        return program
-    program.parent.mkdir(parents=True, exist_ok=True)
     # A level of optimisation as ns-3's own profile has it; nearly all the work is in ns-3's libraries.
-    level = "-O3" if build.name == "optimised" else "-O2"
-    standard = "-std=c++20" if _numbers(build.version) >= _CXX_20_SINCE else "-std=c++17"
-    done = _run("g++", standard, level, "-Wall", "-Wextra", str(SOURCE), "-o", str(program), *build.flags)
-    if done.returncode != 0:
-        raise Ns3Missing(f"the program does not compile against ns-3 {build.version} ({build.name}):\n{done.stderr}")
-    return program
+    return _compile(build, build.program, (SOURCE,), "-O3" if build.name == "optimised" else "-O2")
+
+
+def compile_dqn(build: Ns3Build) -> Path:
+    """Compile the program with controllers that learn, unless it is newer than its sources.
+
+    Args:
+        build: The ns-3.
+
+    Raises:
+        Ns3Missing: If the program does not compile.
+    """
+    program = PROGRAMS / f"ns3_dqn-{build.name}-{build.version}"
+    # Learning is this program's own work, and products of matrices: for this very processor.
+    return _compile(build, program, DQN_SOURCES, "-O3", "-march=native")
+
+
+_COMPILING = threading.Lock()
+
+
+def _compile(build: Ns3Build, program: Path, sources: Sequence[Path], *flags: str) -> Path:
+    with _COMPILING:
+        if program.exists() and program.stat().st_mtime > max(source.stat().st_mtime for source in sources):
+            return program
+        program.parent.mkdir(parents=True, exist_ok=True)
+        standard = "-std=c++20" if _numbers(build.version) >= _CXX_20_SINCE else "-std=c++17"
+        warnings = ("-Wall", "-Wextra")
+        done = _run("g++", standard, *flags, *warnings, str(sources[0]), "-o", str(program), *build.flags)
+        if done.returncode != 0:
+            raise Ns3Missing(
+                f"the program does not compile against ns-3 {build.version} ({build.name}):\n{done.stderr}"
+            )
+        return program
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -122,7 +122,7 @@ def test_the_tick_bounds_the_rate_as_the_law_says(findings: list[Finding]) -> No
 
 
 def test_a_scenario_that_claims_share_is_simulated_once(laboratory: Laboratory, findings: list[Finding]) -> None:
-    studies = {finding.claim.study.name: finding.claim.study for finding in findings if finding.simulated}.values()
+    studies = {finding.claim.study.key: finding.claim.study for finding in findings if finding.simulated}.values()
     distinct = {
         id(results)
         for study in studies

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,20 @@ def test_seeds_are_added_until_intervals_are_narrow_or_none_are_left(mine: Path)
     assert [finding.seeds for finding in most] == [4, 4]
     wide = judge(select([folder], ["Mine1"]), Laboratory(settle=True), {})
     assert [finding.seeds for finding in wide] == [3], "0.98 / 3 is wider than what seeds differ by"
+
+
+def test_studies_of_one_name_in_two_folders_are_two(mine: Path, tmp_path: Path) -> None:
+    """Their choices and cases have the same names too; the second folder's small buffer is smaller."""
+    other = tmp_path / "other"
+    shutil.copytree(mine, other)
+    text = (other / "claims.toml").read_text()
+    (other / "claims.toml").write_text(text.replace("0.2 bdp", "0.05 bdp").replace('id = "Mine', 'id = "Other'))
+    (other / "measure.py").write_text((other / "measure.py").read_text().replace('"Mine', '"Other'))
+    claims = [claim for folder in (mine, other) for claim in load_folder(folder).claims if claim.id.endswith("2")]
+    together = {finding.claim.id: finding.measured for finding in judge(claims, Laboratory(seeds=1), {})}
+    alone = {claim.id: judge([claim], Laboratory(seeds=1), {})[0].measured for claim in claims}
+    assert together == alone
+    assert together["Mine2"].value != together["Other2"].value
 
 
 def test_one_seed_where_others_would_differ_decides_nothing(mine: Path) -> None:

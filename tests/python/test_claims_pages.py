@@ -1,15 +1,17 @@
 """Tables of pages are those of the records; ACKCLOCK_UPDATE_DOCS=1 writes them."""
 
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
 
-from ackclock.claims import Interval, Measured, load_folders
+from ackclock.claims import Interval, Measured, load_folders, twin
 from ackclock.claims.markdown import cell, on_record, renewed
 
 FOLDERS = load_folders()
+PATHS = [folder.path for folder in FOLDERS]
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("claims-*.md"))
 MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="utf-8")]
 
@@ -17,7 +19,7 @@ MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="ut
 @pytest.mark.parametrize("page", MARKED, ids=lambda page: page.stem)
 def test_a_page_has_the_numbers_on_record(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    written = renewed(text, FOLDERS)
+    written = twin.renewed(renewed(text, FOLDERS), PATHS)
     if os.environ.get("ACKCLOCK_UPDATE_DOCS"):
         page.write_text(written, encoding="utf-8")
         text = written
@@ -49,3 +51,30 @@ def test_a_table_by_option_has_a_row_for_each() -> None:
     rows = [line for line in text.splitlines() if re.match(r"\| (FQ|DropTail)", line)]
     assert len(rows) == 3
     assert on_record(dqn, "D2a1").claim.id == "D2a1"
+
+
+def test_the_interval_of_a_difference_is_welchs() -> None:
+    """1, 2, 3 and 4, 6, 8: variances 1 and 4 of three values, error sqrt(5/3) = 1.291.
+
+    Freedom (5/3)^2 / (1/9 / 2 + 16/9 / 2) = 2.94, so 2, where t is 4.303 (any table).
+    """
+    assert twin.welch([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]) == pytest.approx(4.303 * (5 / 3) ** 0.5, rel=1e-3)
+    assert twin.welch([1.0], [4.0, 6.0]) is None
+
+
+def test_a_table_of_two_simulators_marks_what_chance_does_not_explain(tmp_path: Path) -> None:
+    """Means 2 and 6 differ by less than the 5.55 above, and 2 and 60 by more."""
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    entry = {"table": "T1", "row": "a", "quantity": "rate", "unit": "Mbit/s", "source": 5.0, "ns-3": [1.0, 2.0, 3.0]}
+    rows = [entry | {"ackclock": [4.0, 6.0, 8.0]}, entry | {"ackclock": [58.0, 60.0, 62.0]}]
+    (folder / "twin.json").write_text(json.dumps({"rows": rows}))
+    text = twin.renewed("<!-- twin: paper T1 -->\n<!-- end of twin -->", [folder])
+    # t of 2 degrees of freedom is 4.303, times 1 / sqrt(3): 2.484; times 2: 4.968
+    assert "| a | rate, Mbit/s | 5 | 2.000 ± 2.484 | 6.000 ± 4.968 | 3 and 3 |" in text
+    assert "| a | rate, Mbit/s | 5 | *2.000 ± 2.484* | 60.00 ± 4.968 | 3 and 3 |" in text
+    assert twin.renewed(text, [folder]) == text
+    with pytest.raises(LookupError, match="does not have"):
+        twin.renewed("<!-- twin: paper T2 -->\n<!-- end of twin -->", [folder])
+    with pytest.raises(LookupError, match=r"twin.json is missing"):
+        twin.read(tmp_path)

@@ -1,5 +1,7 @@
-"""The comparison with ns-3: its statistics and the rounds it keeps. ns-3 itself is not needed."""
+"""The comparison with ns-3: its statistics, the rounds it keeps, what its agent learns. ns-3 itself is not needed."""
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benches" / "peers"))
 
-import ns3_builds  # noqa: E402  from the folder above
+import dqn_cases  # noqa: E402  from the folder above
+import dqn_tables  # noqa: E402
+import ns3_builds  # noqa: E402
 import peer_figures  # noqa: E402
 import peer_rounds  # noqa: E402
 from peer_cases import CASES  # noqa: E402
@@ -77,3 +81,28 @@ def test_what_is_missing_is_told_with_the_line_that_installs_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ns3_builds.Ns3Missing, match=r"apt-get install g\+\+ pkg-config libns3-dev"):
         ns3_builds.debian()
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed, which compiles the agent")
+def test_the_agent_in_plain_cpp_learns_what_is_known_by_hand(tmp_path: Path) -> None:
+    """Gradients, a network, Adam and a world of two places, all in benches/peers/dqn_agent_check.cc."""
+    program = tmp_path / "check"
+    source = ROOT / "benches" / "peers" / "dqn_agent_check.cc"
+    subprocess.run(["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_rows_are_the_papers() -> None:
+    """Jain's index and the sum of 53.60 and 43.19 are printed there: 0.9886 and 96 %."""
+    row = next(row for row in dqn_cases.ROWS if row.name == "DQN-NewReno / NewReno")
+    entries = {entry["quantity"]: entry["source"] for entry in dqn_tables.table(row, 0)}
+    assert entries["Jain's index"] == pytest.approx(0.9886, abs=5e-5)
+    assert entries["both"] == pytest.approx(96.79)
+
+
+def test_averages_are_of_the_period_asked_for() -> None:
+    """Half-second bins of 1, then 3, then 5 Mbit/s for 50 s each."""
+    found = {"flows": [{"mbps": [1.0] * 100 + [3.0] * 100 + [5.0] * 100}]}
+    assert [dqn_tables.average(found, 0, begin, begin + 50) for begin in (0, 50, 100)] == [1.0, 3.0, 5.0]
+    assert dqn_tables.average(found, 0, 0.0, 150.0) == 3.0

@@ -90,12 +90,12 @@ fn cubic_fills_a_link_of_100_mbit_s() {
 #[test]
 fn what_the_kernel_cannot_do_ends_with_two_and_its_reason() {
     needs_kernel!();
-    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"vegas\""), "vegas");
+    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"copa\""), "copa");
     let output = command.output().expect("it starts");
     fs::remove_file(file).expect("removed");
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("flow[0].controller") && told.contains("\"vegas\""), "{told}");
+    assert!(told.contains("flow[0].controller") && told.contains("\"copa\""), "{told}");
 }
 
 /// Kills runs at random moments, `ACKCLOCK_KILLS` of them.

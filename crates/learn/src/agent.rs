@@ -2,7 +2,9 @@
 //!
 //! Source: Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015, algorithm 1: a network
 //! estimates the value of each action, actions are greedy but for a fraction epsilon, and each step of learning is on a
-//! batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied now and then.
+//! batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied now and then. Double
+//! learning: van Hasselt, Guez, Silver, AAAI 2016. Rewards of several steps: Sutton, Machine Learning 3, 1988, as Rainbow
+//! has them (Hessel et al., AAAI 2018); what both say is from memory.
 //!
 //! Departures: the loss is the mean squared error, not clipped; no step is the last of an episode; before `warm_up` tuples
 //! have been stored actions are uniform and nothing is learnt.
@@ -15,7 +17,8 @@ use crate::network::{Network, Shape};
 use crate::normaliser::{Normalisation, Normaliser};
 use crate::optimiser::{Optimiser, OptimiserKind};
 use crate::pass::Pass;
-use crate::replay::{Replay, Tuple, index_below};
+use crate::replay::{Replay, index_below};
+use crate::returns::Returns;
 
 declare! {
     /// How an agent learns.
@@ -34,6 +37,10 @@ declare! {
         learning_rate: f64 = default(1e-3).at_least(1e-9).at_most(1.0),
         /// gamma: what a reward is worth a step later.
         discount: f64 = default(0.9).at_least(0.0).at_most(0.9999),
+        /// Steps whose rewards a tuple holds together; what follows them is worth `discount` to that power.
+        n_step: usize = default(1).at_least(1).at_most(1_000).unit("steps"),
+        /// True: the network says which next action is best, and its copy what that is worth.
+        double: bool = false,
         /// Drawn for a step of learning.
         batch: usize = default(32).at_least(1).at_most(4_096).unit("tuples"),
         /// From a copy of the network for the targets to the next; 0: the network is its own target.
@@ -81,9 +88,12 @@ pub struct Agent {
     dropout: Dropout,
     normaliser: Normaliser,
     replay: Replay,
+    returns: Returns,
     random: RandomStream,
     online: Pass,
     next: Pass,
+    /// The next states through the network itself, for double learning.
+    chosen: Pass,
     gradient: Vec<f32>,
     /// The batch at hand: places in replay.
     drawn: Vec<usize>,
@@ -109,9 +119,11 @@ impl Agent {
             dropout: Dropout::new(learning.dropout),
             normaliser: Normaliser::new(&config.normalisation, config.inputs),
             replay: Replay::new(learning.replay_capacity, config.inputs),
+            returns: Returns::new(learning.n_step, learning.discount as f32, config.inputs),
             random,
             online: pass.clone(),
-            next: pass,
+            next: pass.clone(),
+            chosen: pass,
             gradient: vec![0.0; shape.parameters()],
             drawn: Vec::with_capacity(learning.batch),
             seen: Vec::with_capacity(config.inputs),
@@ -126,11 +138,19 @@ impl Agent {
         }
     }
 
-    /// Stores a tuple in the replay, from which it will learn.
-    pub fn store(&mut self, tuple: &Tuple<'_>) {
+    /// Stores what came of an action in the replay, from which it will learn: that it `gained` so much, and what was seen
+    /// `next`. The state of one step is that after the one before, unless [`Self::end`] came between.
+    pub fn store(&mut self, state: &[f32], action: usize, gained: f32, next: &[f32]) {
         self.tuples += 1;
-        self.normaliser.observe(tuple.state);
-        self.replay.push(tuple);
+        self.normaliser.observe(state);
+        let replay = &mut self.replay;
+        self.returns.add(state, action, gained, next, |tuple| replay.push(tuple));
+    }
+
+    /// What comes next does not follow from the last step: rewards of several steps end with it.
+    pub fn end(&mut self) {
+        let replay = &mut self.replay;
+        self.returns.end(|tuple| replay.push(tuple));
     }
 
     /// Chooses an action: at random before the warm-up is over and with probability epsilon after it, else the best.
@@ -160,16 +180,21 @@ impl Agent {
         }
         self.draw_batch();
         self.next.forward(self.target.as_ref().unwrap_or(&self.network));
+        if self.learning.double {
+            self.chosen.inputs_mut().copy_from_slice(self.next.inputs_mut());
+            self.chosen.forward(&self.network);
+        }
+        let chooser = if self.learning.double { self.chosen.outputs() } else { self.next.outputs() };
         self.online.forward_with(&self.network, self.dropout, &mut self.random);
         let (drawn, replay, next) = (&self.drawn, &self.replay, self.next.outputs());
-        let (batch, discount) = (drawn.len(), self.learning.discount as f32);
+        let batch = drawn.len();
         let mut squares = 0.0;
         self.online.backward(&self.network, &mut self.gradient, |values, delta| {
             for (sample, at) in drawn.iter().enumerate() {
                 let tuple = replay.get(*at);
-                let best = next[sample..].iter().step_by(batch).copied().fold(f32::NEG_INFINITY, f32::max);
+                let best = next[greatest(&chooser[sample..], batch) * batch + sample];
                 let place = tuple.action * batch + sample;
-                let error = values[place] - (tuple.reward + discount * best);
+                let error = values[place] - (tuple.reward + tuple.discount * best);
                 squares += error * error;
                 delta[place] = 2.0 * error / batch as f32;
             }
@@ -242,6 +267,12 @@ impl Agent {
     pub fn network(&self) -> &Network {
         &self.network
     }
+}
+
+/// Which of the numbers at every `stride`-th place is the greatest, the first of equals.
+fn greatest(numbers: &[f32], stride: usize) -> usize {
+    let each = numbers.iter().step_by(stride).enumerate();
+    each.fold(0, |best, (at, number)| if *number > numbers[best * stride] { at } else { best })
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub mod normaliser;
 pub mod optimiser;
 mod pass;
 pub mod replay;
+mod returns;
 
 #[doc(inline)]
 pub use agent::{Agent, AgentConfig, Decision, Learning};

@@ -15,6 +15,8 @@ pub struct Tuple<'a> {
     pub reward: f32,
     /// What was seen after it.
     pub next: &'a [f32],
+    /// What the value of `next` counts for.
+    pub discount: f32,
 }
 
 /// A bounded store of tuples.
@@ -25,6 +27,7 @@ pub struct Replay {
     states: Vec<f32>,
     actions: Vec<u32>,
     rewards: Vec<f32>,
+    discounts: Vec<f32>,
     /// Where the next one goes once it is full.
     oldest: usize,
 }
@@ -32,7 +35,7 @@ pub struct Replay {
 impl Replay {
     /// For states of `width` numbers; at most `capacity` tuples, at least one.
     pub fn new(capacity: usize, width: usize) -> Self {
-        Self { capacity, width, states: Vec::new(), actions: Vec::new(), rewards: Vec::new(), oldest: 0 }
+        Self { capacity, width, states: Vec::new(), actions: Vec::new(), rewards: Vec::new(), discounts: Vec::new(), oldest: 0 }
     }
 
     /// How many it holds.
@@ -51,6 +54,7 @@ impl Replay {
             self.states.extend(tuple.state.iter().chain(tuple.next));
             self.actions.push(tuple.action as u32);
             self.rewards.push(tuple.reward);
+            self.discounts.push(tuple.discount);
             return;
         }
         let at = self.oldest;
@@ -60,12 +64,14 @@ impl Replay {
         next.copy_from_slice(tuple.next);
         self.actions[at] = tuple.action as u32;
         self.rewards[at] = tuple.reward;
+        self.discounts[at] = tuple.discount;
     }
 
     /// The tuple at a place below [`Self::len`].
     pub fn get(&self, at: usize) -> Tuple<'_> {
         let (state, next) = self.states[2 * at * self.width..][..2 * self.width].split_at(self.width);
-        Tuple { state, action: self.actions[at] as usize, reward: self.rewards[at], next }
+        let (reward, discount) = (self.rewards[at], self.discounts[at]);
+        Tuple { state, action: self.actions[at] as usize, reward, next, discount }
     }
 
     /// A place drawn uniformly, with replacement.
@@ -85,7 +91,7 @@ mod tests {
 
     fn push(replay: &mut Replay, number: usize) {
         let at = number as f32;
-        replay.push(&Tuple { state: &[at, -at], action: number, reward: at / 2.0, next: &[at + 1.0, 0.0] });
+        replay.push(&Tuple { state: &[at, -at], action: number, reward: at / 2.0, next: &[at + 1.0, 0.0], discount: at / 10.0 });
     }
 
     #[test]
@@ -95,7 +101,7 @@ mod tests {
         assert_eq!(replay.len(), 3);
         let actions: Vec<usize> = (0..3).map(|at| replay.get(at).action).collect();
         assert_eq!(actions, [3, 4, 2]);
-        let tuple = Tuple { state: &[4.0, -4.0], action: 4, reward: 2.0, next: &[5.0, 0.0] };
+        let tuple = Tuple { state: &[4.0, -4.0], action: 4, reward: 2.0, next: &[5.0, 0.0], discount: 0.4 };
         assert_eq!(replay.get(1), tuple);
     }
 

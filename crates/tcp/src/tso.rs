@@ -20,7 +20,7 @@ const RECENT: SimDuration = SimDuration::from_millis(1);
 pub(crate) struct TsoBursts {
     config: BurstConfig,
     last_sent: SimTime,
-    /// What is left of the burst under way.
+    /// What is left of the burst under way: as far as it is known what it will have, to the octet.
     room: u64,
     /// Nothing of it has left.
     begins: bool,
@@ -35,6 +35,16 @@ struct Repair {
     room: u64,
 }
 
+/// Where in its burst a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The first, and maybe all of it.
+    Begins,
+    Amid,
+    /// The last of several: it is pushed, so that the receiver's host passes on what it has gathered.
+    Ends,
+}
+
 /// What the decision depends on; octets and time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
@@ -44,6 +54,9 @@ pub(crate) struct Opening {
     pub(crate) window: u64,
     /// Written and not sent.
     pub(crate) unsent: u64,
+    /// Of that, what may leave without waiting for more to be written (Nagle) or for a window of the peer's to open, if cwnd has room
+    /// for it.
+    pub(crate) sendable: u64,
     pub(crate) mss: u64,
     /// When the oldest outstanding segment left.
     pub(crate) first_sent: Option<SimTime>,
@@ -73,7 +86,7 @@ impl TsoBursts {
         if may_wait && self.waits(now, opening, burst) {
             return false;
         }
-        self.room = burst.min(opening.allowed.max(opening.mss));
+        self.room = burst.min(opening.allowed.max(opening.mss)).min(opening.sendable);
         self.begins = true;
         true
     }
@@ -122,11 +135,15 @@ impl TsoBursts {
             && !is_far
     }
 
-    /// So much has left. Returns true if it began a burst.
-    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> bool {
+    /// So much has left.
+    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> Place {
         self.last_sent = now;
         self.room = self.room.saturating_sub(octets); // the last segment may go beyond
-        std::mem::take(&mut self.begins)
+        match (std::mem::take(&mut self.begins), self.room) {
+            (true, _) => Place::Begins,
+            (false, 0) => Place::Ends,
+            (false, _) => Place::Amid,
+        }
     }
 
     /// A burst has begun and is not yet complete: pacing goes from burst to burst.
@@ -170,6 +187,7 @@ mod tests {
             allowed,
             window: 500_000,
             unsent: 1_000_000,
+            sendable: 1_000_000,
             mss: 1_000,
             first_sent: Some(SimTime(40 * MS)),
             srtt: SimDuration(60 * MS),
@@ -199,6 +217,23 @@ mod tests {
         assert_eq!(size(BurstRule::Lasting(quarter), 100_000_000), 3_000);
         assert_eq!(size(BurstRule::Lasting(quarter), 4_000_000), 1_000);
         assert_eq!(size(BurstRule::Lasting(quarter), 100_000_000_000), 65_000); // gso_max_size bounds it as any
+    }
+
+    #[test]
+    fn the_last_of_several_ends_a_burst_and_what_is_alone_does_not() {
+        let mut bursts = bursts();
+        let mut places = |opening: Opening, segments: &[u64]| -> Vec<Place> {
+            bursts.end();
+            assert!(bursts.is_due(SimTime(MS), &opening, false));
+            segments.iter().map(|octets| bursts.on_sent(SimTime(MS), *octets)).collect()
+        };
+        let (begins, amid, ends) = (Place::Begins, Place::Amid, Place::Ends);
+        assert_eq!(places(opening(3_000), &[1_000; 3]), [begins, amid, ends]);
+        assert_eq!(places(opening(1_000), &[1_000]), [begins]);
+        // Of what is written two full segments and a short one leave, or the short one waits (Nagle).
+        let written = |sendable| Opening { sendable, ..opening(9_000) };
+        assert_eq!(places(written(2_500), &[1_000, 1_000, 500]), [begins, amid, ends]);
+        assert_eq!(places(written(2_000), &[1_000, 1_000]), [begins, ends]);
     }
 
     #[test]

@@ -24,6 +24,13 @@ Verdict = Literal["agrees", "differs", "undecided", "open"]
 Origin = Literal["source", "reading", "ours"]
 """Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
 
+Key = tuple[Path, str]
+"""What a study is known by among those of several folders: its folder and its name there."""
+
+
+Place = Literal["simulator", "kernel"]
+"""What runs a case: the kernel is this machine's, in real time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -90,11 +97,19 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One simulation of a study: a scenario file and what is changed in it."""
+    """One run of a study.
+
+    Attributes:
+        name: Unique in its study.
+        scenario: A file.
+        overrides: What is changed in it.
+        on: What runs it.
+    """
 
     name: str
     scenario: Path
     overrides: tuple[str, ...]
+    on: Place = "simulator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +124,7 @@ class Study:
         costly: Whether it is simulated with `--full` only; otherwise its claims show the measurements on record.
         needs: Environment variables that its cases name, such as that of the folder of recorded traces; where one is
             not set, the claims show the measurements on record, too.
+        folder: Where it was read.
     """
 
     name: str
@@ -117,11 +133,22 @@ class Study:
     choices: tuple[Choice, ...]
     costly: bool = False
     needs: tuple[str, ...] = ()
+    folder: Path = Path()
+
+    @property
+    def key(self) -> Key:
+        """What tells it from a study of the same name in another folder."""
+        return self.folder, self.name
 
     @property
     def open_choices(self) -> tuple[Choice, ...]:
         """What the source leaves open: the choices that are no repetitions."""
         return tuple(choice for choice in self.choices if not choice.repeats)
+
+    @property
+    def is_on_kernel(self) -> bool:
+        """Whether any of its cases runs on the kernel of this machine."""
+        return any(case.on == "kernel" for case in self.cases)
 
     @property
     def repeats(self) -> bool:
@@ -280,14 +307,40 @@ def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
-    scenario = table["scenario"]
-    cases = tuple(
-        Case(case["name"], path / case.get("scenario", scenario), tuple(case.get("set", ()))) for case in table["case"]
-    )
+    cases = tuple(run for case in table["case"] for run in _runs(path, table, case))
     chosen = tuple(choices[name] for name in table["choices"])
     return Study(
-        table["name"], table["title"], cases, chosen, table.get("costly", False), tuple(table.get("needs", ()))
+        name=table["name"],
+        title=table["title"],
+        cases=cases,
+        choices=chosen,
+        costly=table.get("costly", False),
+        needs=tuple(table.get("needs", ())),
+        folder=path.resolve(),
     )
+
+
+def _runs(path: Path, study: dict[str, Any], case: dict[str, Any]) -> list[Case]:
+    """Return what a case comes to: one run, or one on each of two places, or several with a seed each."""
+    on, count = case.get("on", study.get("on", "simulator")), case.get("runs", study.get("runs", 0))
+    places = _PLACES[on]
+    scenario, overrides = path / case.get("scenario", study["scenario"]), tuple(case.get("set", ()))
+    runs = []
+    for place in places:
+        settings = (*overrides, *study.get("set_simulated", ())) if place == "simulator" else overrides
+        name = case["name"] if len(places) == 1 else f"{case['name']}, {place}"
+        if count == 0:
+            runs.append(Case(name, scenario, settings, place))
+        seeds = range(1, count + 1)
+        runs += [Case(f"{name}, {seed}", scenario, (*settings, f"seed={seed}"), place) for seed in seeds]
+    return runs
+
+
+_PLACES: dict[str, tuple[Place, ...]] = {
+    "simulator": ("simulator",),
+    "kernel": ("kernel",),
+    "both": ("simulator", "kernel"),
+}
 
 
 def _claim(

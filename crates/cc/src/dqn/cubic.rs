@@ -18,6 +18,7 @@ use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::slow_start::Hystart;
 
 /// Numbers of the state.
 pub(super) const INPUTS: usize = 5;
@@ -33,6 +34,8 @@ declare! {
         c: f64 = default(0.4).at_least(1e-6).at_most(1e6).unit("segments/s^3"),
         /// C before the cube of action 2, as in CUBIC; false: as the paper is printed, 1.
         formula_c: bool = true,
+        /// What ends slow start before the first loss, as in CUBIC.
+        hystart: Hystart = Hystart::Off,
     }
     within {
         /// Of the agent.
@@ -84,7 +87,7 @@ impl DqnCubic {
     pub(crate) fn new(config: &DqnCubicConfig, start: Start) -> Self {
         let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds, Kind::Segments, Kind::Milliseconds];
         Self {
-            window: LearnedWindow::new(&config.dqn, start),
+            window: LearnedWindow::new(&config.dqn, config.hystart, start),
             learner: Learner::new(&config.dqn, "dqn_cubic", kinds, ACTIONS),
             w_max: None,
             since: SimTime::ZERO,
@@ -97,7 +100,7 @@ impl DqnCubic {
 
     /// `None` if nothing is learnt.
     pub(super) fn learned(&self) -> Option<Learned<'_>> {
-        let agent = self.learner.agent()?;
+        let agent = self.learner.exported()?;
         let kind = LearnedKind::Cubic { c: self.config.c, formula_c: self.config.formula_c };
         Some(Learned { kind, rules: self.window.rules(), network: agent.network(), normaliser: agent.normaliser() })
     }

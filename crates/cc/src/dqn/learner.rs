@@ -1,7 +1,7 @@
 //! What both controllers share: when the agent remembers, learns and acts, and what it is rewarded for.
 
 use ackclock_declare::{declare, default, words};
-use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation, Tuple};
+use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation};
 use ackclock_units::{RandomStream, SimDuration};
 
 use super::mind::{Choice, Frozen, Mind};
@@ -26,6 +26,9 @@ words! {
         /// The greatest at a congestion so far; before the first, the greatest of all.
         #[default]
         "congestion" = Congestion,
+        /// The greatest at a congestion that came while an action held, so that slow start's, which is twice what the
+        /// path carries, does not count; before the first, the greatest of all under actions.
+        "avoidance" = Avoidance,
         /// The greatest of all so far.
         "always" = Always,
     }
@@ -56,8 +59,10 @@ declare! {
         segment_scale: f64 = default(1_000.0).at_least(1e-6).at_most(1e9).unit("segments"),
         /// A time that counts as 1 under "fixed".
         time_scale: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO),
-        /// What rewards relate to: the greatest cwnd/RTT at a congestion so far, or of all so far.
+        /// What rewards relate to: the greatest cwnd/RTT at a congestion so far, at one after slow start, or of all so far.
         max_throughput: MaxThroughput = MaxThroughput::Congestion,
+        /// Readings that a state holds: the one at hand and those of the last decisions, as a memory.
+        recent: usize = default(1).at_least(1).at_most(100).unit("readings"),
         /// Fraction of the flight size kept on congestion: the threshold of the state.
         beta: f64 = default(0.7).above(0.0).below(1.0),
         /// No action takes the window below.
@@ -94,7 +99,7 @@ pub(super) enum Kind {
 /// The reward of a loss.
 const LOSS: f32 = -1.0;
 
-/// An agent with N numbers in its state.
+/// An agent with N numbers in a reading of its state.
 #[derive(Clone, Debug)]
 pub(super) struct Learner<const N: usize> {
     mind: Mind,
@@ -104,8 +109,15 @@ pub(super) struct Learner<const N: usize> {
     /// Segments a second.
     greatest: Option<f64>,
     greatest_of_all: f64,
-    /// What was seen when the tuple at hand began, and the action that has held since.
-    pending: Option<([f32; N], usize)>,
+    /// The action that has held since the tuple at hand began.
+    pending: Option<usize>,
+    /// What was seen when it began.
+    began: Vec<f32>,
+    /// What is seen now.
+    seen: Vec<f32>,
+    /// Readings at the last decisions that are part of every state, the newest last.
+    memory: Vec<f32>,
+    recent: usize,
     reward: f32,
     action: usize,
 }
@@ -119,9 +131,10 @@ impl<const N: usize> Learner<N> {
         let normalisation = match config.normalisation {
             StateScale::Raw => Normalisation::Raw,
             StateScale::Running => Normalisation::Running,
-            StateScale::Fixed => Normalisation::Scale(kinds.map(scale).to_vec()),
+            StateScale::Fixed => Normalisation::Scale(kinds.map(scale).repeat(config.recent)),
         };
-        let agent = AgentConfig { inputs: N, actions, normalisation, learning: config.learning.clone() };
+        let inputs = N * config.recent;
+        let agent = AgentConfig { inputs, actions, normalisation, learning: config.learning.clone() };
         let agent = || Mind::Learning(Box::new(Agent::new(&agent, RandomStream::new(config.seed, name))));
         Self {
             mind: config.frozen.as_ref().map_or_else(agent, |frozen| Mind::Frozen(Choice::new(frozen, actions))),
@@ -131,13 +144,22 @@ impl<const N: usize> Learner<N> {
             greatest: None,
             greatest_of_all: 0.0,
             pending: None,
+            began: Vec::with_capacity(inputs),
+            seen: Vec::with_capacity(inputs),
+            memory: Vec::with_capacity(inputs),
+            recent: config.recent,
             reward: 0.0,
             action: 0,
         }
     }
 
+    /// As [`Self::agent`]; `None` also of one with a memory, which no file of a policy has.
+    pub(super) fn exported(&self) -> Option<&Agent> {
+        self.agent().filter(|_| self.recent == 1)
+    }
+
     /// `None` if nothing is learnt.
-    pub(super) fn agent(&self) -> Option<&Agent> {
+    fn agent(&self) -> Option<&Agent> {
         self.mind.agent()
     }
 
@@ -146,7 +168,7 @@ impl<const N: usize> Learner<N> {
     pub(super) fn store(&mut self, state: [f32; N], throughput: f64) {
         self.greatest_of_all = self.greatest_of_all.max(throughput);
         let greatest = match self.max_throughput {
-            MaxThroughput::Congestion => self.greatest.unwrap_or(self.greatest_of_all),
+            MaxThroughput::Congestion | MaxThroughput::Avoidance => self.greatest.unwrap_or(self.greatest_of_all),
             MaxThroughput::Always => self.greatest_of_all,
         };
         if greatest > 0.0 {
@@ -156,8 +178,12 @@ impl<const N: usize> Learner<N> {
 
     /// As [`Self::store`], with the reward of a loss. What follows is recovery's, not the action's: no tuple begins.
     pub(super) fn store_loss(&mut self, state: [f32; N], throughput: f64) {
+        let counts = self.max_throughput != MaxThroughput::Avoidance || self.pending.is_some();
         self.complete(state, LOSS);
-        self.pending = None;
+        self.forget();
+        if !counts {
+            return;
+        }
         if throughput > 0.0 {
             self.greatest = Some(self.greatest.unwrap_or(0.0).max(throughput));
         }
@@ -167,13 +193,15 @@ impl<const N: usize> Learner<N> {
     /// What happens next has nothing to do with the action.
     pub(super) fn forget(&mut self) {
         self.pending = None;
+        self.mind.end();
     }
 
     fn complete(&mut self, next: [f32; N], reward: f32) {
-        let Some((state, action)) = &mut self.pending else { return };
+        let Some(action) = self.pending else { return };
         self.reward = reward;
-        self.mind.store(&Tuple { state, action: *action, reward, next: &next });
-        *state = next;
+        self.see(next);
+        self.mind.store(&self.began, action, reward, &self.seen);
+        std::mem::swap(&mut self.began, &mut self.seen);
         if self.learn_on == LearnOn::Tuple {
             self.mind.learn();
         }
@@ -184,9 +212,29 @@ impl<const N: usize> Learner<N> {
         if self.learn_on == LearnOn::Action {
             self.mind.learn();
         }
-        self.action = self.mind.decide(&state);
-        self.pending = Some((state, self.action));
+        self.see(state);
+        std::mem::swap(&mut self.began, &mut self.seen);
+        self.action = self.mind.decide(&self.began);
+        self.pending = Some(self.action);
+        self.remember(state);
         self.action
+    }
+
+    /// Makes a state of a reading and what is remembered; the first reading stands for those before it.
+    fn see(&mut self, reading: [f32; N]) {
+        self.seen.clear();
+        let remembered = self.memory.len() / N;
+        for _ in remembered..self.recent - 1 {
+            self.seen.extend(reading);
+        }
+        self.seen.extend(&self.memory);
+        self.seen.extend(reading);
+    }
+
+    fn remember(&mut self, reading: [f32; N]) {
+        self.memory.extend(reading);
+        let kept = N * (self.recent - 1);
+        self.memory.drain(..self.memory.len().saturating_sub(kept));
     }
 
     /// Decides, stores and learns so many times on states and rewards drawn at random, after the warm-up. Returns how many
@@ -236,6 +284,32 @@ mod tests {
             }
         });
         found
+    }
+
+    #[test]
+    fn a_state_holds_the_readings_of_the_last_decisions() {
+        let config = DqnConfig { recent: 3, ..DqnConfig::with_hidden(vec![4]) };
+        let mut learner = Learner::<1>::new(&config, "test", [Kind::Segments], 2);
+        learner.act([1.0]);
+        assert_eq!(learner.began, [1.0, 1.0, 1.0]);
+        learner.store([2.0], 1.0);
+        assert_eq!(learner.began, [2.0, 1.0, 2.0]); // one is remembered: the reading stands for the one before it
+        learner.act([3.0]);
+        learner.act([4.0]);
+        learner.store([5.0], 1.0);
+        assert_eq!(learner.began, [3.0, 4.0, 5.0]);
+    }
+
+    #[test]
+    fn slow_starts_throughput_does_not_count_where_only_actions_do() {
+        for (which, greatest) in [(MaxThroughput::Congestion, 900.0), (MaxThroughput::Avoidance, 400.0)] {
+            let config = DqnConfig { max_throughput: which, ..DqnConfig::with_hidden(vec![4]) };
+            let mut learner = Learner::<1>::new(&config, "test", [Kind::Segments], 2);
+            learner.store_loss([1.0], 900.0); // no action before
+            learner.act([1.0]);
+            learner.store_loss([1.0], 400.0);
+            assert_eq!(told(&learner, "max_throughput_segments_per_s"), greatest);
+        }
     }
 
     #[test]

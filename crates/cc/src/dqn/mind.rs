@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ackclock_learn::{Agent, Tuple};
+use ackclock_learn::Agent;
 
 /// A network of which nothing changes any more.
 pub trait FrozenNetwork: Debug + Send + Sync {
@@ -69,9 +69,17 @@ impl Mind {
         }
     }
 
-    pub(super) fn store(&mut self, tuple: &Tuple<'_>) {
+    /// What came of an action: see [`Agent::store`].
+    pub(super) fn store(&mut self, state: &[f32], action: usize, gained: f32, next: &[f32]) {
         if let Self::Learning(agent) = self {
-            agent.store(tuple);
+            agent.store(state, action, gained, next);
+        }
+    }
+
+    /// See [`Agent::end`].
+    pub(super) fn end(&mut self) {
+        if let Self::Learning(agent) = self {
+            agent.end();
         }
     }
 

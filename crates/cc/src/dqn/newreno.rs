@@ -14,6 +14,7 @@ use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::slow_start::Hystart;
 
 /// Numbers of the state.
 pub(super) const INPUTS: usize = 3;
@@ -82,7 +83,7 @@ impl DqnNewReno {
         let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds];
         Self {
             store_on: config.store_on,
-            window: LearnedWindow::new(&config.dqn, start),
+            window: LearnedWindow::new(&config.dqn, Hystart::Off, start),
             learner: Learner::new(&config.dqn, "dqn_newreno", kinds, STEPS.len()),
             acked: 0,
         }
@@ -90,7 +91,7 @@ impl DqnNewReno {
 
     /// `None` if nothing is learnt.
     pub(super) fn learned(&self) -> Option<Learned<'_>> {
-        let agent = self.learner.agent()?;
+        let agent = self.learner.exported()?;
         let kind = LearnedKind::NewReno;
         Some(Learned { kind, rules: self.window.rules(), network: agent.network(), normaliser: agent.normaliser() })
     }

@@ -49,7 +49,7 @@ pub(super) struct LearnedWindow {
 }
 
 impl LearnedWindow {
-    pub(super) fn new(config: &DqnConfig, start: Start) -> Self {
+    pub(super) fn new(config: &DqnConfig, hystart: Hystart, start: Start) -> Self {
         Self {
             mss: start.mss,
             cwnd: start.initial_window,
@@ -58,7 +58,7 @@ impl LearnedWindow {
             beta: config.beta,
             least: config.min_window * start.mss,
             below_ssthresh: config.below_ssthresh,
-            slow_start: SlowStart::new(Hystart::Off),
+            slow_start: SlowStart::new(hystart),
             is_over: false,
             before_episode: None,
         }
@@ -73,6 +73,15 @@ impl LearnedWindow {
         if let Some(rtt) = ack.rtt_sample {
             self.rtt = rtt;
         }
+        // A window that an agent took below its threshold stays slow start's, with or without a watch.
+        let pace = if self.slow_start.is_watched() {
+            self.slow_start.on_ack(ack, &self.window(), None)
+        } else {
+            Pace::Ordinary
+        };
+        if pace == Pace::Leave {
+            self.ssthresh = Some(self.cwnd);
+        }
         if !ack.may_grow() {
             return None;
         }
@@ -83,7 +92,7 @@ impl LearnedWindow {
         let window = self.window();
         let limit = self.slow_start.byte_limit(self.mss);
         let left;
-        (self.cwnd, left) = self.slow_start.grow(Pace::Ordinary, window, ack.newly_acked.0, limit);
+        (self.cwnd, left) = self.slow_start.grow(pace, window, ack.newly_acked.0, limit);
         self.is_over |= left > 0;
         (left > 0).then_some(left)
     }

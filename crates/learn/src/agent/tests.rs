@@ -7,6 +7,8 @@ fn config() -> AgentConfig {
         learning_rate: 2e-3,
         optimiser: OptimiserKind::Adam,
         discount: 0.5,
+        n_step: 1,
+        double: false,
         batch: 32,
         target_update: 50,
         replay_capacity: 1_000,
@@ -24,7 +26,7 @@ fn walk(agent: &mut Agent, steps: usize) {
     for _ in 0..steps {
         let action = agent.decide(&PLACES[place]).action;
         let after = if action == 0 { place } else { 1 - place };
-        agent.store(&Tuple { state: &PLACES[place], action, reward: after as f32, next: &PLACES[after] });
+        agent.store(&PLACES[place], action, after as f32, &PLACES[after]);
         agent.learn();
         place = after;
     }
@@ -32,9 +34,9 @@ fn walk(agent: &mut Agent, steps: usize) {
 
 #[test]
 fn values_converge_to_those_of_a_world_solved_by_hand() {
-    for target_update in [0, 50] {
+    for (target_update, double) in [(0, false), (50, false), (50, true)] {
         let mut config = config();
-        config.learning.target_update = target_update;
+        (config.learning.target_update, config.learning.double) = (target_update, double);
         let mut agent = Agent::new(&config, RandomStream::new(1, "walk"));
         walk(&mut agent, 6_000);
         // V(second) = 1 / (1 - 0.5) = 2: staying there 2, leaving 0 + 0.5 V(first). V(first) = 1 + 0.5 * 2 = 2 by

@@ -11,7 +11,7 @@ use crate::cwnd_validation::{WindowInUse, restart_window};
 use crate::host_queue::HostQueue;
 use crate::ranges::Range;
 use crate::scoreboard::Sent;
-use crate::tso::Opening;
+use crate::tso::{Opening, Place};
 
 /// A segment to send, in offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,13 @@ pub(crate) struct DataSegment {
     pub(crate) ecn: Ecn,
     /// The ACK Ratio option, zero for none.
     pub(crate) ack_ratio: u8,
+}
+
+impl DataSegment {
+    /// The last of several that the host gets at once, which offloading hosts push.
+    pub(super) fn pushed(self) -> Self {
+        Self { flags: self.flags.with(Flags::PSH), ..self }
+    }
 }
 
 /// Why nothing more could be sent.
@@ -74,7 +81,8 @@ impl Sender {
             self.limited_by = Limit::Cwnd;
             return None;
         }
-        if !self.bursts.repairs(lost) {
+        let goes_on = self.bursts.repairs(lost);
+        if !goes_on {
             if self.waits_for_pacer(now) || self.waits_for_host(now, range.len(), 2) {
                 return None;
             }
@@ -84,7 +92,9 @@ impl Sender {
             }
         }
         self.bursts.on_repaired(lost);
-        Some(self.retransmit(now, range))
+        let segment = self.retransmit(now, range);
+        let ends_burst = goes_on && !self.board.next_lost().is_some_and(|next| self.bursts.repairs(&next));
+        Some(if ends_burst { segment.pushed() } else { segment })
     }
 
     fn may_retransmit(&self, range: Range, allowed: u64) -> bool {
@@ -242,10 +252,14 @@ impl Sender {
 
     fn opening(&self, allowed: u64, peer_window: u64) -> Opening {
         let rtt = self.rto.stats();
+        let ready = self.queue.rest_of_record(self.board.high_data()).min(self.usable_window());
+        let partial = ready % self.mss();
+        let sendable = if partial > 0 && self.is_held_back(partial) { ready - partial } else { ready };
         Opening {
             allowed: allowed.min(peer_window),
             window: self.window().min(self.peer.size()),
             unsent: self.queue.stream_end() - self.board.high_data(),
+            sendable,
             mss: self.mss(),
             first_sent: self.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
@@ -362,17 +376,28 @@ impl Sender {
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: None });
     }
 
+    /// So many new octets leave. True if they are the last of a burst of several segments.
+    #[inline]
+    pub(super) fn note_burst(&mut self, now: SimTime, octets: u64) -> bool {
+        if !self.bursts.is_on() {
+            return false;
+        }
+        let place = self.bursts.on_sent(now, octets);
+        if place == Place::Begins {
+            self.board.note_burst();
+        }
+        place == Place::Ends
+    }
+
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
         let start = self.board.high_data();
         let was_empty = self.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.mss());
         self.board.on_new_data(len, now);
-        if self.bursts.is_on() && self.bursts.on_sent(now, len) {
-            self.board.note_burst();
-        }
+        let ends_burst = self.note_burst(now, len);
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
-        segment
+        if ends_burst { segment.pushed() } else { segment }
     }
 
     /// What the peer's window and the send buffer leave.

@@ -19,6 +19,22 @@ PERIODS = ((0.0, 50.0), (50.0, 100.0), (100.0, 150.0))
 LINKS_MBPS = (100.0, 50.0, 100.0)
 """Rate of the bottleneck in each of these."""
 
+RETURNING = (
+    "cubic",
+    "dqn_newreno",
+    "dqn_cubic",
+    "by round trip",
+    "short replay",
+    "no target network",
+    "double",
+    "five steps",
+    "memory",
+    "no dropout",
+    "no slow start",
+    "all of them",
+)
+"""Cases of D6, in the order of its claims."""
+
 Measure = Callable[[Runs], Measured]
 
 
@@ -245,6 +261,41 @@ def losses(above: str, below: str) -> Measure:
     return measure
 
 
+# ---- D6: a rate that returns ---------------------------------------------------------------------------------------
+
+
+def regained(case: str) -> Measure:
+    """Flow 1's goodput in the 10 s after its rate has returned, in percent of the link's."""
+
+    def measure(runs: Runs) -> Measured:
+        soon = between(runs[case], "1", 100.0, 110.0)
+        also = {
+            "Mbit/s before": between(runs[case], "1", 25.0, 50.0),
+            "Mbit/s in the 10 s after the return": soon,
+            "Mbit/s in the last 25 s": between(runs[case], "1", 125.0, 150.0),
+            "% of the link, all 150 s": 100 * _used(runs[case]),
+            "segments lost": float(lost(runs[case])),
+        }
+        return Measured(100 * soon / LINKS_MBPS[2], also)
+
+    return measure
+
+
+def above_cubic(case: str) -> Measure:
+    """By how much more of the link is used over all 150 s than by CUBIC, in percent of the link."""
+
+    def measure(runs: Runs) -> Measured:
+        shares = {name: 100 * _used(runs[name]) for name in (case, "cubic")}
+        return Measured(shares[case] - shares["cubic"], {f"{name}, %": share for name, share in shares.items()})
+
+    return measure
+
+
+def _used(results: Results) -> float:
+    """Return goodput by what the link could carry in the three periods, which last alike."""
+    return math.fsum(between(results, "1", begin, end) for begin, end in PERIODS) / math.fsum(LINKS_MBPS)
+
+
 def _pairs() -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for letter, case in zip("abcd", [f"{name}, {other}" for name in LEARNED for other in CLASSIC], strict=True):
@@ -315,4 +366,6 @@ MEASURES: dict[str, Measure] = {
     "D4c2": carries_on("dqn_cubic"),
     "D4d": losses("dqn_cubic", "dqn_newreno"),
     **_by_action(),
+    **{f"D6{letter}": regained(case) for letter, case in zip("abcdefghijkl", RETURNING, strict=True)},
+    "D6m": above_cubic("no dropout"),
 }

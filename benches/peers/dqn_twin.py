@@ -1,0 +1,103 @@
+"""The papers' experiments on DQN-NewReno and DQN-CUBIC in ns-3 and in ackclock, side by side, as a record.
+
+    python benches/peers/dqn_twin.py [ROW ...] [--seeds N] [--only ns-3|ackclock] [-o FILE]
+
+Each run is kept (target/peers/dqn-twin), so that a command that was interrupted goes on where it stopped when it is
+given again; `--record` writes what there is without running anything. Seeds come first: all rows of seed 1, then of
+seed 2.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import ns3_builds
+from dqn_cases import FOLDER, ROWS, Row
+from dqn_runs import KEPT, run_ackclock, run_ns3
+from dqn_tables import table
+
+from ackclock.claims.origin import now
+
+RECORD = FOLDER / "twin.json"
+RUNS = {"ns-3": run_ns3, "ackclock": run_ackclock}
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line.
+
+    Args:
+        arguments: In place of the program's own.
+    """
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="tables (D1 to D4) or rows; all if none is given")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each row, at most 5 (5)")
+    parser.add_argument("--only", choices=list(RUNS), help="run one of the two")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at a time (2)")
+    parser.add_argument("--record", action="store_true", help="run nothing; write what has been run")
+    parser.add_argument("-o", dest="record_file", type=Path, default=RECORD, metavar="FILE", help=f"JSON ({RECORD})")
+    options = parser.parse_args(arguments)
+    if not 1 <= options.seeds <= 5:
+        parser.error(f"--seeds is {options.seeds}, and must be from 1 to 5")
+    options.wanted = [row for row in ROWS if not options.rows or {row.table, row.name} & set(options.rows)]
+    if not options.wanted:
+        parser.error(f"there is no row {', '.join(options.rows)}; there are D1 to D4 and {[row.name for row in ROWS]}")
+    return options
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Run what has not been run yet.
+
+    Args:
+        options: The command line's.
+    """
+    simulators = [options.only] if options.only else list(RUNS)
+    seeds = range(1, options.seeds + 1)
+    wanted = [(name, row, seed) for seed in seeds for name in simulators for row in options.wanted]
+
+    def run(item: tuple[str, Row, int]) -> None:
+        name, row, seed = item
+        RUNS[name](row, seed)
+        print(f"{name}: {row.table} {row.name}, seed {seed}", file=sys.stderr, flush=True)
+
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        list(pool.map(run, wanted))
+
+
+def record(options: argparse.Namespace) -> dict[str, object]:
+    """Return the record of all that has been run.
+
+    Args:
+        options: The command line's.
+    """
+    program = hashlib.sha256(b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)).hexdigest()
+    return {
+        "made": now().as_dict(),
+        "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
+        "rows": [entry for row in options.wanted for entry in table(row, options.seeds)],
+    }
+
+
+def main() -> int:
+    """Run, and write the record; return the exit status."""
+    options = parse_arguments()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    try:
+        if not options.record:
+            run_all(options)
+        found = record(options)
+    except (ns3_builds.Ns3Missing, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    options.record_file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
