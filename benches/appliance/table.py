@@ -82,7 +82,9 @@ def picture(rows: Rows, path: Path) -> None:
     lower.set_xscale("log")
     lower.set_yscale("log")
     lower.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
-    upper.set_ylim(bottom=min(60.0, upper.get_ylim()[0]))
+    lower.minorticks_off()
+    lower.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+    upper.set_ylim(60, 102)
     for axes in (upper, lower):
         axes.legend(frameon=False)
     figure.savefig(path, dpi=110)
