@@ -42,10 +42,11 @@ links = [
 name = "unused"
 controller = "cubic"
 """
-FAULTS = (
+ONE_WAY = (
     'loss = { kind = "random", p = 0.01 }, duplicate = 0.01, '
     'jitter = { kind = "uniform", max = "2 ms" }, keep_order = false'
 )
+FAULTS = f"{ONE_WAY}, reverse = {{ {ONE_WAY} }}"
 
 
 @dataclass
