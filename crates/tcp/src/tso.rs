@@ -54,9 +54,6 @@ pub(crate) struct Opening {
     pub(crate) window: u64,
     /// Written and not sent.
     pub(crate) unsent: u64,
-    /// Of that, what may leave without waiting for more to be written (Nagle) or for a window of the peer's to open, if cwnd has room
-    /// for it.
-    pub(crate) sendable: u64,
     pub(crate) mss: u64,
     /// When the oldest outstanding segment left.
     pub(crate) first_sent: Option<SimTime>,
@@ -86,9 +83,14 @@ impl TsoBursts {
         if may_wait && self.waits(now, opening, burst) {
             return false;
         }
-        self.room = burst.min(opening.allowed.max(opening.mss)).min(opening.sendable);
+        self.room = burst.min(opening.allowed.max(opening.mss));
         self.begins = true;
         true
+    }
+
+    /// The burst that begins has so many octets at most.
+    pub(crate) fn bound(&mut self, octets: u64) {
+        self.room = self.room.min(octets);
     }
 
     /// True if the burst of retransmissions under way goes on with this segment.
@@ -187,7 +189,6 @@ mod tests {
             allowed,
             window: 500_000,
             unsent: 1_000_000,
-            sendable: 1_000_000,
             mss: 1_000,
             first_sent: Some(SimTime(40 * MS)),
             srtt: SimDuration(60 * MS),
@@ -222,18 +223,18 @@ mod tests {
     #[test]
     fn the_last_of_several_ends_a_burst_and_what_is_alone_does_not() {
         let mut bursts = bursts();
-        let mut places = |opening: Opening, segments: &[u64]| -> Vec<Place> {
+        let mut places = |allowed, written, segments: &[u64]| -> Vec<Place> {
             bursts.end();
-            assert!(bursts.is_due(SimTime(MS), &opening, false));
+            assert!(bursts.is_due(SimTime(MS), &opening(allowed), false));
+            bursts.bound(written);
             segments.iter().map(|octets| bursts.on_sent(SimTime(MS), *octets)).collect()
         };
         let (begins, amid, ends) = (Place::Begins, Place::Amid, Place::Ends);
-        assert_eq!(places(opening(3_000), &[1_000; 3]), [begins, amid, ends]);
-        assert_eq!(places(opening(1_000), &[1_000]), [begins]);
+        assert_eq!(places(3_000, 9_000, &[1_000; 3]), [begins, amid, ends]);
+        assert_eq!(places(1_000, 9_000, &[1_000]), [begins]);
         // Of what is written two full segments and a short one leave, or the short one waits (Nagle).
-        let written = |sendable| Opening { sendable, ..opening(9_000) };
-        assert_eq!(places(written(2_500), &[1_000, 1_000, 500]), [begins, amid, ends]);
-        assert_eq!(places(written(2_000), &[1_000, 1_000]), [begins, ends]);
+        assert_eq!(places(9_000, 2_500, &[1_000, 1_000, 500]), [begins, amid, ends]);
+        assert_eq!(places(9_000, 2_000, &[1_000, 1_000]), [begins, ends]);
     }
 
     #[test]

@@ -247,19 +247,29 @@ impl Sender {
         }
         let opening = self.opening(allowed, peer_window);
         let may_wait = self.recovery.phase().is_open();
-        self.bursts.is_due(now, &opening, may_wait)
+        let is_due = self.bursts.is_due(now, &opening, may_wait);
+        if is_due {
+            self.bound_burst(peer_window);
+        }
+        is_due
+    }
+
+    /// The burst that begins has no more than may leave without waiting for more to be written (Nagle), or for the peer's window.
+    fn bound_burst(&mut self, peer_window: u64) {
+        let ready = self.queue.rest_of_record(self.board.high_data()).min(peer_window);
+        if ready <= self.bursts.room() {
+            let partial = ready % self.mss();
+            let waits = partial > 0 && self.is_held_back(partial);
+            self.bursts.bound(if waits { ready - partial } else { ready });
+        }
     }
 
     fn opening(&self, allowed: u64, peer_window: u64) -> Opening {
         let rtt = self.rto.stats();
-        let ready = self.queue.rest_of_record(self.board.high_data()).min(self.usable_window());
-        let partial = ready % self.mss();
-        let sendable = if partial > 0 && self.is_held_back(partial) { ready - partial } else { ready };
         Opening {
             allowed: allowed.min(peer_window),
             window: self.window().min(self.peer.size()),
             unsent: self.queue.stream_end() - self.board.high_data(),
-            sendable,
             mss: self.mss(),
             first_sent: self.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
