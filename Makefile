@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kernel bpf kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers dqn-twin lock programs clean
+.PHONY: help studio studio-test setup build kernel bpf fit-paths kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -77,6 +77,12 @@ record-vegas: build ## record anew which statements of the Vegas study hold in e
 	@cp out/vegas/regions.json claims/vegas-1999/regions.json
 	@cp out/vegas/figures/region.png docs/images/claims-vegas-region.png
 
+# With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
+record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 50 minutes
+	@$(BIN)/ackclock claims kernel --full --keep $(or $(ACKCLOCK_KEPT),out/kept-kernel) -o out/kernel
+	@cp out/kernel/claims.json claims/kernel/recorded.json
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
+
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
 	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
@@ -109,6 +115,27 @@ proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/proxy_bench.py
 
+studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm and Debian's rustc-web)
+	@command -v npm >/dev/null || { echo "the studio is left out, for want of npm (apt-get install npm)"; exit 1; }
+	@cd studio && npm ci --no-audit --no-fund --silent
+	studio/engine.sh
+	@cd studio && npm run --silent check && npm run --silent build
+
+studio-test: build ## the built studio in a browser beside the native engine: scenarios to the byte, speed, frames, pictures in out/studio (STUDIO_SCENARIOS)
+	@$(BIN)/python tests/python/studio_cases.py --scenarios $(or $(STUDIO_SCENARIOS),50)
+
+proxy-thesis: kernel ## the HighSpeed appliance of Isogaki's thesis with real hosts beside the simulated ones (root; THESIS: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(BIN)/python benches/appliance/thesis.py $(THESIS)
+
+proxy-faults: ## random connections through the proxy over links that lose, copy and reorder (root, `make kernel`; CONNECTIONS)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/faults.py --connections $(or $(CONNECTIONS),100000)
+
+soak-proxy: ## idle and busy connections for 20 minutes: memory flat, no descriptor lost (SOAK: options)
+	cargo build --quiet --release -p ackclock-proxy
+	@$(PYTHON) benches/appliance/soak.py $(SOAK)
+
 deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
 	cargo build --quiet --locked --release -p ackclock-proxy
 	@crates/proxy/packaging/build-deb.sh
@@ -132,6 +159,14 @@ test-programs: $(VENV)/.packages ## compile the tests of the crates, and run non
 test-python: build ## the tests of the package, the command line and the wheel
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone"
 	$(BIN)/python -m pytest -q -m alone tests/python
+
+$(VENV)/.ray: $(VENV)/.packages requirements-ray.lock | $(VENV)/.extension
+	@echo "installing Ray into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ray.lock
+	@touch $@
+
+test-ray: $(VENV)/.ray ## sweeps and studies on a Ray cluster of two nodes on this machine
+	$(BIN)/python -m pytest -q tests/python/test_ray_cluster.py
 
 test-learn: learn ## the tests of training, which need the packages of ackclock[learn]
 	$(BIN)/python -m pytest -q -m learn tests/python
@@ -193,6 +228,9 @@ else
 	cargo test --quiet --locked -p ackclock-bpf
 endif
 
+fit-paths: build ## find ten known paths again, 30 s of CPU
+	ACKCLOCK_FIT_PATHS=1 $(BIN)/python -m pytest -q tests/python/test_fit.py
+
 kernel-kills: ## kill runs on the kernel at 1,000 random moments, as root: nothing may be left (KILLS)
 	ACKCLOCK_KILLS=$(or $(KILLS),1000) cargo test --quiet --locked -p ackclock-kernel --test namespaces killed
 
@@ -200,6 +238,34 @@ other-processor: build ## compare the results of scenarios with those on 64-bit 
 	tests/other-processor.sh
 
 # ---- publishing -----------------------------------------------------------------------------------------------------
+
+# Zig links for an older Linux than this machine's, and for another processor where Rust has its library.
+PROCESSORS ?= x86_64 aarch64
+$(VENV)/.zig: $(VENV)/.packages
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
+	@touch $@
+
+wheels: $(VENV)/.zig ## wheels for Linux 2018 and later (manylinux_2_28) into dist/, stripped, for PROCESSORS
+	@release/wheels.sh $(PROCESSORS)
+
+sdist: $(VENV)/.packages ## the source distribution into dist/
+	@$(BIN)/maturin sdist --out dist
+	@ls dist/*.tar.gz
+
+target/twine/bin/twine:
+	@$(PYTHON) -m venv target/twine
+	@target/twine/bin/python -m pip install --quiet --disable-pip-version-check twine
+
+release-check: target/twine/bin/twine ## one version everywhere, licences, and what PyPI will make of dist/
+	@$(PYTHON) release/versions.py
+	@$(MAKE) --no-print-directory licences
+	@target/twine/bin/twine check --strict dist/*
+
+install-test: ## install the wheel of dist/ from a local index into a clean environment, run, and hold times and sizes to their limits
+	@$(PYTHON) release/install_test.py --wheels dist
+
+licences: $(VENV)/.packages ## the licences of crates and packages against deny.toml
+	@$(BIN)/python release/licences.py
 
 wheel: $(VENV)/.packages ## build a wheel into dist/
 	$(BIN)/maturin build --quiet --release --locked --out dist --interpreter $(BIN)/python
@@ -220,11 +286,39 @@ lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/python -m pip install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml -o requirements.lock
+		--generate-hashes pyproject.toml --extra report --extra gym -o requirements.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml requirements-dev.in -c requirements.lock -o requirements-dev.lock
+		--generate-hashes pyproject.toml --extra report --extra gym requirements-dev.in -c requirements.lock -o requirements-dev.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes pyproject.toml --extra ray -c requirements-dev.lock -o requirements-ray.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes requirements-site.in -c requirements-dev.lock -o requirements-site.lock
+
+# ---- the site --------------------------------------------------------------------------------------------------------
+
+# An environment of its own, which sees the packages and the extension of the other one.
+SITE := target/site/venv
+$(SITE)/.packages: requirements-site.lock $(VENV)/.packages
+	@echo "installing what makes the site into $(SITE)"
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@$(BIN)/python -c 'import sysconfig; print("$(CURDIR)/python", sysconfig.get_path("purelib"), sep="\n")' > \
+		$$($(SITE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ackclock-site.pth
+	@touch $@
+
+site: build docs $(SITE)/.packages ## build the site into target/site/html: pages, lessons as they ran, catalogue, references; links are followed
+	@$(SITE)/bin/python site/build.py
+
+site-pages: build $(SITE)/.packages ## the same without the reference of the crates, which takes minutes
+	@$(SITE)/bin/python site/build.py --without-rust
+
+lessons: build $(SITE)/.packages ## run the lessons as notebooks, and judge their solutions (LESSONS: names)
+	@$(SITE)/bin/python site/lessons.py $(LESSONS)
+
+gallery: build $(SITE)/.packages ## write docs/gallery/README.md, the list of figures and of what draws them
+	@$(SITE)/bin/python site/gallery.py
 
 clean: ## remove what was built
 	rm -rf $(VENV) dist target

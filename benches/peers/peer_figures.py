@@ -11,7 +11,8 @@ from peer_cases import Case
 from peer_rounds import OURS, Round
 from rich.console import Console
 from rich.table import Table
-from scipy.special import stdtrit
+
+from ackclock import student
 
 LEVEL = 0.95
 
@@ -33,7 +34,7 @@ def interval(ratios: Sequence[float]) -> dict[str, float | None]:
     mean, count = statistics.fmean(logs), len(logs)
     ends: dict[str, float | None] = {"low": None, "high": None}
     if count > 1:
-        half = float(stdtrit(count - 1, 0.5 + LEVEL / 2)) * statistics.stdev(logs) / math.sqrt(count)
+        half = student.quantile(count - 1, LEVEL) * statistics.stdev(logs) / math.sqrt(count)
         ends = {"low": math.exp(mean - half), "high": math.exp(mean + half)}
     return {"mean": math.exp(mean), **ends, "min": min(ratios), "max": max(ratios)}
 

@@ -34,7 +34,7 @@ fn main() {
         program("replay", &flags, &out.join(format!("{rule}.replay.o")));
         host(rule);
     }
-    for source in ["agent", "choose", "trace"] {
+    for source in ["agent", "choose", "ece", "trace"] {
         program(source, &[], &out.join(format!("{source}.bpf.o")));
     }
 }

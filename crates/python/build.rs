@@ -38,7 +38,7 @@ fn sources_of(folder: &Path, hash: &mut Sha256) {
         if path.is_dir() && name != "tests" {
             sources_of(&path, hash);
         } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
-            hash.update(path.to_string_lossy().as_bytes());
+            hash.update(path.to_string_lossy().replace('\\', "/")); // the same on Windows
             code_of(&fs::read_to_string(&path).unwrap_or_default(), hash);
         }
     }

@@ -8,7 +8,7 @@ A scenario goes in, results come out:
     print(results.summary["jain_index"])
     results.save("out/first")
 
-Importing the package loads the compiled core and nothing heavy: Polars, Plotly and Matplotlib are loaded when used, and
+Importing the package loads the compiled core and nothing heavy: Polars and Matplotlib are loaded when used, and
 so are the modules `ackclock.plots`, for pictures, and `ackclock.gym`, for environments.
 """
 

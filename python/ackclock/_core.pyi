@@ -862,6 +862,8 @@ class Scenario:
     @property
     def drawn(self) -> dict[str, Any]:
         """The values that the seed drew, by their places; empty if nothing varies."""
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a picture of the network, and a table of the flows."""
     def to_json(self) -> str:
         """Return the scenario as JSON in a fixed order, with its overrides, name and seed."""
     def draw(self, seed: int) -> Scenario:

@@ -5,26 +5,16 @@ as the highest sequence number that carried data says, so that retransmissions c
 for sequence numbers. Departures: what was sent before the capture began is not counted.
 """
 
-import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import dpkt
 
-_ETHERNET, _RAW, _LINUX_COOKED, _NULL = 1, (12, 14, 101), 113, 0
-"""Link types of captures that are understood (LINKTYPE_ETHERNET, RAW, LINUX_SLL, NULL)."""
+from ackclock.captures import CaptureError, End, segments
+
+__all__ = ["CaptureError", "ListedFlow", "csv_text", "flows_of_capture"]
 
 _WRAP = 1 << 32
-
-_DAMAGE = (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error)
-"""What dpkt raises at bytes that are no capture."""
-
-End = tuple[bytes, int]
-
-
-class CaptureError(ValueError):
-    """A file is no capture that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +75,9 @@ def flows_of_capture(path: Path) -> list[ListedFlow]:
     """
     known: dict[frozenset[End], _Flow] = {}
     flows: list[_Flow] = []
-    for time_s, source, destination, segment, payload in _segments(path):
+    for captured in segments(path):
+        time_s, source, destination = captured.time_s, captured.source, captured.destination
+        segment, payload = captured.header, captured.payload
         key = frozenset((source, destination))
         is_opening = bool(segment.flags & dpkt.tcp.TH_SYN) and not segment.flags & dpkt.tcp.TH_ACK
         flow = known.get(key)
@@ -110,55 +102,6 @@ def _listed(flows: list[_Flow]) -> list[ListedFlow]:
     kept.sort(key=lambda flow: flow.start_s)
     first_s = kept[0].start_s if kept else 0.0
     return [ListedFlow(flow.start_s - first_s, flow.sides[0].octets, flow.sides[1].octets) for flow in kept]
-
-
-def _segments(path: Path) -> Iterator[tuple[float, End, End, dpkt.tcp.TCP, int]]:
-    """Each TCP segment: when, from where, to where, its header, and its payload on the wire."""
-    with path.open("rb") as file:
-        try:
-            reader = dpkt.pcap.UniversalReader(file)
-        except _DAMAGE as error:
-            raise CaptureError(
-                f"{path} is no capture in pcap or pcapng form ({error}); write one with tcpdump -w"
-            ) from error
-        link = reader.datalink()
-        try:
-            for time_s, frame in reader:
-                packet = _ip_packet(link, frame, path)
-                if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
-                    source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
-                    yield float(time_s), source, destination, packet.data, _payload(packet)
-        except _DAMAGE as error:
-            raise CaptureError(f"{path} is damaged: {error}; capture anew, or cut it with editcap") from error
-
-
-def _ip_packet(link: int, frame: bytes, path: Path) -> dpkt.ip.IP | dpkt.ip6.IP6 | None:
-    try:
-        if link == _ETHERNET:
-            inner = dpkt.ethernet.Ethernet(frame).data
-        elif link == _LINUX_COOKED:
-            inner = dpkt.sll.SLL(frame).data
-        elif link == _NULL:
-            inner = dpkt.loopback.Loopback(frame).data
-        elif link in _RAW:
-            inner = (dpkt.ip6.IP6 if frame[0] >> 4 == 6 else dpkt.ip.IP)(frame)
-        else:
-            raise CaptureError(f"{path} has packets of link type {link}; capture Ethernet, loopback or raw IP")
-    except (struct.error, LookupError, dpkt.Error):
-        return None  # a cut or foreign frame
-    return inner if isinstance(inner, (dpkt.ip.IP, dpkt.ip6.IP6)) else None
-
-
-def _payload(packet: dpkt.ip.IP | dpkt.ip6.IP6) -> int:
-    """What the headers say of the payload: the capture may hold less of it.
-
-    A length of zero is that of a packet that the network card was still to cut into segments: all of it was captured.
-    """
-    header = int(packet.data.off) * 4
-    if isinstance(packet, dpkt.ip.IP):
-        return int(packet.len) - int(packet.hl) * 4 - header if packet.len else len(packet.data.data)
-    extensions = sum(len(extension) for extension in getattr(packet, "all_extension_headers", ()))
-    return int(packet.plen) - extensions - header
 
 
 def csv_text(flows: list[ListedFlow]) -> str:

@@ -10,11 +10,10 @@ from ackclock.figures.theme import COLOURS, COLUMN_IN, PAPER
 from ackclock.metrics import Floats
 from ackclock.panels import run_label
 from ackclock.results import Results
-from ackclock.shown import for_matplotlib, for_plotly
+from ackclock.shown import for_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
-    from plotly.graph_objects import Figure
 
 CLASSES = 30
 """How many classes of size a picture has at most, each with as many flows as any other."""
@@ -22,10 +21,9 @@ CLASSES = 30
 _LEAST = 20
 """Flows that a class has at least, so that its percentiles mean something."""
 
-PERCENTILES = ((50, "solid", "-"), (99, "dot", ":"))
-"""Percentiles that are drawn, with their line style in Plotly and in Matplotlib."""
+PERCENTILES = ((50, "-"), (99, ":"))
+"""Percentiles that are drawn, with their line style."""
 
-_TITLE = "Slowdown over size"
 _X, _Y = "flow size (bytes)", "completion time / that on an empty path"
 
 
@@ -66,7 +64,7 @@ def slowdown_by_size(
     count = max(1, min(classes, len(order) // _LEAST))
     parts = np.array_split(order, count) if len(order) else []
     sizes = np.array([np.median(size_bytes[part]) for part in parts])
-    found = {p: np.array([np.percentile(slowdown[part], p) for part in parts]) for p, _, _ in PERCENTILES}
+    found = {p: np.array([np.percentile(slowdown[part], p) for part in parts]) for p, _ in PERCENTILES}
     return sizes, found
 
 
@@ -83,38 +81,6 @@ def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
             sizes, found = slowdown_by_size(rows["size_bytes"].to_numpy(), rows["slowdown"].to_numpy())
             lines.append(SlowdownLine(f"{prefix}{name}", sizes, found))
     return lines
-
-
-def interactive(lines: list[SlowdownLine]) -> "Figure":
-    """Return the lines as a Plotly figure, both axes logarithmic.
-
-    Args:
-        lines: As `slowdown_lines` gives them.
-    """
-    import plotly.graph_objects as go
-
-    shown = go.Figure()
-    for number, line in enumerate(lines):
-        for percentile, dash, _ in PERCENTILES:
-            shown.add_trace(
-                go.Scatter(
-                    x=line.size_bytes,
-                    y=line.percentiles[percentile],
-                    name=for_plotly(f"{line.label} p{percentile}"),
-                    mode="lines+markers",
-                    line={"color": COLOURS[number % len(COLOURS)], "dash": dash, "width": 1.6},
-                    marker={"size": 4},
-                )
-            )
-    shown.update_layout(
-        template="plotly_white",
-        margin={"l": 70, "r": 20, "t": 20, "b": 45},
-        height=330,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        xaxis={"title": _X, "type": "log"},
-        yaxis={"title": _Y, "type": "log"},
-    )
-    return shown
 
 
 def static(lines: list[SlowdownLine]) -> "StaticFigure":
@@ -135,7 +101,7 @@ def _static(lines: list[SlowdownLine]) -> "StaticFigure":
     shown = Picture(figsize=(COLUMN_IN, 2.1), layout="constrained")
     axes = shown.add_subplot()
     for number, line in enumerate(lines):
-        for percentile, _, style in PERCENTILES:
+        for percentile, style in PERCENTILES:
             axes.plot(
                 line.size_bytes,
                 line.percentiles[percentile],

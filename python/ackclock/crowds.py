@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ackclock.metrics import Floats
+from ackclock.metrics import Floats, jain_fairness
 
 Entry = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ def group_names(flows: Sequence[Entry]) -> list[str]:
         ['web (cubic)', 'web (cubic)', 'old (cubic)']
     """
     stems = [_NUMBER.sub("", str(flow["name"])) or "flow" for flow in flows]
-    controllers = [str(flow.get("controller", "")) for flow in flows]
+    controllers = [str(flow.get("controller") or "") for flow in flows]
     names = [f"{stem} ({of})" if of else "all" for stem, of in zip(stems, controllers, strict=True)]
     if len(set(names)) > _MOST_GROUPS:
         names = [of or "all" for of in controllers]
@@ -66,6 +66,35 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
     ]
 
 
+def by_controller(flows: Sequence[Entry]) -> list[Entry]:
+    """Return an entry for each controller: what its flows had together, and how even that was among them.
+
+    Args:
+        flows: As in `summary.json`.
+    """
+    every = sum(flow["goodput_bps"] for flow in flows)
+    found: list[Entry] = []
+    for name in dict.fromkeys(str(flow["controller"]) for flow in flows):
+        mine = [flow for flow in flows if str(flow["controller"]) == name]
+        goodputs = _column(flow["goodput_bps"] for flow in mine)
+        sent = sum(flow["sent_segments"] for flow in mine)
+        rtts = _column((flow["rtt_ms"] or {}).get("mean") for flow in mine)
+        found.append(
+            {
+                "name": name,
+                "flows": len(mine),
+                "goodput_bps": float(goodputs.sum()),
+                "share": float(goodputs.sum()) / every if every else None,
+                "jain": jain_fairness(goodputs) if goodputs.any() else None,
+                "least_bps": float(goodputs.min()),
+                "most_bps": float(goodputs.max()),
+                "retransmitted": sum(flow["retransmitted_segments"] for flow in mine) / sent if sent else None,
+                "rtt_ms": float(np.nanmean(rtts)) if not np.isnan(rtts).all() else None,
+            }
+        )
+    return found
+
+
 def outermost(flows: Sequence[Entry], count: int = OUTERMOST) -> list[Entry]:
     """Return the flows with the most and the least goodput, the fastest first; all if there are no more.
 
@@ -83,7 +112,7 @@ def outermost_places(flows: Sequence[Entry], count: int = OUTERMOST) -> list[int
         flows: As in `summary.json`.
         count: Of each.
     """
-    order = sorted(range(len(flows)), key=lambda index: -flows[index]["goodput_bps"])
+    order = sorted(range(len(flows)), key=lambda index: -(flows[index]["goodput_bps"] or 0.0))
     return order if len(order) <= 2 * count else order[:count] + order[-count:]
 
 

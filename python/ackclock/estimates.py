@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ackclock import student
 from ackclock.tables.table import Estimate
 
 CONFIDENCE: Final = 0.95
@@ -26,10 +27,7 @@ def half_width(standard_deviation: float | None, count: int) -> float | None:
     """
     if standard_deviation is None or count < 2:
         return None
-    from scipy.special import stdtrit  # what scipy.stats calls, without the second that loading all of it takes
-
-    quantile = float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2))
-    return quantile * standard_deviation / math.sqrt(count)
+    return student.quantile(count - 1, CONFIDENCE) * standard_deviation / math.sqrt(count)
 
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
@@ -95,9 +93,7 @@ def _p_value(mean: float, spread: float | None, count: int) -> float | None:
         return None
     if spread == 0:
         return 1.0 if mean == 0 else 0.0
-    from scipy.special import stdtr
-
-    return 2 * float(stdtr(count - 1, -abs(mean) / spread * math.sqrt(count)))
+    return student.outside(mean / spread * math.sqrt(count), count - 1)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -1,12 +1,11 @@
 """What a run will take, from a short beginning of it."""
 
-import resource
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from ackclock._core import Scenario, Simulation, check_often
+from ackclock.system import resident_bytes
 
 _SLICES: Final = 40
 """The beginning is run in about so many pieces, so that its rate can be taken where it is steady."""
@@ -103,15 +102,6 @@ def _begin(simulation: Simulation, duration_s: float, wall_s: float, seen: list[
 def _look(simulation: Simulation) -> _Seen:
     counts = simulation.events, simulation.packets_delivered
     return _Seen(time.perf_counter(), simulation.now_s, *counts, resident_bytes())
-
-
-def resident_bytes() -> int:
-    """Return the memory that this process has now, or the most it had where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return pages * resource.getpagesize()
 
 
 def _extrapolated(seen: tuple[_Seen, _Seen, _Seen], scenario: Scenario, took_s: float) -> Estimate:

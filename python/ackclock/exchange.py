@@ -26,6 +26,8 @@ def exchange(one: Path, other: Path) -> bool:
     Raises:
         OSError: If the system has one and it failed.
     """
+    if sys.platform == "win32":
+        return False
     libc = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     try:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -52,6 +53,17 @@ def program() -> Path:
     return Path(found)
 
 
+def missing() -> str:
+    """Return what this machine lacks for a run on its kernel; an empty text if nothing."""
+    try:
+        program()
+    except KernelError:
+        return f"{PROGRAM} is not built (make kernel)"
+    if os.geteuid() != 0:
+        return "it needs root"
+    return "" if Path("/dev/net/tun").exists() else "it needs /dev/net/tun"
+
+
 def run(
     scenario: Scenario, *, file: Path | None = None, overrides: Sequence[str] = (), seed: int | None = None
 ) -> Results:
@@ -78,6 +90,80 @@ def run(
         command += [str(file), *(part for text in overrides for part in ("--set", text))]
         command += [] if seed is None else ["--seed", str(seed)]
     return _results(scenario, _call(command, scenario.to_json() if file is None else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How a command ended whose connections were recorded.
+
+    Attributes:
+        code: Its exit code, 128 and the number of a signal that ended it; 0 of what was no command.
+        is_interrupted: Whether the recording was interrupted.
+    """
+
+    code: int
+    is_interrupted: bool
+
+
+def record(
+    trace: Path,
+    command: Sequence[str] = (),
+    *,
+    port: int | None = None,
+    seconds: float | None = None,
+    controller: str | None = None,
+) -> Recorded:
+    """Record the TCP state of connections as lines of JSON: of a command, or of a port for some time.
+
+    An interruption (SIGINT, SIGTERM) ends the command, and the trace is whole all the same.
+
+    Args:
+        trace: The file to write.
+        command: The command with its arguments; its input and output are those of this process.
+        port: In place of a command.
+        seconds: Of a port; until an interruption otherwise.
+        controller: For the command's connections.
+
+    Raises:
+        KernelError: If the program that records is not there, or could not.
+        RefusedError: If the kernel has no such controller, or the command cannot be started.
+    """
+    arguments = [str(program())]
+    if port is None:
+        arguments += ["record", "-o", str(trace), *(["--controller", controller] if controller else []), "--", *command]
+    else:
+        arguments += ["watch", str(port), "-o", str(trace), *(["--seconds", str(seconds)] if seconds else [])]
+    marker = trace.with_name("told")
+    with marker.open("wb") as told:
+        code, is_interrupted = _wait(subprocess.Popen(arguments, stderr=told if port is not None else None))
+    message = marker.read_text(errors="replace").strip()
+    is_whole = trace.is_file() and trace.stat().st_size > 0
+    if not is_whole:
+        # What went wrong has been said on standard error.
+        raise (RefusedError if code == 2 else KernelError)(
+            message.removeprefix("error: ") or f"{PROGRAM} recorded nothing"
+        )
+    return Recorded(0 if is_interrupted else code, is_interrupted)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> tuple[int, bool]:
+    """Wait to its end; signals that ask for ours ask for its."""
+    asked: list[int] = []
+
+    def ask(number: int, _frame: object) -> None:
+        asked.append(number)
+        child.send_signal(number)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while True:
+            try:
+                return child.wait(), bool(asked)
+            except InterruptedError:
+                continue
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _call(command: list[str], text: str) -> bytes:
@@ -108,7 +194,9 @@ def _results(scenario: Scenario, written: bytes) -> Results:
     for name, length in told["tables"].items():
         tables[name] = _table(rest[:length])
         rest = rest[length:]
-    return Results(lambda: told["summary"], _origin(scenario, told["kernel"]), tables.__getitem__)
+    ran: KernelRun = told["kernel"]
+    ran["load"] = os.getloadavg()[0]
+    return Results(lambda: told["summary"], _origin(scenario, ran), tables.__getitem__)
 
 
 def _table(octets: bytes) -> "pl.DataFrame":

@@ -22,12 +22,13 @@ def facts(results: "Results") -> dict[str, str]:
         results: Of a run.
     """
     summary, scenario = results.summary, results.scenario
-    by = results.origin if results.is_of_kernel else _SIMULATOR
+    by = results.origin if results.is_of_kernel or results.is_recorded else _SIMULATOR
     found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
     found |= _path(scenario.get("topology", {}))
-    found |= {"duration": f"{summary['duration_s']:g} s", "seed": str(summary["seed"])}
+    seed = "" if results.is_recorded else str(summary["seed"])
+    found |= {"duration": f"{summary['duration_s']:g} s", "seed": seed}
     found |= {f"tcp.{key}": value_text(value) for key, value in _table(scenario.get("tcp")).items() if key != "profile"}
     found |= {key: value_text(value) for key, value in scenario.items() if key not in _LEFT_OUT}
     found |= _of_flows(scenario.get("flow", []))
@@ -40,7 +41,7 @@ def _table(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 def _flows(flows: Sequence[Any]) -> str:
     """Controllers, with how many flows each has."""
-    names = [str(flow["controller"]) for flow in flows]
+    names = [str(flow["controller"] or "unknown") for flow in flows]
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     words = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
     return " + ".join(words) if len(words) <= _MOST_FLOWS else f"{len(names)} flows"
@@ -94,7 +95,14 @@ def labels(results: "Sequence[Results]") -> list[str]:
     keys = list(dict.fromkeys(key for one in every for key in one))
     differing = [key for key in keys if len({one.get(key, "") for one in every}) > 1]
     wanted = _fewest(every, differing)
-    names = [", ".join(_said(key, one.get(key, "")) for key in wanted) or results[0].name for one in every]
+    # A recording has no scenario: what it lacks of one is not said.
+    shown = [
+        [key for key in wanted if key in one or not run.is_recorded] for one, run in zip(every, results, strict=True)
+    ]
+    names = [
+        ", ".join(_said(key, one.get(key, "")) for key in keys) or results[0].name
+        for one, keys in zip(every, shown, strict=True)
+    ]
     return [
         name if names.count(name) == 1 else f"{name} ({1 + names[:place].count(name)})"
         for place, name in enumerate(names)

@@ -81,6 +81,9 @@ class KernelRun(TypedDict):
     reasons: list[str]
     """Why it is not valid."""
 
+    load: NotRequired[float]
+    """Of the machine over the last minute of the run: threads that run or wait for a processor."""
+
     p99_bound_us: float
     """The most that the 99th percentile of lateness may be, microseconds."""
 
@@ -119,6 +122,56 @@ class KernelRun(TypedDict):
 
     cpu_s: float
     """CPU time of all its threads, seconds."""
+
+
+class Source(TypedDict):
+    """A file that a recording was read from."""
+
+    file: str
+    """Its path, as it was given."""
+
+    sha256: str
+    """SHA-256 of the file, 64 hexadecimal digits."""
+
+
+class Recording(TypedDict):
+    """Where the results of a recording come from."""
+
+    form: str
+    """Of what was recorded: `trace`, `capture`, `sockets` (of `ss`) or `iperf3`."""
+
+    by: NotRequired[str]
+    """The command that made the folder."""
+
+    sources: NotRequired[list[Source]]
+    """The files that were read; none of a recording that left no other file."""
+
+    command: NotRequired[list[str]]
+    """The command whose connections were recorded."""
+
+    exit_code: NotRequired[int]
+    """How it ended."""
+
+    release: str | None
+    """Of the kernel, as `uname -r` says; None where it is not known."""
+
+    began_unix_s: float | None
+    """When the recording began, seconds since 1970; None where it is not known."""
+
+    records: int
+    """Records, packets or reports that were read."""
+
+    missed: int | None
+    """Of these, such as found no room and are not there; None where it is not known."""
+
+    cpu_s: float | None
+    """CPU time of the program that recorded, seconds."""
+
+    tracepoints_cpu_s: float | None
+    """CPU time of the programs at the kernel's tracepoints, seconds."""
+
+    notes: list[str]
+    """What is not known, or was taken for granted, in words."""
 
 
 class Versions(TypedDict):
@@ -190,8 +243,27 @@ class Manifest(TypedDict):
     parts: NotRequired[dict[str, ControllerSource]]
     """The files that the scenario's `use` names, by its entries; only if there are any."""
 
+    recording: NotRequired[Recording]
+    """Where the results come from; only of a recording, which has no scenario, no seed and no engine."""
+
     captures: NotRequired[dict[str, str]]
     """The pcapng file of each captured link; only in a folder."""
 
     written: NotRequired[Written]
     """By what command the folder was written; only in a folder."""
+
+
+class RecordedManifest(TypedDict):
+    """The manifest of a recording."""
+
+    recording: Recording
+    """Where the results come from."""
+
+    versions: Versions
+    """Of what made the folder."""
+
+    captures: NotRequired[dict[str, str]]
+    """No file."""
+
+    written: NotRequired[Written]
+    """By what command the folder was written."""

@@ -1,12 +1,19 @@
-"""What a notebook shows of results: what was run, and what it came to."""
+"""What a notebook shows: of results what was run and what it came to, of a scenario its network and its flows."""
 
+import json
+from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ackclock import sparks
 from ackclock.manifests import Manifest
 from ackclock.report.tables import tables
 from ackclock.shown import plain
 from ackclock.summaries import RunSummary
+from ackclock.tables import html as table_html
+
+if TYPE_CHECKING:
+    from ackclock._core import Scenario
 
 _ROWS = 10
 
@@ -15,30 +22,80 @@ _STYLE = """<style>
 .ackclock th, .ackclock td { padding: .15rem .5rem; text-align: right; }
 .ackclock thead th { vertical-align: bottom; }
 .ackclock td, .ackclock th:first-child { white-space: nowrap; }
-.ackclock th:first-child { text-align: left; }
+.ackclock th:first-child, .ackclock .word { text-align: left; font-weight: 600; }
 .ackclock .scroll { overflow-x: auto; }
 </style>"""
 
 
-def html(summary: RunSummary, manifest: Manifest) -> str:
-    """Return a run in short: a line on what was run, and tables of flows and links.
+def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
+    """Return a run in short: a line on what was run, tables of flows and links, and a picture.
 
     Args:
         summary: As of `Results.summary`.
         manifest: Where the scenario is.
+        picture: As of `ackclock.sparks.of_results`.
     """
-    facts = ", ".join(map(escape, map(plain, _facts(summary, manifest["scenario"]))))
-    name = escape(plain(summary["scenario"]))
-    return f'{_STYLE}<div class="ackclock"><p><b>{name}</b>: {facts}</p>{tables(summary, _ROWS)}</div>'
+    scenario = manifest.get("scenario")
+    facts = [f"{summary['duration_s']:g} s recorded"] if scenario is None else _facts(summary, scenario)
+    return _shown(summary["scenario"], facts, "".join(map(table_html, tables(summary, _ROWS))) + picture)
+
+
+def _shown(name: str, facts: list[str], rest: str) -> str:
+    told = ", ".join(map(escape, map(plain, facts)))
+    return f'{_STYLE}<div class="ackclock"><p><b>{escape(plain(name))}</b>: {told}</p>{rest}</div>'
+
+
+def scenario_html(scenario: "Scenario") -> str:
+    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows.
+
+    Args:
+        scenario: Any.
+    """
+    tables = json.loads(scenario.to_json())
+    facts = [f"{scenario.duration_s:g} s", f"seed {scenario.seed}", _network(tables["topology"])]
+    if scenario.varies:
+        facts.append("drawn from the seed: " + ", ".join(scenario.varies))
+    flows = tables.get("flow", [])
+    rows = "".join(_flow_row(flow, place) for place, flow in enumerate(flows[:_ROWS], 1))
+    more = f"<p>and {len(flows) - _ROWS} more</p>" if len(flows) > _ROWS else ""
+    head = "".join(f"<th>{cell}</th>" for cell in ("flow", "controller", "what it sends", "start", "count"))
+    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more}'
+    return _shown(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
+
+
+def _flow_row(flow: Mapping[str, Any], place: int) -> str:
+    name = flow.get("name", f"flow {place}")
+    sends = "short flows" if "arrivals" in flow else _kind(flow.get("app", "as much as it can"))
+    cells = [_kind(flow.get("controller", "cubic")), sends, _kind(flow.get("start", "0 s")), flow.get("count", 1)]
+    rest = "".join(f"<td>{escape(plain(str(cell)))}</td>" for cell in cells)
+    return f"<tr><th>{escape(plain(str(name)))}</th>{rest}</tr>"
+
+
+def _kind(value: object) -> str:
+    """A word for a value that may be a table: its kind, or how it is drawn.
+
+    Examples:
+        >>> _kind("reno"), _kind({"kind": "vegas", "alpha": 1}), _kind({"uniform": ["0 s", "1 s"]})
+        ('reno', 'vegas', 'uniform')
+    """
+    if isinstance(value, Mapping):
+        return str(value.get("class") or value.get("kind") or next(iter(value), ""))
+    return str(value)
 
 
 def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:
     """Time, seed, network and TCP of a run, and how fair it was."""
     facts = [f"{summary['duration_s']:g} s", f"seed {summary['seed']}", _network(scenario["topology"])]
-    facts.append(f"TCP profile {scenario.get('tcp', {}).get('profile', 'rfc')}")
+    facts += [f"TCP profile {' and '.join(profiles)}"] if (profiles := _profiles(summary)) else []
     if summary["jain_index"] is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {summary['jain_index']:.4f}")
     return facts
+
+
+def _profiles(summary: RunSummary) -> list[str]:
+    """The profiles of the flows, each once."""
+    known = [flow["profile"] for flow in summary["flows"] if flow.get("profile")]
+    return list(dict.fromkeys(known))
 
 
 def _network(topology: dict[str, Any]) -> str:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ackclock.capacity import over_time
 from ackclock.crowds import OTHERS, SHOWN_SINGLY, group_names, outermost_places
 from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
-from ackclock.studies.quantities import bits_per_second
 from ackclock.traffic_figures import way_label
 
 if TYPE_CHECKING:
@@ -132,6 +132,22 @@ _WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "applianc
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """One column of one flow, link or way through an appliance, as it was recorded, in the column's unit."""
+
+    label: str
+    column: Column
+    group: int
+    """Which flow or link of all that are drawn."""
+    run: int
+    """Which run."""
+    who: str
+    """Name of the flow, link or way."""
+    time_s: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One line of a plot, thinned out for display, in the axis' unit."""
 
@@ -171,7 +187,7 @@ class Drawing:
 
         What fills a hole hands over at once all that waited behind it: such a spike of goodput is no rate of the link.
         """
-        capacity = max((float(line.values[0]) for line in self.lines if line.is_capacity), default=None)
+        capacity = max((float(line.values.max()) for line in self.lines if line.is_capacity), default=None)
         if capacity is not None:
             return _ABOVE_CAPACITY * capacity
         largest = _largest(line for line in self.lines if not line.column.is_reference)
@@ -213,9 +229,9 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     Returns:
         The drawing, or None if no result has the panel's columns.
     """
-    count = _count(results, wanted)
+    count = count_of(results, wanted)
     is_grouped = count > SHOWN_SINGLY
-    lines = _grouped(results, wanted) if is_grouped else [_thinned(*series) for series in _series(results, wanted)]
+    lines = _grouped(results, wanted) if is_grouped else [_thinned(one) for one in series_of(results, wanted)]
     if not lines:
         return None
     largest = _largest(line for line in lines if not line.column.is_reference) or _largest(lines)
@@ -224,48 +240,61 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     groups = count if is_grouped else 1 + max(line.group for line in lines)
     if not is_grouped and groups > MANY:
         lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
-    end_s = _end_s(results, lines)
+    end_s = end_of(results, (float(line.time_s[-1]) for line in lines if line.time_s.size))
     lines += _capacity(results, wanted, factor, end_s)
     return Drawing(wanted, unit, tuple(lines), groups, end_s, is_grouped)
 
 
 def _capacity(results: list[Results], wanted: Panel, factor: float, end_s: float) -> list[Line]:
-    """The rate of the bottleneck, if all runs have the same and it does not change."""
+    """The rate of the bottleneck, if all runs have the same."""
     if not wanted.columns[0].is_rate:
         return []
-    rates = {_bottleneck_bps(result.scenario) for result in results}
-    rate_bps = rates.pop() if len(rates) == 1 else None
-    if rate_bps is None:
+    found = [over_time(result.scenario, end_s) for result in results]
+    first = found[0]
+    if first is None or any(one is None or not _same(one, first) for one in found):
         return []
-    values = np.full(2, rate_bps * factor)
-    return [Line("capacity", _CAPACITY, -1, np.array([0.0, end_s]), values, is_capacity=True)]
+    at, rates = _as_steps(*first)
+    return [Line("capacity", _CAPACITY, -1, at, rates * factor, is_capacity=True)]
 
 
-def _bottleneck_bps(scenario: Mapping[str, Any]) -> float | None:
-    topology = scenario.get("topology")
-    link = topology.get("bottleneck") if isinstance(topology, Mapping) else None
-    return bits_per_second(link.get("rate")) if isinstance(link, Mapping) else None
+def _same(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
+    return all(np.array_equal(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+
+
+def _as_steps(at: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Corners of a line that stays at each value until the next time."""
+    return np.repeat(at, 2)[1:], np.repeat(values, 2)[:-1]
 
 
 def _largest(lines: Iterable[Line]) -> float:
     return max((float(np.nanmax(line.values)) for line in lines if not np.isnan(line.values).all()), default=0.0)
 
 
-def _end_s(results: list[Results], lines: list[Line]) -> float:
-    """Where lines end, or soon after the last flow of all runs is complete."""
-    end_s = max((float(line.time_s[-1]) for line in lines if line.time_s.size), default=1.0)
+def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
+    """Return where a time axis ends: where lines do, or soon after the last flow of all runs is complete.
+
+    Args:
+        results: One or several.
+        ends_s: Where each line ends.
+    """
+    end_s = max(ends_s, default=1.0)
     completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
     known = [time_s for time_s in completions if time_s is not None]
     return min(end_s, 1.05 * max(known)) if known and len(known) == len(completions) else end_s
 
 
-def _thinned(label: str, column: Column, group: int, time_s: Floats, values: Floats) -> Line:
-    thin, size = (mean_per_bucket, _BINS) if column.is_rate else (extremes_per_bucket, _POINTS)
-    return Line(label, column, group, *thin(time_s, values, size))
+def _thinned(one: Series) -> Line:
+    thin, size = (mean_per_bucket, _BINS) if one.column.is_rate else (extremes_per_bucket, _POINTS)
+    return Line(one.label, one.column, one.group, *thin(one.time_s, one.values, size))
 
 
-def _count(results: list[Results], wanted: Panel) -> int:
-    """How many flows, links or ways there are that a panel would draw."""
+def count_of(results: list[Results], wanted: Panel) -> int:
+    """Return how many flows, links or ways there are that a panel would draw.
+
+    Args:
+        results: One or several.
+        wanted: The panel.
+    """
     tables = (getattr(result, wanted.table) for result in results)
     return sum(
         table.select(_WHO[wanted.table]).n_unique()
@@ -347,7 +376,13 @@ def _singly(table: "pl.DataFrame", who: str, column: Column, wanted: Mapping[str
             yield Line(f"{prefix}{name}", shown, wanted[str(name)], time_s, thinned, is_single=True)
 
 
-def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column, int, Floats, Floats]]:
+def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
+    """Return what was recorded for a panel, without thinning.
+
+    Args:
+        results: One or several.
+        wanted: The panel.
+    """
     group = -1
     for position, result in enumerate(results):
         table = getattr(result, wanted.table)
@@ -357,12 +392,12 @@ def _series(results: list[Results], wanted: Panel) -> Iterator[tuple[str, Column
         prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
         for who, rows in table.group_by(_WHO[wanted.table], maintain_order=True):
             group += 1
-            name = way_label(*who) if wanted.table == "appliances" else who[0]
+            name = way_label(*who) if wanted.table == "appliances" else str(who[0])
             time_s = rows["time_s"].to_numpy()
             for column in columns:
                 values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
                 label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
-                yield label, column, group, time_s, values
+                yield Series(label, column, group, position, name, time_s, values)
 
 
 def run_label(results: list[Results], position: int) -> str:

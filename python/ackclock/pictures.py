@@ -2,6 +2,10 @@
 
 from io import BytesIO
 
+from ackclock import extras
+
+extras.require("report")
+
 from matplotlib.figure import Figure
 
 _PIXELS = 2

@@ -1,18 +1,17 @@
-"""Pictures of results: interactive ones by Plotly, static ones for papers by Matplotlib."""
+"""Pictures of results for papers and notebooks, by Matplotlib; `ackclock report` makes the page to look at closely."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ackclock import completions, storage
+from ackclock import completions, extras, storage
 from ackclock.figures.files import encode
 from ackclock.figures.theme import COLOURS, COLUMN_IN, PAPER
 from ackclock.panels import PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
-from ackclock.shown import for_matplotlib, for_plotly
+from ackclock.shown import for_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
-    from plotly.graph_objects import Figure
 
 SeriesName = Literal[
     "cwnd",
@@ -53,33 +52,14 @@ _LEGEND_CHARACTERS = 60
 """What fits beside each other above a static figure, in the legend's font."""
 
 
-def plot(results: Results | list[Results], series: SeriesName = "cwnd") -> "Figure":
-    """Draw one panel of results, to look at closely.
+def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "StaticFigure":
+    """Draw one panel of results, as wide as a column of a paper.
 
     Args:
         results: One run or several.
         series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto or rwnd of flows; queue,
             queue_bytes, queue_delay, drops, marks or link_throughput of links; and others. All are over time but
             slowdown, which is of short flows and requests over their size.
-
-    Returns:
-        A Plotly figure.
-
-    Raises:
-        KeyError: If there is no such panel.
-        ValueError: If the results hold no such series.
-    """
-    if series == SLOWDOWN:
-        return completions.interactive(_slowdown(results))
-    return interactive(_drawing(results, series))
-
-
-def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "StaticFigure":
-    """Draw one panel of results for a paper.
-
-    Args:
-        results: One run or several.
-        series: As in `plot`.
 
     Returns:
         A Matplotlib figure, which a notebook shows; `ackclock.figures.save` writes it as PDF with the
@@ -89,6 +69,7 @@ def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "St
         KeyError: If there is no such panel.
         ValueError: If the results hold no such series.
     """
+    extras.require("report")
     if series == SLOWDOWN:
         return completions.static(_slowdown(results))
     return static(_drawing(results, series))
@@ -123,53 +104,9 @@ def _colour(line: Line) -> str:
     return _MEAN_COLOUR if line.group < 0 else COLOURS[line.group % len(COLOURS)]
 
 
-def interactive(drawing: Drawing) -> "Figure":
-    """Return a drawing as a Plotly figure.
-
-    Args:
-        drawing: What to show.
-    """
-    import plotly.graph_objects as go
-
-    shown = go.Figure()
-    for line in drawing.lines:
-        is_mean = line.group < 0
-        shown.add_trace(
-            go.Scatter(
-                x=line.time_s.astype("float32"),  # far finer than a pixel, and half as long in the page
-                y=line.values.astype("float32"),
-                name=for_plotly(line.label),
-                legendgroup=for_plotly(line.label),
-                showlegend=is_mean or not _is_faint(line, drawing),
-                opacity=0.35 if _is_faint(line, drawing) and not is_mean else 1.0,
-                **_plotly_style(line, drawing),
-            )
-        )
-    shown.update_layout(
-        template="plotly_white",
-        margin={"l": 70, "r": 40, "t": 20, "b": 45},
-        modebar={"orientation": "v"},
-        height=330,
-        hovermode="closest" if drawing.is_crowded or drawing.is_grouped else "x unified",
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        xaxis={"title": "time (s)", "range": [0, drawing.end_s]},
-        yaxis={"title": drawing.axis, "rangemode": "tozero", "range": drawing.top and [0, drawing.top]},
-    )
-    return shown
-
-
 def _is_faint(line: Line, drawing: Drawing) -> bool:
     """One of many, or a single one that stands out from groups: thin, and not in the legend."""
     return drawing.is_crowded or line.is_single
-
-
-def _plotly_style(line: Line, drawing: Drawing) -> dict[str, Any]:
-    colour = _colour(line)
-    if line.column.style == "dots":
-        return {"mode": "markers", "marker": {"color": colour, "size": 3, "opacity": 0.5}}
-    width = 1.2 if line.is_capacity else 2.5 if line.group < 0 else 1.0 if _is_faint(line, drawing) else 1.6
-    dash = "dot" if line.column.style == "dash" else "solid"
-    return {"mode": "lines", "line": {"color": colour, "width": width, "dash": dash}}
 
 
 def static(drawing: Drawing) -> "StaticFigure":

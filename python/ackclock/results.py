@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from ackclock import storage
-from ackclock.manifests import Engine, KernelRun, Manifest
+from ackclock.manifests import Engine, KernelRun, Manifest, RecordedManifest, Recording
 from ackclock.reading import DamagedError, content, digest, document, inside, table
 from ackclock.summaries import (
     ApplianceSummary,
@@ -19,12 +19,13 @@ from ackclock.summaries import (
     FlowSummary,
     GroupSummary,
     LinkSummary,
+    RecordedRun,
     RunSummary,
 )
 
 if TYPE_CHECKING:
     import polars as pl
-    from plotly.graph_objects import Figure
+    from matplotlib.figure import Figure
 
     from ackclock.plots import SeriesName
 
@@ -127,8 +128,9 @@ class Results:
         """Return what they are of, in short."""
         summary = self.summary
         flows, links = len(summary["flows"]), len(summary["links"])
-        what = f"{flows} flows, {links} links, {summary['duration_s']:g} s, seed {summary['seed']}"
-        return f'<Results "{self.name}": {what}>'
+        size = f"{flows} flows" if self.is_recorded else f"{flows} flows, {links} links"
+        where = self.origin if self.is_recorded else f"seed {summary['seed']}"
+        return f'<Results "{self.name}": {size}, {summary["duration_s"]:g} s, {where}>'
 
     @cached_property
     def summary(self) -> RunSummary:
@@ -181,8 +183,11 @@ class Results:
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """The scenario with its overrides: the manifest's, without loading what the rest of it is about."""
-        return self._origin["scenario"]
+        """The scenario with its overrides: the manifest's, without loading what the rest of it is about.
+
+        A recording has none: nothing is in it.
+        """
+        return self._origin.get("scenario", {})
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -191,7 +196,11 @@ class Results:
 
     @property
     def engine(self) -> Engine:
-        """What the run cost: events, packets, times, and how the network was cut for threads."""
+        """What the run cost: events, packets, times, and how the network was cut for threads.
+
+        Raises:
+            KeyError: Of a recording, which was not run.
+        """
         return self._origin["engine"].copy()
 
     @property
@@ -210,8 +219,21 @@ class Results:
         return "kernel" in self._origin
 
     @property
+    def recording(self) -> Recording | None:
+        """Where a recording comes from; None of a run."""
+        return self._origin.get("recording")
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if it was recorded of real connections: its summary is an `ackclock.summaries.RecordedRun`."""
+        return "recording" in self._origin
+
+    @property
     def origin(self) -> str:
-        """What ran it in short, to tell it from others: its seed, or the kernel's release."""
+        """What ran it in short, to tell it from others: its seed, the kernel's release, or what was recorded."""
+        recording = self.recording
+        if recording is not None:
+            return _recorded(recording)
         kernel = self.kernel
         if kernel is None:
             return f"seed {self.summary['seed']}"
@@ -273,13 +295,13 @@ class Results:
         return _named(self.summary.get("datagrams", []), name, "flow of datagrams")
 
     def plot(self, series: "SeriesName" = "cwnd") -> "Figure":
-        """Draw one panel of the results, to look at closely; `ackclock.plots` draws several runs, and for papers.
+        """Draw one panel of the results; `ackclock.plots.figure` draws several runs together.
 
         Args:
             series: Which panel: a name of `ackclock.plots.SeriesName`, such as "cwnd", "goodput", "rtt" or "queue".
 
         Returns:
-            A Plotly figure, which a notebook shows.
+            A Matplotlib figure, which a notebook shows.
 
         Raises:
             KeyError: If there is no such panel.
@@ -287,13 +309,13 @@ class Results:
         """
         from ackclock import plots
 
-        return plots.plot(self, series)
+        return plots.figure(self, series)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, and tables of flows and links."""
-        from ackclock import notebook
+        """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""
+        from ackclock import notebook, sparks
 
-        return notebook.html(self.summary, self._origin)
+        return notebook.html(self.summary, self._origin, sparks.of_results(self))
 
     def write_qlog(self, directory: str | Path) -> list[Path]:
         """Write the events as qlog: a file for each flow, appliance and link that has any.
@@ -418,16 +440,29 @@ class Results:
         _check_complete(path)
         manifest = _manifest(path)
         sums = manifest.get("written", {}).get("sha256", {})
-        summary = document(_content(path, SUMMARY, sums), path / SUMMARY, RunSummary, _REMEDY)
+        form: Any = RecordedRun if "recording" in manifest else RunSummary
+        summary: RunSummary = document(_content(path, SUMMARY, sums), path / SUMMARY, form, _REMEDY)
         tables = _tables(path, sums)
         captures = {link: inside(path, file, _REMEDY) for link, file in manifest.get("captures", {}).items()}
         return cls(lambda: summary, manifest, tables.__getitem__, captures)
 
 
+_FORMS = {"trace": "trace", "capture": "capture", "sockets": "log of ss", "iperf3": "report of iperf3"}
+"""Of recordings, in words."""
+
+
+def _recorded(recording: Recording) -> str:
+    what = _FORMS.get(recording["form"], recording["form"])
+    release = recording["release"]
+    return f"{what} on Linux {release}" if release else what
+
+
 def _manifest(folder: Path) -> Manifest:
     """Read a manifest, which has the SHA-256 of the other files and of itself; those of earlier versions have none."""
     file = inside(folder, storage.MANIFEST, _REMEDY)
-    read = document(file.read_bytes(), file, Manifest, _REMEDY)
+    text = file.read_bytes()
+    form = RecordedManifest if _is_recorded(text) else Manifest
+    read: Manifest = document(text, file, form, _REMEDY)  # type: ignore[assignment]  # `Results.is_recorded` tells
     written = read.get("written")
     own = written.get("manifest_sha256") if written else None
     if written and own is not None:
@@ -435,6 +470,14 @@ def _manifest(folder: Path) -> Manifest:
         if digest({**read, "written": others}) != own:
             raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
     return read
+
+
+def _is_recorded(manifest: bytes) -> bool:
+    try:
+        read = json.loads(manifest)
+    except ValueError:
+        return False
+    return isinstance(read, dict) and "recording" in read
 
 
 def _tables(folder: Path, sums: Mapping[str, str]) -> dict[TableName, "pl.DataFrame"]:

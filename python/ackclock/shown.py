@@ -1,7 +1,6 @@
 """Names as they are shown: whoever wrote a scenario or a folder of results chose them, and they may hold anything."""
 
 import unicodedata
-from html import escape
 
 _HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Categories of Unicode of what moves a cursor, begins a line or cannot be written as UTF-8."""
@@ -43,19 +42,6 @@ def _is_obeyed(sign: str) -> bool:
 
 def _written_out(sign: str) -> str:
     return sign.encode("unicode_escape").decode("ascii")
-
-
-def for_plotly(text: object) -> str:
-    """Return a text as a Plotly figure shows it: its labels are a kind of HTML.
-
-    Args:
-        text: A name.
-
-    Examples:
-        >>> for_plotly("<b>bold</b>")
-        '&lt;b&gt;bold&lt;/b&gt;'
-    """
-    return escape(plain(text), quote=False)
 
 
 def for_matplotlib(text: object) -> str:

@@ -1,21 +1,20 @@
 """Whatever ackclock writes for a user: whole or not at all, and over nothing that it did not write itself."""
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ackclock import system
 from ackclock.exchange import exchange
 from ackclock.reading import digest
 
@@ -87,8 +86,8 @@ def write_file(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
-        with _uninterrupted():
+            system.allow_as_usual(file.fileno())
+        with system.uninterrupted():
             Path(temporary).replace(path)
             placed.append(path)
     except BaseException:
@@ -168,7 +167,7 @@ def new_folder(path: Path, *, kind: str = RESULTS, force: bool = False, renews: 
         yield partial
         _list_files(partial, kind)
         _sync_files(partial)
-        partial.chmod(0o777 & ~_umask())
+        partial.chmod(0o777 & ~system.umask())
         _put_in_place(partial, place, shown=path, may_replace=force or renews)
 
 
@@ -279,7 +278,7 @@ def _sibling(path: Path) -> Iterator[Path]:
     partial: Path | None = None
     try:
         partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.partial-", dir=path.parent))
-        with _held(partial):
+        with system.held_folder(partial):
             yield partial
     finally:
         if partial is not None:
@@ -303,21 +302,9 @@ def locked(file: Path, otherwise: str) -> Iterator[None]:
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(handle)
         except BlockingIOError:
             raise OutputExistsError(otherwise) from None
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Keep a lock on a folder for as long as this process lives; where there are no such locks, go without."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(handle)
@@ -326,16 +313,9 @@ def _held(folder: Path) -> Iterator[None]:
 def _is_abandoned(folder: Path, *, after_s: float = _ABANDONED_AFTER_S) -> bool:
     """Say whether the process that made a temporary folder is gone."""
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        return not system.is_held(folder) and time.time() - folder.stat().st_mtime >= after_s
     except OSError:
         return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return time.time() - os.fstat(handle).st_mtime >= after_s
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
 
 
 def _tidy(path: Path) -> None:
@@ -392,18 +372,18 @@ def _put_in_place(partial: Path, path: Path, *, shown: Path, may_replace: bool) 
         _place(partial, path)
     elif not _exchanged(partial, path):
         _replace(partial, path)
-    _sync(path.parent)
+    system.sync(path.parent)
 
 
 def _place(partial: Path, path: Path) -> None:
-    with _uninterrupted():
+    with system.uninterrupted():
         partial.rename(path)
         placed.append(path)
 
 
 def _exchanged(partial: Path, path: Path) -> bool:
     """The old folder takes the place of the temporary one, which is removed."""
-    with _uninterrupted():
+    with system.uninterrupted():
         done = exchange(partial, path)
         if done:
             placed.append(path)
@@ -413,7 +393,7 @@ def _exchanged(partial: Path, path: Path) -> bool:
 def _replace(partial: Path, path: Path) -> None:
     """Two renames, where there is no exchange; after a kill between them a later run puts the old folder back."""
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old-", dir=path.parent))
-    with _held(path):
+    with system.held_folder(path):
         path.rename(old)
         try:
             _place(partial, path)
@@ -436,31 +416,7 @@ def free_name(path: Path) -> Path:
     return other
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait, so that what is said of an interrupted command is true."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _sync_files(folder: Path) -> None:
     for entry in sorted(folder.rglob("*")):
-        _sync(entry)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        system.sync(entry)
+    system.sync(folder)

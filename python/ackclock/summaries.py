@@ -422,3 +422,71 @@ class RunSummary(TypedDict):
 
     datagrams: NotRequired[list[DatagramSummary]]
     """Flows of datagrams."""
+
+
+class RecordedFlow(TypedDict):
+    """What one end of a recorded connection sent, in place of `FlowSummary`: None stands for what was not recorded."""
+
+    name: str
+    """Addresses and ports, from the sender to the receiver."""
+
+    controller: str | None
+    """Congestion control of the sender."""
+
+    start_s: float
+    """When it began, or was first seen, seconds since the recording began."""
+
+    completion_s: float | None
+    """When it was over, seconds."""
+
+    goodput_bps: float | None
+    """Payload that was acknowledged, or received where the receiver was recorded, over its time, bits per second."""
+
+    throughput_bps: float | None
+    """Payload sent, retransmissions included, bits per second."""
+
+    delivered_bytes: int | None
+    """That payload, bytes."""
+
+    sent_segments: int | None
+    """Data segments sent, retransmissions included."""
+
+    retransmitted_segments: int | None
+    """Data segments sent again."""
+
+    lost_segments: int | None
+    """Segments that the sender took for lost."""
+
+    timeouts: int | None
+    """Expiries of the retransmission timer."""
+
+    fast_recoveries: int | None
+    """Times that fast recovery began."""
+
+    aborted: bool
+    """False."""
+
+    rtt_ms: Distribution | None
+    """RTT samples, milliseconds."""
+
+
+class RecordedRun(TypedDict):
+    """What `summary.json` of a recording holds, in place of `RunSummary`."""
+
+    scenario: str
+    """Name of the recording."""
+
+    seed: int | None
+    """None: there is none."""
+
+    duration_s: float
+    """How long was recorded, seconds."""
+
+    jain_index: float | None
+    """Jain's fairness index of the flows' goodputs; None where one of these is not known."""
+
+    flows: list[RecordedFlow]
+    """What was sent."""
+
+    links: list[LinkSummary]
+    """None: a recording of connections shows no link."""

@@ -21,9 +21,12 @@ from ackclock.studies.file import read
 from ackclock.templates import write
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-NOT_RUN_HERE = ("make ", "export ", "git ")
-"""Setting up; the tests themselves run after it."""
+PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LESSONS = ROOT / "docs" / "lessons"
+"""Their blocks go on from each other: `make lessons` runs them, and tests/python/test_lessons.py some."""
+
+NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
+"""Setting up and publishing; the tests themselves run after the one and before the other."""
 
 _FENCE = re.compile(r"^```(?P<kind>\w+)(?P<flags>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -108,7 +111,12 @@ def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
         ackclock.run(ackclock.Scenario.parse(block.text, beside_the_examples, ["trace=false"]))
 
 
-@pytest.mark.parametrize("block", list(_blocks("python")), ids=str)
+def _stand_alone() -> list[Block]:
+    pages = (LESSONS / "README.md", LESSONS / "for-lecturers.md")
+    return [block for block in _blocks("python") if block.page.parent != LESSONS or block.page in pages]
+
+
+@pytest.mark.parametrize("block", _stand_alone(), ids=str)
 def test_python_on_a_page_runs(block: Block, workplace: Path) -> None:
     exec(compile(block.text, str(block.page), "exec"), {})
 

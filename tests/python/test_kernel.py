@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,18 +24,7 @@ controller = "cubic"
 """
 
 
-def _missing() -> str:
-    """What this machine lacks for a run; empty if nothing."""
-    try:
-        kernel.program()
-    except kernel.KernelError:
-        return "ackclock-kernel is not built (make kernel)"
-    if os.geteuid() != 0:
-        return "it needs root"
-    return "" if Path("/dev/net/tun").exists() else "it needs /dev/net/tun"
-
-
-needs_kernel = pytest.mark.skipif(bool(_missing()), reason=_missing() or "-")
+needs_kernel = pytest.mark.skipif(bool(kernel.missing()), reason=kernel.missing() or "-")
 
 
 @pytest.fixture
@@ -104,6 +94,19 @@ def test_a_run_leaves_a_folder_of_results(cli: Cli, bulk: Path, tmp_path: Path) 
 
 @needs_kernel
 def test_a_scenario_that_the_kernel_cannot_run_is_wrong_input(cli: Cli, bulk: Path) -> None:
-    done = cli("run", bulk, "--on", "kernel", "--set", "flow[0].controller=vegas")
+    done = cli("run", bulk, "--on", "kernel", "--set", "flow[0].controller=copa")
     assert done.returncode == 2
     assert "flow[0].controller" in done.stderr
+
+
+@needs_kernel
+def test_a_controller_of_the_program_is_loaded_for_the_run_alone(cli: Cli, bulk: Path) -> None:
+    program = str(kernel.program())
+    if subprocess.run([program, "list"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("ackclock-kernel was built without clang, and has no controllers of its own")
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    before = available.read_text()
+    done = cli("run", bulk, "--on", "kernel", "--set", 'flow[0].controller={kind="aimd",a=0.2,b=0.125}', "-o", "aimd")
+    assert done.returncode == 0, done.stderr
+    assert Results.load(bulk.parent / "aimd").flow("one")["goodput_bps"] > 10e6
+    assert available.read_text() == before, "it went with the run"

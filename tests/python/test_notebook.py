@@ -1,26 +1,33 @@
 """What a notebook shows, without one: the representations that IPython asks for."""
 
 import struct
+from base64 import b64decode
+from pathlib import Path
 from typing import get_args
+from xml.etree import ElementTree
+
+import pytest
 
 import ackclock
-from ackclock import notebook, plots
+from ackclock import notebook, plots, sparks
+from ackclock.figures.theme import COLOURS
 from ackclock.panels import PANELS
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def test_results_are_tables_of_what_was_run(results: ackclock.Results) -> None:
     shown = results._repr_html_()
     assert (
-        "<b>two flows</b>: 2 s, seed 7, dumbbell of 10 Mbit/s, delay 10 ms, drop_tail, TCP profile rfc, Jain index"
+        "<b>two flows</b>: 2 s, seed 7, dumbbell of 10 Mbit/s, delay 10 ms, drop_tail, TCP profile linux-6.x, Jain"
         in shown
     )
     assert shown.count("<table>") == 2
     for name, controller in (("new", "cubic"), ("old", "reno")):
-        assert f"<tr><th>{name}</th><td>{controller}</td>" in shown
-    assert "<tr><th>bottleneck</th>" in shown
-    assert len(shown) < 5_000
+        assert f'<tr><td class="word">{name}</td><td>{controller}</td>' in shown
+    assert '<td class="word">bottleneck</td>' in shown
+    assert len(shown) < 15_000
 
 
 def test_many_flows_are_a_table_of_a_few() -> None:
@@ -30,13 +37,75 @@ def test_many_flows_are_a_table_of_a_few() -> None:
 
 def test_names_are_escaped() -> None:
     results = ackclock.run(ackclock.dumbbell(flows=[{"name": "<b>"}], duration="1 s"))
-    assert "<th>&lt;b&gt;</th>" in results._repr_html_()
+    assert ">&lt;b&gt;</td>" in results._repr_html_()
 
 
 def test_the_tcp_profile_is_told(results: ackclock.Results) -> None:
-    scenario = {"topology": {"kind": "chain"}, "tcp": {"profile": "linux-6.x"}}
-    shown = notebook.html(results.summary, {**results.manifest, "scenario": scenario})
-    assert "seed 7, chain, TCP profile linux-6.x, Jain" in shown
+    flows = [
+        flow | {"profile": profile} for flow, profile in zip(results.summary["flows"], ["rfc", "bsd-4.3"], strict=True)
+    ]
+    scenario = {"topology": {"kind": "chain"}}
+    shown = notebook.html({**results.summary, "flows": flows}, {**results.manifest, "scenario": scenario})
+    assert "seed 7, chain, TCP profile rfc and bsd-4.3, Jain" in shown
+
+
+def test_windows_and_queue_are_drawn_beside_the_tables(results: ackclock.Results) -> None:
+    picture = ElementTree.fromstring(sparks.of_results(results))
+    lines = picture.findall("polyline")
+    assert [line.get("stroke") for line in lines] == [COLOURS[0], COLOURS[1], COLOURS[0]]  # two windows, a queue
+    places = [tuple(map(float, point.split(","))) for point in (lines[2].get("points") or "").split()]
+    # the queue is in the second row, from 100 to 184, and is full (20 packets) in slow start: the line reaches the top
+    assert min(y for _, y in places) == 100
+    assert max(y for _, y in places) == 184
+    assert "20" in [text.text for text in picture.findall("text")]
+
+
+def test_runs_without_series_and_with_many_flows_have_no_picture() -> None:
+    bare = ackclock.dumbbell(duration="1 s", overrides=["trace=false"])
+    assert sparks.of_results(ackclock.run(bare)) == ""
+    assert sparks.of_results(ackclock.run(ackclock.dumbbell(flows="reno*11", duration="100 ms"))) == ""
+
+
+def test_a_scenario_is_its_network_and_its_flows() -> None:
+    flows = [{"name": "<a>", "controller": {"kind": "vegas", "alpha": 1}}, {"controller": "reno", "start": "1 s"}]
+    shown = notebook.scenario_html(ackclock.dumbbell(bottleneck="10M", rtt="40 ms", queue="codel", flows=flows))
+    assert "dumbbell of 10 Mbit/s, delay 20 ms, codel" in shown
+    assert "<th>&lt;a&gt;</th><td>vegas</td>" in shown
+    assert "<th>reno</th><td>reno</td><td>as much as it can</td><td>1 s</td>" in shown
+    picture = ElementTree.fromstring(shown[shown.index("<svg") : shown.index("</svg>") + 6])
+    assert [text.text for text in picture.findall("text")] == ["<a>", "reno", "10 Mbit/s, 20 ms", "codel"]
+
+
+def test_a_network_of_another_kind_has_its_table_alone() -> None:
+    shown = notebook.scenario_html(ackclock.Scenario.load(str(SCENARIOS / "parking-lot.toml")))
+    assert "<svg" not in shown
+    assert "<table>" in shown
+
+
+@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_example_can_be_shown(file: Path) -> None:
+    ElementTree.fromstring(notebook.scenario_html(ackclock.Scenario.load(str(file))).partition("</style>")[2])
+
+
+def test_the_core_shows_a_scenario_so() -> None:
+    scenario = ackclock.dumbbell(flows="cubic,reno")
+    assert scenario._repr_html_() == notebook.scenario_html(scenario)
+
+
+def test_a_study_is_its_table_and_its_first_figure() -> None:
+    study = ackclock.study(
+        {
+            "controllers": ["reno"],
+            "line_ups": ["alone"],
+            "seeds": 2,
+            "duration": "1 s",
+            "path": {"rate": "10M", "rtt": "20 ms"},
+        }
+    )
+    shown = study._repr_html_()
+    assert "<table" in shown
+    data = shown.split("base64,")[1].split('"')[0]
+    assert b64decode(data).startswith(_PNG)
 
 
 def test_results_say_what_they_are_of(results: ackclock.Results) -> None:

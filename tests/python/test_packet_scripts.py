@@ -18,11 +18,6 @@ from ackclock.script.simulated import SimulatedHost
 
 SCRIPTS_PATH = Path(__file__).parents[1] / "scripts"
 SCRIPTS = sorted(SCRIPTS_PATH.rglob("*.pkt"))
-DIFFERS = {
-    "push/linux-pushes-each-burst": "PSH goes with the end of a write alone, not with each burst",
-}
-"""Where Linux does what the script says and the simulated endpoint does not."""
-AGREED = [path for path in SCRIPTS if str(path.relative_to(SCRIPTS_PATH).with_suffix("")) not in DIFFERS]
 #: A line that the endpoint has to fulfil: a packet that it sends, with its sequence numbers.
 _SENT = re.compile(r"^(\S+\s+>\s+(?:\[\w+\]\s+)?\S+\s+)(\d+):(\d+)\((\d+)\)", re.MULTILINE)
 _ASSERTION = re.compile(r"%\{ (assert .*?) \}%")
@@ -57,15 +52,10 @@ def explained(verdict: Verdict) -> str:
     return console.export_text()
 
 
-@pytest.mark.parametrize("path", AGREED, ids=name_of)
+@pytest.mark.parametrize("path", SCRIPTS, ids=name_of)
 def test_the_endpoint_does_as_the_script_says(path: Path) -> None:
     verdict = run(path.read_text())
     assert verdict.passed, explained(verdict)
-
-
-@pytest.mark.parametrize("name", DIFFERS)
-def test_the_endpoint_departs_as_noted(name: str) -> None:
-    assert not run((SCRIPTS_PATH / f"{name}.pkt").read_text()).passed, "remove it from DIFFERS"
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=name_of)
@@ -87,7 +77,7 @@ def last_sent(text: str) -> re.Match[str] | None:
     return found[-1] if found else None
 
 
-@pytest.mark.parametrize("path", [path for path in AGREED if last_sent(path.read_text())], ids=name_of)
+@pytest.mark.parametrize("path", [path for path in SCRIPTS if last_sent(path.read_text())], ids=name_of)
 def test_a_script_with_another_expectation_fails(path: Path) -> None:
     """The last packet that the script expects begins one octet later: the endpoint must not satisfy that."""
     text = path.read_text()
@@ -97,7 +87,7 @@ def test_a_script_with_another_expectation_fails(path: Path) -> None:
     assert "seq" in failure_of(wrong).message
 
 
-@pytest.mark.parametrize("path", [path for path in AGREED if _ASSERTION.search(path.read_text())], ids=name_of)
+@pytest.mark.parametrize("path", [path for path in SCRIPTS if _ASSERTION.search(path.read_text())], ids=name_of)
 def test_a_script_with_an_inverted_assertion_fails(path: Path) -> None:
     text = path.read_text()
     last = [*_ASSERTION.finditer(text)][-1]

@@ -19,7 +19,7 @@ def test_report_writes_a_page_and_prints_its_place(cli: Cli, folder: Path, tmp_p
     assert done.stdout.strip() == "page.html"
     page = (tmp_path / "page.html").read_text()
     assert "two flows" in page
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "page_figures", "run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "run"]
 
 
 def test_static_figures_are_written_where_asked(cli: Cli, folder: Path, tmp_path: Path) -> None:
@@ -41,6 +41,7 @@ def test_compare_sets_two_runs_side_by_side(cli: Cli, folder: Path, results: ack
         (("report", "none"), "none is not a folder"),
         (("report", "."), "it has no summary.json"),
         (("report", "run", "-o", "run"), "run is a folder"),
+        (("report", "run", "--window", "3s..2s"), "write two times"),
         (("compare", "run"), "at least two"),
     ],
 )

@@ -11,7 +11,7 @@ import ackclock
 from ackclock.cli.commands import COMMANDS
 
 _HEAVY = frozenset(
-    ("dpkt", "gymnasium", "lark", "matplotlib", "numpy", "pettingzoo", "plotly", "polars", "pydantic", "scipy", "torch")
+    ("dpkt", "gymnasium", "lark", "matplotlib", "numpy", "pettingzoo", "polars", "pydantic", "scipy", "torch")
 )
 """Each takes longer to load than all that a short run needs."""
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from ackclock.sweep import Axis, GridError, flow_table, means, parse_axis
+from ackclock.sweep.ending import load_sweep
 from ackclock.sweep.grid import override_text
 from ackclock.sweep.tidy import half_width
 from conftest import Cli, command
@@ -188,3 +189,41 @@ def test_ray_backend_gives_the_same_table(cli: Cli, scenario_file: Path, tmp_pat
         assert cli("sweep", scenario_file, *GRID, "-o", backend, "--backend", backend).returncode == 0
     tables = ((tmp_path / backend / "sweep.parquet").read_bytes() for backend in ("local", "ray"))
     assert len(set(tables)) == 1
+
+
+# ---- axes that go together ------------------------------------------------------------------------------------------
+
+
+def test_paired_axes_go_first_with_first_and_are_crossed_with_the_rest(
+    cli: Cli, scenario_file: Path, tmp_path: Path
+) -> None:
+    """Three pairs of rate and delay, two seeds: six points, of the twelve of a full product."""
+    rates, delays = '["4 Mbit/s", "8 Mbit/s", "8 Mbit/s"]', '["5 ms", "10 ms", "20 ms"]'
+    axes = (f"topology.bottleneck.rate={rates}", f"topology.bottleneck.delay={delays}", "seed=1..2")
+    sets = [part for axis in axes for part in ("--set", axis)]
+    pair = ("--paired", "topology.bottleneck.rate,topology.bottleneck.delay")
+    done = cli("sweep", scenario_file, *sets, *pair, "-o", "paired", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    found = {(row["topology.bottleneck.rate"], row["topology.bottleneck.delay"]) for row in rows}
+    assert found == {("4 Mbit/s", "5 ms"), ("8 Mbit/s", "10 ms"), ("8 Mbit/s", "20 ms")}
+    assert all(row["seeds"] == 2 for row in rows)
+    figures = {drawn.name: drawn for drawn in load_sweep(tmp_path / "paired").figures()}
+    assert "goodput-over-delay" in figures and "trade-off" in figures
+    assert len(figures["goodput-over-delay"].draw().axes[0].get_lines()[0].get_xdata()) == 3
+
+
+@pytest.mark.parametrize(
+    ("paired", "said"),
+    [
+        ("tcp.mss", "fewer than two"),
+        ("tcp.mss,seed", "as many values"),
+        ("tcp.mss,duration", "there is no axis"),
+        ("tcp.mss,tcp.mss", "twice"),
+    ],
+)
+def test_wrong_pairs_are_told(cli: Cli, scenario_file: Path, paired: str, said: str) -> None:
+    axes = ("--set", "tcp.mss=[536, 1448]", "--set", "seed=1..3", "--paired", paired)
+    done = cli("sweep", scenario_file, *axes, "-o", "wrong")
+    assert done.returncode == 2
+    assert said in done.stderr

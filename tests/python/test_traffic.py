@@ -69,7 +69,8 @@ def test_a_call_is_in_the_results_and_in_the_report(everything: ackclock.Results
     assert loaded.media.columns[:4] == ["time_s", "flow", "target_bps", "encoder_bps"]
     assert everything.media.is_empty()
     assert not (everything.save(tmp_path / "without") / "media.parquet").exists()
-    assert [trace.name for trace in call.plot("media_rate").data] == ["call received", "call target", "capacity"]
+    drawn = call.plot("media_rate").axes[0].get_lines()
+    assert [line.get_label() for line in drawn] == ["call received", "call target", "capacity"]
     compare([call, everything])
     report = tmp_path / "call.html"
     write_report([call], report)
@@ -89,16 +90,16 @@ def test_a_run_without_short_flows_has_no_such_file(results: ackclock.Results, t
     assert loaded.completions.is_empty()
     assert "groups" not in loaded.summary
     with pytest.raises(ValueError, match="no short flow"):
-        plots.plot(loaded, "slowdown")
+        plots.figure(loaded, "slowdown")
 
 
 def test_a_report_shows_traffic_and_slowdowns(everything: ackclock.Results, tmp_path: Path) -> None:
-    write_report([everything], tmp_path / "report.html")
+    write_report([everything], tmp_path / "report.html", tmp_path / "figures")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     for words in ("Slowdown", "requests of", "video of", "datagrams of", "up to 10 kB"):
         assert words in text, words
-    assert (tmp_path / "report_figures" / "slowdown.svg").is_file()
-    assert plots.plot(everything, "slowdown").data[0].name == "asks p50"
+    assert (tmp_path / "figures" / "slowdown.svg").is_file()
+    assert everything.plot("slowdown").axes[0].get_lines()[0].get_label() == "asks p50"
 
 
 def test_runs_are_compared_by_their_traffic(everything: ackclock.Results, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,14 @@
 //! A controller whose decisions are made here, in user space: the kernel tells of every ACK, and puts into force what it is told.
 
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBufferBuilder};
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use crate::error::Error;
 use crate::{machine, object, system};
@@ -152,6 +158,19 @@ impl Agent {
         }
         drop(ring);
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Hands the ring of observations, the slots of decisions and the counters to another process, in this order, which maps them
+    /// into its memory and decides there. The layouts are those of `programs/agent.bpf.c`.
+    pub fn hand_over(&self, channel: &UnixStream) -> Result<(), Error> {
+        let maps = ["observations", "decisions", ".data.counters"].map(|name| self.map(name));
+        let descriptors = maps.each_ref().map(AsFd::as_fd);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        let line = [IoSlice::new(NAME.as_bytes())];
+        let sent = sendmsg(channel, &line, &mut ancillary, SendFlags::NOSIGNAL);
+        sent.map(|_| ()).map_err(|error| Error::kernel("handing the agent's maps over", error))
     }
 
     fn map(&self, name: &str) -> libbpf_rs::Map<'_> {

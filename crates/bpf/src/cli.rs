@@ -1,7 +1,8 @@
 //! The commands, for a program that has them among its own.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,13 +13,14 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::agent::Agent;
 use crate::catalogue::{Assignment, PROGRAMS};
 use crate::command::Group;
 use crate::error::Error;
-use crate::machine;
 use crate::recording::{HEADINGS, Recording, line, row};
 use crate::registration::{self, Kept, Order, Registration};
 use crate::trace::{PAUSE, Trace, Watched};
+use crate::{ece, machine};
 
 /// Controllers as programs of the kernel.
 #[derive(Debug, Subcommand)]
@@ -40,12 +42,24 @@ pub enum Commands {
         #[command(flatten)]
         params: Params,
     },
+    /// Let programs raise ECE on their sockets, until that is turned off; the map in which they ask for it is printed.
+    Ece {
+        /// Turn it off.
+        #[arg(long)]
+        off: bool,
+    },
     /// Run a command whose connections all have a controller.
     Exec(ExecArguments),
     /// Show the state of the connections of a port, at either end, as they run.
     Watch(WatchArguments),
     /// Run a command, and record the state of its connections.
     Record(RecordArguments),
+    /// Register the controller `ackclock_agent` for another program, which decides for its connections: for ackclock's package.
+    #[command(hide = true)]
+    Agent {
+        /// The socket at which that program listens; the controller goes when it closes it.
+        socket: PathBuf,
+    },
 }
 
 /// A parameter for each use.
@@ -92,6 +106,9 @@ pub struct WatchArguments {
     /// Print every record, as a line of JSON, and not what each connection has come to twice a second.
     #[arg(long)]
     json: bool,
+    /// Print nothing, and write a file as `record` does.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    output: Option<PathBuf>,
 }
 
 /// What `record` is given.
@@ -136,10 +153,16 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
         Commands::List => list(),
         Commands::Unload { name } => registration::unload(&name)?,
         Commands::Update { name, params } => registration::update(&name, &params.params)?,
+        Commands::Ece { off: true } => ece::detach()?,
+        Commands::Ece { off: false } => {
+            ece::attach()?;
+            println!("{}", ece::sockets()?.display());
+        }
         Commands::Exec(arguments) => {
             return exec(Some(&arguments.controller), &arguments.params, &arguments.command, None);
         }
         Commands::Watch(arguments) => watch(&arguments)?,
+        Commands::Agent { socket } => serve(&socket)?,
         Commands::Record(arguments) => {
             let RecordArguments { output, controller, params, command } = arguments;
             return exec(controller.as_deref(), &params, &command, Some(&output));
@@ -180,9 +203,10 @@ fn exec(
     if let Some((_, kernel_name)) = &registered {
         group.choose(kernel_name)?;
     }
-    let mut recording = output.map(|output| Recording::new(output, group.number()?)).transpose()?;
+    let watched = Watched::Cgroup(group.number()?);
+    let mut recording = output.map(|output| Recording::new(output, watched)).transpose()?;
     let meanwhile = || recording.as_mut().map_or(Ok(()), Recording::take);
-    let status = group.run(command, meanwhile)?;
+    let status = group.run_until(command, &interrupted, meanwhile)?;
     if let (Some((_, kernel_name)), chosen) = (&registered, group.chosen()?) {
         eprintln!("connections with {kernel_name}: {}", chosen.connections);
         if chosen.refused > 0 {
@@ -210,11 +234,30 @@ fn interruption() -> Arc<AtomicBool> {
     interrupted
 }
 
+/// Until the other program closes its end, or dies.
+fn serve(socket: &Path) -> Result<(), Error> {
+    let agent = Agent::new()?;
+    let mut channel = UnixStream::connect(socket).map_err(Error::file(socket))?;
+    agent.hand_over(&channel)?;
+    let mut nothing = [0; 64];
+    while channel.read(&mut nothing).is_ok_and(|read| read > 0) {}
+    Ok(())
+}
+
 fn watch(arguments: &WatchArguments) -> Result<(), Error> {
     let interrupted = interruption();
-    let trace = Trace::new(Watched::Port(arguments.port))?;
     let began = Instant::now();
     let is_over = || arguments.seconds.is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds);
+    if let Some(path) = &arguments.output {
+        let mut recording = Recording::new(path, Watched::Port(arguments.port))?;
+        while !is_over() && !interrupted.load(Ordering::Relaxed) {
+            std::thread::sleep(PAUSE);
+            recording.take()?;
+        }
+        eprintln!("{}", recording.end()?);
+        return Ok(());
+    }
+    let trace = Trace::new(Watched::Port(arguments.port))?;
     let mut output = std::io::stdout().lock();
     if !arguments.json {
         writeln!(output, "{HEADINGS}").map_err(Error::file("standard output"))?;

@@ -5,11 +5,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
+use rustix::process::Signal;
 
 use crate::error::Error;
 use crate::{machine, object};
@@ -17,6 +18,8 @@ use crate::{machine, object};
 const CHOOSE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/choose.bpf.o"));
 /// How often is looked whether a command has ended.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long a command that is interrupted has for ending by itself.
+const GRACE: Duration = Duration::from_secs(2);
 /// Groups that this process has made.
 static GROUPS: AtomicU32 = AtomicU32::new(0);
 /// Held while this process is in a group: what another thread started meanwhile would begin there, too.
@@ -72,9 +75,16 @@ impl Group {
     }
 
     /// Runs a command in it to its end; `meanwhile` is called now and then until then.
-    pub fn run(
+    pub fn run(&self, command: &[String], meanwhile: impl FnMut() -> Result<(), Error>) -> Result<ExitStatus, Error> {
+        self.run_until(command, &AtomicBool::new(false), meanwhile)
+    }
+
+    /// The same; if `stop` becomes true and the command does not end by itself soon, as one in the foreground does at Ctrl-C, it is told to
+    /// (SIGTERM).
+    pub fn run_until(
         &self,
         command: &[String],
+        stop: &AtomicBool,
         mut meanwhile: impl FnMut() -> Result<(), Error>,
     ) -> Result<ExitStatus, Error> {
         let (program, arguments) =
@@ -88,7 +98,16 @@ impl Group {
         drop(moving);
         let mut child =
             spawned.map_err(|error| Error::WrongArgument(format!("{program} cannot be started: {error}")))?;
+        let (mut stopped, mut is_told) = (None, false);
         loop {
+            if stop.load(Ordering::Relaxed) {
+                let since = *stopped.get_or_insert_with(Instant::now);
+                if !is_told && since.elapsed() > GRACE {
+                    is_told = true;
+                    // It may have ended meanwhile, which is as well.
+                    let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM);
+                }
+            }
             let ended = child.try_wait().map_err(|error| Error::kernel(format!("waiting for {program}"), error))?;
             meanwhile()?;
             if let Some(status) = ended {

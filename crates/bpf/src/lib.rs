@@ -9,6 +9,7 @@ pub mod agent;
 mod catalogue;
 pub mod cli;
 pub mod command;
+pub mod ece;
 mod error;
 mod exchange;
 pub mod highspeed;

@@ -32,23 +32,42 @@ impl Order {
     /// Of a controller by its name, with parameters, and for sockets by another name than its own if there is one.
     pub fn new(name: &str, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
         let program = Program::find(name)?;
-        let config = program.config(assignments)?;
+        let words = assignments.iter().map(|(field, value)| format!(" {field}={value}"));
+        let about = format!("{}{}", program.name, words.collect::<String>());
+        Self::with(program, program.config(assignments)?, alias.unwrap_or(program.kernel_name), about)
+    }
+
+    /// Of a controller as a scenario has it, for sockets by a name.
+    pub fn of(name: &str, config: ControllerConfig, kernel_name: &str) -> Result<Self, Error> {
+        let program = Program::find(name)?;
+        Self::with(program, config, kernel_name, program.name.to_owned())
+    }
+
+    fn with(
+        program: &'static Program,
+        config: ControllerConfig,
+        kernel_name: &str,
+        about: String,
+    ) -> Result<Self, Error> {
         let params = program.params(&config, 0)?;
-        let kernel_name = alias.unwrap_or(program.kernel_name).to_owned();
+        let kernel_name = kernel_name.to_owned();
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         if kernel_name.is_empty() || kernel_name.len() > 15 || !kernel_name.chars().all(is_plain) {
             let message =
                 format!("{kernel_name:?} is no name for a controller: 1 to 15 letters, digits and underscores");
             return Err(Error::WrongArgument(message));
         }
-        let words = assignments.iter().map(|(field, value)| format!(" {field}={value}"));
-        let about = format!("{}{}", program.name, words.collect::<String>());
         Ok(Self { program, kernel_name, params, config, about })
     }
 
     /// As sockets name it.
     pub fn kernel_name(&self) -> &str {
         &self.kernel_name
+    }
+
+    /// Whether both are one controller with the same parameters.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.program.name == other.program.name && self.config == other.config
     }
 
     fn variable(&self, name: &str) -> Option<Vec<u8>> {

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::exchange::Exchange;
 
@@ -27,4 +27,15 @@ pub(crate) fn monotonic_ns() -> u64 {
     let answer = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     assert_eq!(answer, 0, "every Linux has this clock");
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Makes the kernel count the time that programs take, for as long as what is returned is open.
+pub(crate) fn count_time_of_programs() -> io::Result<OwnedFd> {
+    // SAFETY: the call takes a number only.
+    let answer = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if answer < 0 {
+        return Err(io::Error::from_raw_os_error(-answer));
+    }
+    // SAFETY: a descriptor that the kernel has just opened, which nothing else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(answer) })
 }

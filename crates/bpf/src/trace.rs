@@ -1,11 +1,14 @@
 //! The state of TCP connections as they run: those of a port or of a cgroup, with every segment that they receive.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use libbpf_rs::{Link, MapCore, Object, RingBufferBuilder};
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{Link, MapCore, Object, Program, RingBufferBuilder};
 
 use crate::error::Error;
-use crate::{machine, object};
+use crate::{machine, object, system};
 
 const TRACE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/trace.bpf.o"));
 
@@ -27,10 +30,40 @@ pub enum Kind {
     State,
     /// A segment was sent again.
     Retransmission,
+    /// The connection is established.
+    Established,
+    /// It is closed: the counts of all of it.
+    Closed,
+}
+
+/// A member of a record, as the kernel's program lays it out.
+trait Member: Sized {
+    fn take(octets: &mut &[u8]) -> Option<Self>;
+}
+
+macro_rules! number {
+    ($($number:ident)*) => {$(
+        impl Member for $number {
+            fn take(octets: &mut &[u8]) -> Option<Self> {
+                let (word, rest) = octets.split_first_chunk()?;
+                *octets = rest;
+                Some(Self::from_ne_bytes(*word))
+            }
+        }
+    )*};
+}
+number!(u32 u64);
+
+impl Member for [u8; 16] {
+    fn take(octets: &mut &[u8]) -> Option<Self> {
+        let (text, rest) = octets.split_first_chunk()?;
+        *octets = rest;
+        Some(*text)
+    }
 }
 
 macro_rules! record {
-    ($($(#[$meaning:meta])* $field:ident: $type:ident,)*) => {
+    ($($(#[$meaning:meta])* $field:ident: $type:ty,)*) => {
         /// The state of a connection; the names of counts are the kernel's.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Record {
@@ -40,20 +73,8 @@ macro_rules! record {
         impl Record {
             /// Out of `struct record` of `programs/trace.bpf.c`; `None` if it is of another length.
             fn read(mut octets: &[u8]) -> Option<Self> {
-                $(
-                    let (word, rest) = octets.split_first_chunk()?;
-                    let $field = $type::from_ne_bytes(*word);
-                    octets = rest;
-                )*
+                $(let $field = Member::take(&mut octets)?;)*
                 octets.is_empty().then_some(Self { $($field,)* })
-            }
-
-            /// The names of its fields in order.
-            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field),)*];
-
-            /// Each field's value in order.
-            pub fn values(&self) -> impl Iterator<Item = u64> {
-                [$(u64::from(self.$field),)*].into_iter()
             }
         }
     };
@@ -68,6 +89,12 @@ record! {
     pacing_rate: u64,
     /// Octets acknowledged since the connection began.
     bytes_acked: u64,
+    /// Octets of payload sent, those sent again included.
+    bytes_sent: u64,
+    /// Of these, those sent again.
+    bytes_retrans: u64,
+    /// Octets received in order.
+    bytes_received: u64,
     /// See [`Self::kind`].
     kind: u32,
     /// The kernel's congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
@@ -100,7 +127,32 @@ record! {
     rate_delivered: u32,
     /// The time of that sample, us.
     rate_interval_us: u32,
+    /// us.
+    rttvar_us: u32,
+    /// The window that the other end advertises, octets.
+    snd_wnd: u32,
+    /// Segments with data sent, those sent again included.
+    data_segs_out: u32,
+    /// Duplicates that the other end reported.
+    dsack_dups: u32,
+    /// Of addresses, as the kernel numbers it.
+    family: u32,
+    /// Octets sent and not acknowledged.
+    flight_bytes: u32,
+    /// The smoothed round trip as the kernel keeps it, eighths of a microsecond: from two of these a sample can be told.
+    srtt_eighths: u32,
+    /// Segments taken for lost since the connection began.
+    lost: u32,
+    /// This end's address as on the wire, filled up with zeros.
+    local: [u8; 16],
+    /// The other end's.
+    remote: [u8; 16],
+    /// The controller's name in the kernel, filled up with zeros.
+    controller: [u8; 16],
 }
+
+/// `AF_INET6` of Linux.
+pub(crate) const FAMILY_OF_V6: u32 = 10;
 
 impl Record {
     /// What brought it.
@@ -108,8 +160,29 @@ impl Record {
         match self.kind {
             0 => Kind::Segment,
             1 => Kind::State,
-            _ => Kind::Retransmission,
+            2 => Kind::Retransmission,
+            3 => Kind::Established,
+            _ => Kind::Closed,
         }
+    }
+
+    /// The address and port of this end, and of the other.
+    pub fn ends(&self) -> [SocketAddr; 2] {
+        [(self.local, self.local_port), (self.remote, self.remote_port)].map(|(address, port)| {
+            let address = if self.family == FAMILY_OF_V6 {
+                Ipv6Addr::from(address).to_canonical()
+            } else {
+                let [a, b, c, d, ..] = address;
+                IpAddr::from([a, b, c, d])
+            };
+            SocketAddr::new(address, port as u16)
+        })
+    }
+
+    /// The controller's name in the kernel.
+    pub fn controller(&self) -> &str {
+        let end = self.controller.iter().position(|octet| *octet == 0).unwrap_or(self.controller.len());
+        std::str::from_utf8(&self.controller[..end]).unwrap_or_default()
     }
 
     /// Segments in flight as the kernel reckons them.
@@ -129,6 +202,8 @@ impl Record {
 pub struct Trace {
     object: Object,
     _links: Vec<Link>,
+    /// While it is open, the kernel counts the time that programs take; `None` where it does not let us.
+    clock: Option<OwnedFd>,
 }
 
 impl Trace {
@@ -147,7 +222,7 @@ impl Trace {
             .progs_mut()
             .map(|program| program.attach().map_err(|error| object::refused("attaching to TCP's tracepoints", &error)))
             .collect();
-        Ok(Self { _links: attached?, object: loaded })
+        Ok(Self { _links: attached?, object: loaded, clock: system::count_time_of_programs().ok() })
     }
 
     /// Hands over what has come since the last call, in order, without waiting.
@@ -170,6 +245,17 @@ impl Trace {
         let map = self.object.maps().find(|map| map.name() == ".data.missed").expect("the object has this variable");
         let octets = object::read(&map)?;
         Ok(octets.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word)))
+    }
+}
+
+impl Trace {
+    /// The CPU time that the tracepoints' programs have taken since this began; `None` where the kernel does not count it.
+    pub fn program_time(&self) -> Option<Duration> {
+        self.clock.as_ref()?;
+        let mine: Vec<u32> =
+            self.object.progs().filter_map(|program| Program::id_from_fd(program.as_fd()).ok()).collect();
+        let times = ProgInfoIter::default().filter(|info| mine.contains(&info.id)).map(|info| info.run_time_ns);
+        Some(Duration::from_nanos(times.sum()))
     }
 }
 

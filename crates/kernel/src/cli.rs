@@ -10,6 +10,7 @@ use ackclock_scenario::Scenario;
 use clap::{Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::carry::{self, HostPlace, carry};
 use crate::output;
 use crate::plan::Plan;
 use crate::run::{Failure, Outcome, available_controllers, run};
@@ -32,6 +33,8 @@ enum Command {
     Run(RunArgs),
     /// Say whether the kernel can run a scenario, and what would be set.
     Check(ScenarioArgs),
+    /// Carry what is sent in namespaces of others over a scenario's network, until Ctrl-C.
+    Carry(CarryArgs),
     /// Controllers as programs of the kernel.
     #[cfg(feature = "bpf")]
     #[command(flatten)]
@@ -65,11 +68,29 @@ struct RunArgs {
     tied: bool,
 }
 
+#[derive(Debug, clap::Args)]
+struct CarryArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// A host: a namespace (of ip netns, or a path such as /proc/PID/ns/net) that gets a device with an address at a node of the network.
+    #[arg(long = "host", value_name = "NODE=DEVICE@NAMESPACE:ADDRESS/BITS", required = true)]
+    hosts: Vec<HostPlace>,
+    /// End by itself after so long.
+    #[arg(long, value_parser = positive)]
+    seconds: Option<f64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1e-3..1e9).contains(seconds));
+    seconds.ok_or_else(|| "must be a number of seconds, 0.001 at least".to_owned())
+}
+
 /// Does what the command line says.
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
         Command::Check(args) => check_command(&args),
+        Command::Carry(args) => carry_command(&args),
         #[cfg(feature = "bpf")]
         Command::Controllers(command) => return ackclock_bpf::cli::run(command),
     };
@@ -90,11 +111,7 @@ fn run_command(args: &RunArgs) -> Ended {
         tie.map_err(|error| (FAILED, format!("error: cannot be tied to the program that started it: {error}")))?;
     }
     let scenario = load(&args.scenario)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let registered = signal_hook::flag::register(signal, Arc::clone(&stop));
-        registered.map_err(|error| (FAILED, format!("error: signals cannot be heard: {error}")))?;
-    }
+    let stop = stopped_by_signals()?;
     let outcome = run(scenario.config(), &stop).map_err(|failure| explain(&failure))?;
     if let Some(folder) = &args.into {
         let told = |error| (FAILED, format!("error: {}: {error}", folder.display()));
@@ -105,6 +122,30 @@ fn run_command(args: &RunArgs) -> Ended {
     } else {
         print(&outcome);
     }
+    Ok(())
+}
+
+/// Becomes true with a wish to end.
+fn stopped_by_signals() -> Result<Arc<AtomicBool>, (u8, String)> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let registered = signal_hook::flag::register(signal, Arc::clone(&stop));
+        registered.map_err(|error| (FAILED, format!("error: signals cannot be heard: {error}")))?;
+    }
+    Ok(stop)
+}
+
+/// Ctrl-C is how it is meant to end: what was carried is told.
+fn carry_command(args: &CarryArgs) -> Ended {
+    let scenario = load(&args.scenario)?;
+    let stop = stopped_by_signals()?;
+    let mut out = std::io::stdout().lock();
+    let carried = carry(scenario.config(), &args.hosts, args.seconds, (&stop, &mut out));
+    let carried = carried.map_err(|failure| match failure {
+        carry::Failure::Wrong(what) => (WRONG_INPUT, format!("error: {what}")),
+        carry::Failure::Io(error) => (FAILED, format!("error: {error}")),
+    })?;
+    let _ = writeln!(out, "{}", serde_json::to_string_pretty(&carried).unwrap_or_default());
     Ok(())
 }
 

@@ -26,6 +26,7 @@ const NAME: &str = "ackclock";
 /// A TUN device, alone in its namespace.
 pub struct Device {
     device: SyncDevice,
+    name: String,
     address: Ipv4Addr,
 }
 
@@ -39,22 +40,27 @@ pub struct DeviceDrops {
 }
 
 impl Device {
-    /// Makes one in a namespace, with an address, up; `mtu` is the largest IP packet.
+    /// Makes one in a namespace of our own, with an address, up; `mtu` is the largest IP packet.
     pub fn new(namespace: &Namespace, address: Ipv4Addr, mtu: u16) -> io::Result<Self> {
+        Self::named(namespace, NAME, (address, PREFIX), mtu)
+    }
+
+    /// The same under a name, in a network of its address and so many bits, in a namespace that may be others'.
+    pub fn named(namespace: &Namespace, name: &str, (address, prefix): (Ipv4Addr, u8), mtu: u16) -> io::Result<Self> {
         let device = namespace.within(|| {
-            fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").or_else(absent)?;
             let device = DeviceBuilder::new()
-                .name(NAME)
-                .ipv4(address, PREFIX, None)
+                .name(name)
+                .ipv4(address, prefix, None)
                 .mtu(mtu)
                 .with(|device| {
                     device.tx_queue_len(HELD_PACKETS);
                 })
                 .build_sync()?;
+            fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1").or_else(absent)?;
             device.set_nonblocking(true)?;
             Ok(device)
         })?;
-        Ok(Self { device, address })
+        Ok(Self { device, name: name.to_owned(), address })
     }
 
     /// The address of the hosts behind it.
@@ -79,7 +85,8 @@ impl Device {
     /// What it has dropped.
     pub fn drops(&self, namespace: &Namespace) -> io::Result<DeviceDrops> {
         let text = namespace.within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
-        read_drops(&text).ok_or_else(|| io::Error::other(format!("no counters of {NAME} in /proc/net/dev")))
+        let missing = || io::Error::other(format!("no counters of {} in /proc/net/dev", self.name));
+        read_drops(&text, &self.name).ok_or_else(missing)
     }
 }
 
@@ -101,8 +108,8 @@ fn absent(error: io::Error) -> io::Result<()> {
 }
 
 /// Fields of `/proc/net/dev`: the fourth of those received, and the fourth of those sent, count drops.
-fn read_drops(text: &str) -> Option<DeviceDrops> {
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))?;
+fn read_drops(text: &str, name: &str) -> Option<DeviceDrops> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
     let counts: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
     Some(DeviceDrops { received: *counts.get(3)?, sent: *counts.get(11)? })
 }
@@ -117,7 +124,7 @@ mod tests {
              face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
              lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n\
              ackclock: 1234 12 0 3 0 0 0 0 5678 56 0 7 0 0 0 0\n";
-        assert_eq!(read_drops(text), Some(DeviceDrops { received: 3, sent: 7 }));
-        assert_eq!(read_drops("  lo: 1 2 3 4 5 6 7 8 9 10 11 12\n"), None);
+        assert_eq!(read_drops(text, NAME), Some(DeviceDrops { received: 3, sent: 7 }));
+        assert_eq!(read_drops("  lo: 1 2 3 4 5 6 7 8 9 10 11 12\n", NAME), None);
     }
 }

@@ -4,13 +4,16 @@
 //! whenever it is worked out: services end and packets arrive when the links say so, and only the last step, handing a packet to a host,
 //! happens at a moment of the machine's choosing. How much later than due that is, is the emulator's lateness ([`Lateness`]).
 
+mod carrier;
 mod frames;
 mod lateness;
 mod network;
+mod pace;
 mod packet;
 mod pump;
 mod rtt;
 
+pub use carrier::{Carried, Carrier, Place};
 pub use lateness::{Lateness, LatenessSummary, Verdict};
 pub use network::{Delivered, Network};
 pub use packet::{FIRST_PORT, Side};

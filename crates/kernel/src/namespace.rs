@@ -10,7 +10,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-/// A network namespace of our own.
+/// A network namespace, of our own or one that others made.
 #[derive(Debug)]
 pub struct Namespace {
     file: File,
@@ -27,6 +27,13 @@ impl Namespace {
             maker.join().expect("making a namespace does not panic")
         });
         Ok(Self { file: made? })
+    }
+
+    /// One that has a name (`ip netns`), or that of a process (`/proc/PID/ns/net`).
+    pub fn named(name: &str) -> io::Result<Self> {
+        let path = if name.contains('/') { name.to_owned() } else { format!("/run/netns/{name}") };
+        let told = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+        Ok(Self { file: File::open(&path).map_err(told)? })
     }
 
     /// Does something on a thread in the namespace: sockets that it makes, and devices, are there for good.

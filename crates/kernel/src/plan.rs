@@ -6,6 +6,8 @@
 //! Source: Documentation/networking/ip-sysctl.rst and tcp(7), as far as the names of parameters go; their effect was looked at by reading
 //! them back.
 
+#[cfg_attr(not(feature = "bpf"), path = "plan/no_loads.rs")]
+mod loads;
 mod refusals;
 mod switches;
 
@@ -14,6 +16,7 @@ use std::fmt;
 
 use ackclock_sim::SimulationConfig;
 
+pub use loads::Loads;
 pub use switches::{HostPlan, SocketOptions};
 
 /// What the kernel cannot do, and where the scenario asks for it.
@@ -34,7 +37,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Everything that is set before a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Plan {
     /// Parameters of the namespaces, of openers and of acceptors.
     pub sides: [HostPlan; 2],
@@ -42,6 +45,8 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// The largest IP packet.
     pub mtu: u16,
+    /// Controllers that are registered for the run.
+    pub loads: Loads,
 }
 
 /// What a flow's sockets are told.
@@ -60,11 +65,13 @@ impl Plan {
     pub fn new(config: &SimulationConfig, available: &[String]) -> Result<Self, Vec<Refusal>> {
         let mut refusals = refusals::of_scenario(config);
         let mut sides = [None, None];
-        let mut flows = Vec::new();
+        let (mut flows, mut loads) = (Vec::new(), Loads::default());
         // A flow of another transport has no switches of TCP.
         for (index, flow) in config.flows.iter().enumerate().filter(|(_, flow)| flow.quic.is_none()) {
             let place = format!("flow[{index}]");
-            let controller = refusals::controller(flow, &place, available).unwrap_or_else(|refusal| {
+            let own = refusals::controller(flow, &place, available);
+            let controller = own.or_else(|refusal| loads.controller(flow, &place).unwrap_or(Err(refusal)));
+            let controller = controller.unwrap_or_else(|refusal| {
                 refusals.push(refusal);
                 String::new()
             });
@@ -87,7 +94,7 @@ impl Plan {
             return Err(refusals);
         }
         let mtu = switches::mtu(config);
-        Ok(Self { sides: sides.map(|side| side.unwrap_or_else(HostPlan::of_the_profile)), flows, mtu })
+        Ok(Self { sides: sides.map(|side| side.unwrap_or_else(HostPlan::of_the_profile)), flows, mtu, loads })
     }
 }
 

@@ -106,6 +106,7 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
 pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Failure> {
     let plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
     let sides = Surroundings::new(&plan)?;
+    let _registered = plan.loads.register()?;
     let ends = connections(config, &plan, &sides)?;
     let datagrams = datagram_sockets(config, &sides)?;
     let clock = WallClock::start_in(LEAD);

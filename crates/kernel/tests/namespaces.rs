@@ -90,12 +90,12 @@ fn cubic_fills_a_link_of_100_mbit_s() {
 #[test]
 fn what_the_kernel_cannot_do_ends_with_two_and_its_reason() {
     needs_kernel!();
-    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"vegas\""), "vegas");
+    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"copa\""), "copa");
     let output = command.output().expect("it starts");
     fs::remove_file(file).expect("removed");
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("flow[0].controller") && told.contains("\"vegas\""), "{told}");
+    assert!(told.contains("flow[0].controller") && told.contains("\"copa\""), "{told}");
 }
 
 /// Kills runs at random moments, `ACKCLOCK_KILLS` of them.
@@ -134,4 +134,66 @@ fn a_killed_run_leaves_nothing() {
 fn mounted() -> Vec<String> {
     let text = fs::read_to_string("/proc/self/mountinfo").expect("a list");
     text.lines().filter(|line| line.contains("net:[") && line.contains("ackclock")).map(str::to_owned).collect()
+}
+
+/// A process in a network namespace of its own, which goes with it.
+struct Host(std::process::Child);
+
+impl Host {
+    fn new() -> Self {
+        let host = Self(Command::new("unshare").args(["--net", "sleep", "60"]).spawn().expect("unshare"));
+        let own = || fs::read_link("/proc/self/ns/net").expect("a namespace");
+        let there = || fs::read_link(host.path()).ok();
+        (0..100).take_while(|_| there().is_none_or(|it| it == own())).for_each(|_| sleep(Duration::from_millis(20)));
+        host
+    }
+
+    fn path(&self) -> String {
+        format!("/proc/{}/ns/net", self.0.id())
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn packets_of_other_programs_are_carried_with_the_delay_of_the_scenarios_links() {
+    needs_kernel!();
+    let file = std::env::temp_dir().join(format!("ackclock-carry-{}.toml", std::process::id()));
+    fs::write(&file, BULK).unwrap();
+    let (client, server) = (Host::new(), Host::new());
+    let place = |node: &str, host: &Host, address| format!("--host={node}=wan0@{}:{address}/24", host.path());
+    let mut carrying = Command::new(PROGRAM)
+        .arg("carry")
+        .arg(&file)
+        .args([place("one.left", &client, "10.91.0.1"), place("one.right", &server, "10.91.0.3")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = std::io::BufReader::new(carrying.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    assert_eq!(line, "carrying\n");
+    // Nobody listens there: the answer is a reset, a round trip later.
+    let knock = || {
+        let begun = std::time::Instant::now();
+        let refused = std::net::TcpStream::connect("10.91.0.3:7000").expect_err("nobody listens");
+        assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+        Ok(begun.elapsed())
+    };
+    let there = ackclock_kernel::namespace::Namespace::named(&client.path()).unwrap();
+    let least = (0..5).map(|_| there.within(knock).unwrap()).min().unwrap();
+    Command::new("kill").args(["-INT", &carrying.id().to_string()]).status().unwrap();
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut out, &mut rest).unwrap();
+    assert!(carrying.wait().unwrap().success());
+    let _ = fs::remove_file(file);
+    // 10 ms and twice 10 us each way; the machine may be late, the network is not early
+    assert!((Duration::from_millis(20)..Duration::from_millis(40)).contains(&least), "{least:?}");
+    let carried: Value = serde_json::from_str(&rest).unwrap();
+    assert_eq!((carried["conversations"].as_u64(), carried["packets_entered"].as_u64()), (Some(5), Some(10)));
 }

@@ -8,6 +8,9 @@ use crate::ids::{LinkId, NodeId};
 use crate::link::Link;
 use crate::packet::Packet;
 pub use crate::queue::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig, ThresholdConfig};
+use crate::queue::{Queue, QueueDiscipline, QueuePlace};
+use crate::rate::RateConfig;
+use crate::schedule::Schedule;
 
 /// Nodes and the one-way links between them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +21,26 @@ pub struct NetworkConfig {
     pub links: Vec<LinkConfig>,
     /// Discarders, referred to by nodes and links.
     pub discarders: Vec<DiscarderConfig>,
+    /// What is changed of links while they work.
+    pub changes: Vec<LinkChange>,
+}
+
+/// What is changed of a link from an instant on, as an operator would; what is `None` stays. The packet being sent then ends at
+/// the rate at which it began; what waits stays, and the queue looks at its new limit as it does at any other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkChange {
+    /// From when on.
+    pub at: SimTime,
+    /// Of which link.
+    pub link: LinkId,
+    /// How fast packets are clocked onto it; nothing leaves at zero.
+    pub rate: Option<Bandwidth>,
+    /// Propagation delay, one way, of packets whose last bit leaves from then on.
+    pub delay: Option<SimDuration>,
+    /// Probability that a packet that was sent is lost, in place of any other loss of the link.
+    pub loss: Option<f64>,
+    /// How much may wait.
+    pub limit: Option<QueueLimit>,
 }
 
 /// A node. Hosts are the nodes at which flows begin and end; a node that forwards is a router.
@@ -65,6 +88,26 @@ impl LinkConfig {
     /// of the packet that it begins to send.
     pub fn is_served(&self) -> bool {
         !matches!(self.queue, QueueConfig::DropTail(_)) || self.channel.is_some() || self.telemetry
+    }
+
+    /// True if it can be changed while it works: it is served, and its rate is one of steps.
+    pub fn takes_changes(&self) -> bool {
+        self.channel.as_deref().is_some_and(|channel| matches!(channel.rate, RateConfig::Schedule(_)))
+    }
+
+    /// Lets it be changed while it works.
+    pub fn expect_changes(&mut self) {
+        let plain = || Box::new(ChannelConfig::constant(self.rate, self.delay));
+        let channel = self.channel.get_or_insert_with(plain);
+        if let RateConfig::Constant(rate) = channel.rate {
+            channel.rate = RateConfig::Schedule(Schedule::constant(rate));
+        }
+    }
+
+    /// True if how much may wait before it can be changed.
+    pub fn takes_limit(&self) -> bool {
+        let place = QueuePlace { link: &self.name, rate: self.rate, seed: 0 };
+        Queue::new(&self.queue, &place).room().is_some()
     }
 
     /// True if its queue or what it does to packets is from outside this crate.

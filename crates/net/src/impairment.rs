@@ -103,7 +103,7 @@ pub struct Impairments {
 impl Impairments {
     /// Those of the link `name`, which has this rate.
     pub fn new(config: &ImpairmentConfig, name: &str, rate: Bandwidth, seed: u64) -> Self {
-        let stream = |what: &str| RandomStream::new(seed, &format!("{name} {what}"));
+        let stream = |what: &str| stream(seed, name, what);
         Self {
             loss: config.loss.map(|loss| (LossProcess::new(&loss), stream("loss"))),
             jitter: config.jitter.map(|jitter| (jitter, stream("jitter"))),
@@ -113,6 +113,15 @@ impl Impairments {
                 .effect
                 .as_ref()
                 .map(|effect| effect.make(&PartStart { rate, seed: stream("effect").bits() })),
+        }
+    }
+
+    /// From now on each packet is lost with this probability, whatever the loss was before.
+    pub(crate) fn lose(&mut self, p: f64, name: &str, seed: u64) {
+        let process = LossProcess::new(&LossConfig::Random(RandomLoss { p }));
+        match &mut self.loss {
+            Some((loss, _)) => *loss = process,
+            None => self.loss = Some((process, stream(seed, name, "loss"))),
         }
     }
 
@@ -133,6 +142,10 @@ impl Impairments {
             copied: self.duplicate.as_mut().is_some_and(|(probability, random)| random.chance(*probability)),
         }
     }
+}
+
+fn stream(seed: u64, name: &str, what: &str) -> RandomStream {
+    RandomStream::new(seed, &format!("{name} {what}"))
 }
 
 #[cfg(test)]

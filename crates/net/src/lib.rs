@@ -42,8 +42,8 @@ mod schedule;
 
 pub use channel::ChannelConfig;
 pub use config::{
-    DiscardRule, DiscarderConfig, DropTailConfig, LinkConfig, NetworkConfig, NodeConfig, PacketClass, QueueConfig,
-    QueueLimit, Selection, SgpqConfig, ThresholdConfig,
+    DiscardRule, DiscarderConfig, DropTailConfig, LinkChange, LinkConfig, NetworkConfig, NodeConfig, PacketClass,
+    QueueConfig, QueueLimit, Selection, SgpqConfig, ThresholdConfig,
 };
 #[doc(inline)]
 pub use discarder::{Discarder, NamedRule, discard_rules};

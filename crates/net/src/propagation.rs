@@ -28,6 +28,8 @@ pub(crate) struct Propagation {
     released: Vec<Held>,
     /// Packets that left and were not lost.
     departed: u64,
+    /// Name and seed of its random streams.
+    stream: (Box<str>, u64),
 }
 
 /// A packet that will arrive.
@@ -50,6 +52,7 @@ impl Propagation {
             latest: SimTime::ZERO,
             released: Vec::new(),
             departed: 0,
+            stream: (name.into(), seed),
         }
     }
 
@@ -67,6 +70,17 @@ impl Propagation {
             _ => self.travel(now, &packet, arrivals),
         }
         true
+    }
+
+    /// Another delay from `now` on.
+    pub(crate) fn change_delay(&mut self, now: SimTime, delay: SimDuration) {
+        self.delay.push(now, delay);
+    }
+
+    /// Another loss from now on; see [`Impairments::lose`].
+    pub(crate) fn change_loss(&mut self, p: f64) {
+        let (name, seed) = &self.stream;
+        self.impairments.lose(p, name, *seed);
     }
 
     /// Packets that wait for their burst to be complete.

@@ -137,6 +137,11 @@ pub trait QueueDiscipline: Debug + Send {
     /// Where each packet that is dropped or marked is told of.
     fn tally(&mut self) -> &mut Tally;
 
+    /// The room in which packets wait, of a discipline in which that can change.
+    fn room(&mut self) -> Option<&mut Room> {
+        None
+    }
+
     /// Reports named internals (`"drop_probability"`, `"average_packets"`) to whoever asks.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -213,6 +218,15 @@ macro_rules! disciplines {
                     Self::External(_) => {}
                 }
             }
+
+            /// How much may wait, of a discipline that has one limit for all.
+            pub fn limit(&self) -> Option<QueueLimit> {
+                let limits = match self {
+                    $(Self::$name(config) => config.limits(),)*
+                    Self::External(_) => return None,
+                };
+                limits.into_iter().find(|(field, _)| field == "limit").map(|(_, limit)| limit)
+            }
         }
 
         /// A queue of any discipline.
@@ -269,6 +283,9 @@ macro_rules! dispatch {
             }
             fn tally(&mut self) -> &mut Tally {
                 match self { $(Self::$name(queue) => queue.tally(),)* }
+            }
+            fn room(&mut self) -> Option<&mut Room> {
+                match self { $(Self::$name(queue) => queue.room(),)* }
             }
             fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Self::$name(queue) => queue.inspect(record),)* }

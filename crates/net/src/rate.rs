@@ -87,6 +87,13 @@ impl RateProcess {
         }
     }
 
+    /// Another rate from `from` on, which no packet has been served beyond. Of a rate of steps alone.
+    pub(crate) fn change(&mut self, from: SimTime, rate: Bandwidth) {
+        let Source::Steps(clock) = &mut self.source else { unreachable!("a link that is changed has a rate of steps") };
+        clock.steps.push(from, rate);
+        clock.ever_sends |= rate.0 > 0;
+    }
+
     /// Octets that have left by `now` of the packet that [`Self::service_end`] was asked of last, whose service lasts from
     /// `start` to `end`; `None` if they leave evenly.
     pub fn sent_of(&self, octets: u64, (start, end): (SimTime, SimTime), now: SimTime) -> Option<f64> {

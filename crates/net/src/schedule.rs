@@ -106,6 +106,20 @@ impl<T: Copy> Schedule<T> {
         Self { steps: vec![(SimDuration::ZERO, value)], period: None }
     }
 
+    /// From `at` on another value; `at` is no earlier than the last step, whose value it takes if both are at one instant. Not for
+    /// a list that repeats.
+    pub fn push(&mut self, at: SimTime, value: T) {
+        assert!(self.period.is_none(), "a list that repeats has no end to add to");
+        let at = SimDuration(at.0);
+        match self.steps.last_mut().expect("a schedule has a step") {
+            last if last.0 == at => last.1 = value,
+            last => {
+                assert!(last.0 < at, "the instants of a schedule ascend");
+                self.steps.push((at, value));
+            }
+        }
+    }
+
     /// The value at `now`, and when the next step is; [`SimTime::NEVER`] after the last.
     pub fn at(&self, now: SimTime) -> (T, SimTime) {
         let phase = self.period.map_or(now.0, |period| now.0 % period.0);
@@ -142,6 +156,14 @@ mod tests {
         assert_eq!(steps.at(SimTime(0)), ('a', SimTime(10)));
         assert_eq!(steps.at(SimTime(9)), ('a', SimTime(10)));
         assert_eq!(steps.at(SimTime(10)), ('b', SimTime::NEVER));
+    }
+
+    #[test]
+    fn a_step_is_added_or_takes_the_place_of_one_at_its_instant() {
+        let mut steps = Schedule::constant('a');
+        steps.push(SimTime(10), 'b');
+        steps.push(SimTime(10), 'c');
+        assert_eq!((steps.at(SimTime(9)), steps.at(SimTime(10))), (('a', SimTime(10)), ('c', SimTime::NEVER)));
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Active {
 pub struct App {
     path: PathBuf,
     config: Config,
+    /// It has given up what it does not need, and so has every successor.
+    pub has_confined: bool,
     /// What all threads share.
     pub shared: Arc<Shared>,
     handles: Vec<Handle>,
@@ -46,7 +48,7 @@ pub struct App {
 
 impl App {
     /// Threads and listeners of a configuration; sockets of a predecessor are used where they fit.
-    pub fn start(path: PathBuf, config: Config, mut inherited: Inherited) -> io::Result<Self> {
+    pub fn start(path: PathBuf, config: Config, mut inherited: Inherited, has_confined: bool) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(&config));
         let mut handles = Vec::new();
         let mut workers = Vec::new();
@@ -55,7 +57,7 @@ impl App {
             workers.push(worker);
             handles.push(handle);
         }
-        let app = Self { path, config, shared, handles, threads: Vec::new(), active: Arc::default() };
+        let app = Self { path, config, has_confined, shared, handles, threads: Vec::new(), active: Arc::default() };
         let mut app = app;
         for index in 0..app.config.listeners.len() {
             app.open(index, &mut inherited)?;

@@ -15,6 +15,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::app::Active;
+use crate::confine::CONFINED;
 use crate::sys;
 
 /// Names the sockets: `address=fd,fd;address=fd`.
@@ -75,8 +76,8 @@ fn taken(number: RawFd) -> Option<OwnedFd> {
     Some(descriptor)
 }
 
-/// Starts a successor with these sockets, and waits until it listens.
-pub fn start_successor(active: &[Active]) -> io::Result<Child> {
+/// Starts a successor with these sockets, and waits until it listens. `has_confined` says that this process is, and so the other.
+pub fn start_successor(active: &[Active], has_confined: bool) -> io::Result<Child> {
     let (word, ready) = pipe_with(PipeFlags::CLOEXEC)?;
     let numbers = |active: &Active| -> String {
         let numbers: Vec<String> = active.sockets.iter().map(|socket| socket.as_raw_fd().to_string()).collect();
@@ -84,6 +85,9 @@ pub fn start_successor(active: &[Active]) -> io::Result<Child> {
     };
     let named: Vec<String> = active.iter().map(numbers).collect();
     let mut command = Command::new(program());
+    if has_confined {
+        command.env(CONFINED, "1");
+    }
     command.args(env::args_os().skip(1)).env(SOCKETS, named.join(";")).env(READY, ready.as_raw_fd().to_string());
     let all = || active.iter().flat_map(|active| &active.sockets).chain([&ready]);
     // Whatever else is started meanwhile would have them too; nothing else is.
@@ -101,7 +105,7 @@ pub fn start_successor(active: &[Active]) -> io::Result<Child> {
 }
 
 /// The binary as it was called: what lies there now, not what this process was started from.
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     let called = env::args_os().next().map(PathBuf::from).filter(|path| path.components().count() > 1);
     let running = || env::current_exe().map(|path| path.to_string_lossy().trim_end_matches(" (deleted)").into());
     called.unwrap_or_else(|| running().unwrap_or_else(|_| "ackclock-proxy".into()))

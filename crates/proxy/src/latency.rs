@@ -3,14 +3,15 @@
 //! The disciplines are those of `ackclock-relay`, which simulated appliances obey as well. What waits in the receive buffer
 //! of one side, in the pipe and in the send buffer of the other is one backlog: arrived and not sent.
 //!
-//! **How a window is obeyed.** No option of Linux sets the window that is advertised. What it offers is what the receive buffer
-//! has left, so the buffer is made as large as what is unread plus the window that is ordered, and nothing is read while
-//! the other socket has enough that it has not sent (`TCP_NOTSENT_LOWAT`). A window is announced when octets are read, so a
-//! segment or two are let in wherever nothing is unread: otherwise a sender would not learn that it may go on.
+//! **How a window is obeyed.** By `TCP_WINDOW_CLAMP`, which bounds what is advertised beyond what has arrived. A bound of less than a
+//! segment would be for good, as the kernel lets it grow by what arrives only: two segments stay open. Where the far side stands
+//! still they add up in the receive buffer, until that is full; so it is made no larger than a few of the largest windows that were ordered,
+//! and never smaller, which would drop what is under way. A window opens on reading, and by itself only as octets come.
 //!
-//! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, not with every ACK; the kernel's
-//! window is what is ordered to within a fifth or so, as it counts its own structures; congestion window validation cannot be switched
-//! off, which is why more than a segment is always kept unsent; ECE cannot be raised.
+//! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, between one and ten milliseconds (`credit`: two), not
+//! with every ACK, and congestion window validation cannot be switched off: so a policy that would keep nothing waiting (`credit`) is
+//! given what the far side sends until orders are renewed, and a little more, in advance. ECE can be raised only where the kernel was given the
+//! means (`ece.rs`), and rides on what the sender sends next.
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -22,16 +23,29 @@ use prometheus_client::metrics::histogram::Histogram;
 use socket2::SockRef;
 
 use crate::direction::{Direction, End, Endpoint};
+use crate::ece;
 use crate::sys::{self, TcpInfo};
 
-/// Orders are renewed no more often, and no less often while octets are carried.
+/// Orders are renewed no more often, and no less often while octets are carried; of a policy that keeps nothing waiting, sooner.
 const TICKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
+const JUST_IN_TIME: Duration = Duration::from_millis(2);
 
 /// Nothing has changed for so long: there is nothing to do until something does.
 const AT_REST: Duration = Duration::from_millis(200);
 
 /// What the far socket always has unsent, if there is as much: what it sends in this time, and segments.
 const UNSENT: (Duration, u64) = (Duration::from_millis(2), 4);
+
+/// What the far side sends in so long, besides the time between orders, is let in beyond what a policy orders that keeps nothing waiting.
+const IN_ADVANCE: Duration = Duration::from_millis(2);
+
+/// Segments that are always let in.
+const LEAST_SEGMENTS: u64 = 2;
+
+/// The receive buffer, as many of the largest window: the kernel counts its own structures, about as much again, and a window's worth
+/// may lie unread.
+const BUFFERED_WINDOWS: u64 = 4;
+const LEAST_BUFFER: u64 = 64 << 10;
 
 /// Marks of what has arrived and not been sent, at most.
 const MARKS: usize = 4096;
@@ -45,7 +59,10 @@ pub struct Bounded {
     changed: Instant,
     /// Octets that had arrived at a moment, of which some have not been sent.
     marks: VecDeque<(u64, Instant)>,
+    /// It keeps nothing waiting, by its orders.
+    is_just_in_time: bool,
     receive_buffer: u64,
+    window: u64,
     low_water: u64,
 }
 
@@ -54,7 +71,9 @@ impl Bounded {
     pub fn new(config: &DisciplineConfig, is_paced: bool, seed: u64, now: Instant) -> Self {
         let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(config, seed));
         let (last, marks) = (Readings::default(), VecDeque::new());
-        Self { discipline, is_paced, last, changed: now, marks, receive_buffer: 0, low_water: 0 }
+        let is_just_in_time = config.fills_the_far_window();
+        let (receive_buffer, window, low_water) = (0, 0, 0);
+        Self { discipline, is_paced, last, changed: now, marks, is_just_in_time, receive_buffer, window, low_water }
     }
 
     /// Looks at both sockets and does what is ordered. When to look again; `None`: when something has been carried.
@@ -75,10 +94,11 @@ impl Bounded {
         }
         self.observe(&readings, now, waited);
         self.last = readings;
-        let mut next = (Duration::from_micros(u64::from(far_info.rtt_us)) / 8).clamp(TICKS.0, TICKS.1);
+        let longest = if self.is_just_in_time { JUST_IN_TIME } else { TICKS.1 };
+        let mut next = (Duration::from_micros(u64::from(far_info.rtt_us)) / 8).clamp(TICKS.0, longest);
         if let Some(discipline) = &mut self.discipline {
             let orders = discipline.update(&readings);
-            self.obey(&orders, &readings, unread, direction, near, far);
+            self.obey(&orders, &readings, next, direction, near, far);
             let wake = orders.wake_at.map(|at| Duration::from_nanos(at.saturating_since(readings.now).0));
             next = next.min(wake.unwrap_or(next)).max(TICKS.0);
         }
@@ -153,11 +173,17 @@ impl Bounded {
         &mut self,
         orders: &Orders,
         readings: &Readings,
-        unread: u64,
+        until_next: Duration,
         direction: &mut Direction,
         near: &Endpoint,
         far: &Endpoint,
     ) {
+        if orders.raise_ece {
+            ece::raise(&near.socket);
+        }
+        if orders.not_sent.is_none() && orders.window.is_none() {
+            return; // everything is left to the sockets
+        }
         let low_water = orders.not_sent.map_or_else(|| unsent(&readings.far), |octets| octets.0);
         if differs(low_water, self.low_water) {
             self.low_water = low_water;
@@ -165,16 +191,26 @@ impl Bounded {
             direction.portion = Some(low_water.max(1) as usize);
         }
         let Some(window) = orders.window else { return };
-        let least = if unread == 0 { 2 * readings.near_mss.0 } else { 0 };
-        let mut room = (unread + window.0.max(least)).clamp(2304, 1 << 30);
-        if window == Bytes::ZERO && unread > 0 {
-            // What is unread must not make room for more of it.
-            room = room.min(self.receive_buffer.max(2304));
+        // While losses are repaired, what is let in waits until that is done.
+        let in_advance = if self.is_just_in_time && readings.far.to_repair == Bytes::ZERO {
+            sent_within(&readings.far, until_next + IN_ADVANCE).saturating_sub(readings.backlog().0)
+        } else {
+            0
+        };
+        self.open(window.0.max(in_advance).max(LEAST_SEGMENTS * readings.near_mss.0), near);
+    }
+
+    /// Lets so much more in.
+    fn open(&mut self, window: u64, near: &Endpoint) {
+        let buffer = (BUFFERED_WINDOWS * window).clamp(LEAST_BUFFER, 1 << 30);
+        if buffer > self.receive_buffer {
+            self.receive_buffer = buffer.next_power_of_two();
+            // The kernel doubles what it is asked for.
+            let _ = SockRef::from(&near.socket).set_recv_buffer_size((self.receive_buffer / 2) as usize);
         }
-        if differs(room, self.receive_buffer) {
-            self.receive_buffer = room;
-            // The kernel doubles what it is asked for, and offers of that what its own structures are likely to leave.
-            let _ = SockRef::from(&near.socket).set_recv_buffer_size((room * 3 / 5) as usize);
+        if differs(window, self.window) {
+            self.window = window;
+            let _ = sys::set_window_clamp(&near.socket, window.min(1 << 30) as u32);
         }
     }
 }
@@ -182,8 +218,13 @@ impl Bounded {
 /// Enough that a far side which sends at its rate is not out of octets before it is looked after.
 fn unsent(far: &FarSide) -> u64 {
     let (time, segments) = UNSENT;
+    sent_within(far, time).max(segments * far.mss.0)
+}
+
+/// What a window a round trip comes to in this time; a window at most.
+fn sent_within(far: &FarSide, time: Duration) -> u64 {
     let by_rate = u128::from(far.cwnd.0) * time.as_nanos() / u128::from(far.srtt.0.max(1));
-    (by_rate as u64).min(far.cwnd.0).max(segments * far.mss.0)
+    u64::try_from(by_rate).unwrap_or(u64::MAX).min(far.cwnd.0)
 }
 
 /// By more than an eighth: less is not worth a call.

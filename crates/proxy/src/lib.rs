@@ -19,8 +19,10 @@
 
 pub mod app;
 pub mod config;
+pub mod confine;
 pub mod connection;
 pub mod direction;
+pub mod ece;
 pub mod handover;
 pub mod http;
 pub mod latency;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use ackclock_proxy::app::{Active, App};
 use ackclock_proxy::config::file::{Log, LogFormat, LogLevel};
 use ackclock_proxy::config::{self, Config, Diagnostic, duration};
+use ackclock_proxy::confine::{self, Confined};
 use ackclock_proxy::handover::{self, Inherited};
 use ackclock_proxy::{http, rules, sys, top};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
@@ -166,11 +167,12 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     };
     start_log(&config.file.log);
     let files = sys::raise_file_limit();
+    let has_confined = confine::is_confined() || config.file.confine && confine(&path);
     let (add, remove) = rules::commands(&config);
     let ready = inherited.take_ready();
     // Before anything can be interrupted.
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
-    let app = App::start(path, config, inherited)?;
+    let app = App::start(path, config, inherited, has_confined)?;
     if let Some(address) = app.config().file.metrics.address {
         http::serve(address.0, Arc::clone(&app.shared), app.handles())?;
     }
@@ -189,6 +191,15 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
         rules::run(&remove)?;
     }
     Ok(code)
+}
+
+/// Gives up what is not needed. A kernel that cannot do it is told of, and no reason not to work.
+fn confine(config: &Path) -> bool {
+    match confine::confine(config, &handover::program()) {
+        Ok(Confined { files, calls }) => tracing::info!(files, calls, "confined"),
+        Err(ref error) => tracing::warn!(%error, "not confined"),
+    }
+    true
 }
 
 /// Does what signals say until the end; the exit code, and whether a successor goes on.
@@ -237,7 +248,7 @@ fn reload(app: &mut App) {
 
 fn hand_over(app: &App) -> bool {
     let active = app.active.lock().unwrap_or_else(PoisonError::into_inner);
-    match handover::start_successor(&active) {
+    match handover::start_successor(&active, app.has_confined) {
         Ok(child) => {
             tracing::info!(successor = child.id(), "handed over");
             true

@@ -77,6 +77,11 @@ fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(1e-4, 2.0, 19))
 }
 
+/// The same, two bounds where that has one.
+fn fine_seconds() -> Histogram {
+    Histogram::new(exponential_buckets(1e-4, std::f64::consts::SQRT_2, 37))
+}
+
 fn segments() -> Histogram {
     Histogram::new(exponential_buckets(1.0, 2.0, 16))
 }
@@ -87,8 +92,10 @@ impl Metrics {
         let mut registry = Registry::with_prefix("ackclock_proxy");
         let (events, active) = (Family::default(), Family::default());
         let (octets, retransmitted, backlog) = (Family::default(), Family::default(), Family::default());
-        let (rtt, waited) =
-            (Family::new_with_constructor(seconds as fn() -> _), Family::new_with_constructor(seconds as fn() -> _));
+        let (rtt, waited) = (
+            Family::new_with_constructor(seconds as fn() -> _),
+            Family::new_with_constructor(fine_seconds as fn() -> _),
+        );
         let cwnd = Family::new_with_constructor(segments as fn() -> _);
         let (pipes, held) = (Gauge::default(), Gauge::default());
         registry.register("connections", "Connections by what became of them", Family::clone(&events));

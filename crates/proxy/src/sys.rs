@@ -4,6 +4,7 @@
 //! `include/uapi/linux/tcp.h`, written from memory of it and held by the tests below to what sockets answer.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -135,6 +136,46 @@ pub fn set_bind_address_no_port(fd: impl AsFd) -> io::Result<()> {
 pub fn set_reset_on_close(fd: impl AsFd, is_on: bool) -> io::Result<()> {
     let linger = libc::linger { l_onoff: c_int::from(is_on), l_linger: 0 };
     set(fd, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}
+
+/// Commands of `bpf(2)`: `enum bpf_cmd` of the kernel's `include/uapi/linux/bpf.h`, and the parts of `union bpf_attr` that they take.
+const BPF_MAP_UPDATE_ELEM: c_int = 2;
+const BPF_OBJ_GET: c_int = 7;
+
+#[repr(C)]
+struct ObjectGet {
+    path: u64,
+    fd: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct MapUpdate {
+    map: u32,
+    reserved: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+fn bpf<T>(command: c_int, attributes: &T) -> io::Result<c_int> {
+    // SAFETY: the pointer and the size are those of one value; what it points to lives in the callers below until this returns.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>()) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as c_int) }
+}
+
+/// A map of the kernel by the path under which it is pinned.
+pub fn pinned_map(path: &CStr) -> io::Result<OwnedFd> {
+    let fd = bpf(BPF_OBJ_GET, &ObjectGet { path: path.as_ptr() as u64, fd: 0, flags: 0 })?;
+    // SAFETY: the kernel has just made it for this process.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Writes a number for a socket into a map of the storage of sockets.
+pub fn write_for_socket(map: impl AsFd, socket: impl AsFd, value: u32) -> io::Result<()> {
+    let (map, key) = (map.as_fd().as_raw_fd() as u32, socket.as_fd().as_raw_fd());
+    let (key, value) = (std::ptr::from_ref(&key) as u64, std::ptr::from_ref(&value) as u64);
+    bpf(BPF_MAP_UPDATE_ELEM, &MapUpdate { map, reserved: 0, key, value, flags: 0 }).map(|_| ())
 }
 
 /// Raises the limit of open files as far as it may be; what it is then.

@@ -17,7 +17,6 @@ mod parts;
 mod scenario;
 mod signals;
 mod simulation;
-mod summary;
 mod table;
 
 use pyo3::prelude::*;

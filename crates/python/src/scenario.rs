@@ -138,6 +138,11 @@ impl PyScenario {
         format!("<Scenario {name:?}: {flows} flows, {links} links, {duration_s} s, seed {seed}>")
     }
 
+    /// Return what a notebook shows: a picture of the network, and a table of the flows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("ackclock.notebook")?.call_method1("scenario_html", (slf,))
+    }
+
     /// The entries of its `use`: modules of Python and plug-ins that bring parts.
     #[getter]
     fn uses(&self) -> Vec<&str> {

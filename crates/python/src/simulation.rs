@@ -12,6 +12,7 @@ use ackclock_cc::Controller;
 use ackclock_events::{Source, SourceKind};
 use ackclock_sim::{
     Capture, EngineCounters, EventLog, FlowConfig, FlowId, Outcome, ParallelSimulation, SimulationConfig, Summary,
+    write_summary,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
@@ -22,7 +23,6 @@ use crate::errors::to_runtime_error;
 use crate::events::event_tuple;
 use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
-use crate::summary::write_summary;
 use crate::table::PyTable;
 
 /// A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a part is in Python.
@@ -283,7 +283,7 @@ impl PyOutcome {
     /// Raises:
     ///     OSError: If it cannot be written.
     fn write_summary(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| write_summary(&self.summary, &path))?;
+        py.detach(|| write_summary(&self.summary, BufWriter::new(File::create(path)?)))?;
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use crate::diagnostic::Diagnostics;
 use crate::file::{
     App, ArrivalsTable, Controller, FlowTable, PolicyParameters, ScenarioFile, SizeTable, Sizes, TextOr,
 };
-use crate::files::{Attachment, Files};
-use crate::reading::{MOST_OF_POLICY, MOST_OF_TABLE, read_file};
+use crate::files::{Attachment, FileSource, Files};
+use crate::reading::{MOST_OF_POLICY, MOST_OF_TABLE};
 use crate::tree::FieldPath;
 
 /// What is in the files, by the names that the scenario has for them.
@@ -66,7 +66,7 @@ impl Attachments {
         let place = folder.join(&name);
         let most = if is_text { MOST_OF_TABLE } else { MOST_OF_POLICY };
         let found = files
-            .attachment(&place, |place| read(place, most))
+            .attachment(&place, |place, source| read(place, source, most))
             .and_then(|attachment| Ok((text(&attachment, is_text)?, attachment)));
         let (text, Attachment { content, sha256: found }) = match found {
             Ok(found) => found,
@@ -98,8 +98,8 @@ impl Attachments {
     }
 }
 
-fn read(place: &Path, most: u64) -> std::io::Result<Attachment> {
-    let content = read_file(place, most)?;
+fn read(place: &Path, source: &FileSource, most: u64) -> std::io::Result<Attachment> {
+    let content = source.read(place, most)?;
     let sha256 = hex(&Sha256::digest(&content));
     Ok(Attachment { content: content.into(), sha256 })
 }

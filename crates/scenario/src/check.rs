@@ -5,6 +5,7 @@ mod appliances;
 mod apps;
 mod attached;
 mod backlog;
+mod changes;
 mod channel;
 mod controllers;
 mod declared;
@@ -177,6 +178,7 @@ pub(crate) fn check(
     checker.resolve_queues(&topology, &flows, &appliances, &splits);
     checker.resolve_discards(&topology, &flows);
     let trace = checker.trace(&topology, &flows);
+    checker.changes();
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     let network = std::mem::take(&mut checker.network);
     let (seed, duration) = (checker.seed, checker.duration.unwrap_or_default());

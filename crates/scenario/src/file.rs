@@ -70,6 +70,28 @@ macros::table! {
         appliance: List<ApplianceTable>,
         /// What to record over time; false records nothing.
         trace: SwitchOr<TraceTable>,
+        /// What is changed of links on the way.
+        change: List<ChangeTable>,
+    }
+}
+
+macros::table! {
+    /// A link is changed, as an operator would. What is not said stays as it is.
+    pub(crate) struct ChangeTable {
+        /// When, such as "10 s".
+        #[schemars(required)]
+        at: Duration,
+        /// The name of the link, as results have it.
+        #[schemars(required)]
+        link: String,
+        /// Its rate; a packet that is being sent ends at the rate at which it began. "0 bit/s" is an outage.
+        rate: Rate,
+        /// Its propagation delay, one way, of packets whose last bit leaves from then on.
+        delay: Duration,
+        /// Probability that a packet is lost after it was sent, in place of what the link lost before; 0 to 1.
+        loss: f64,
+        /// How much may wait, such as "100 packets", "150 kB" or "20 ms". What waits stays.
+        limit: String,
     }
 }
 

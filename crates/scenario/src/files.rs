@@ -1,12 +1,16 @@
 //! Files that a scenario names, each read once however often the scenario is drawn.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use crate::reading::{read_file, read_text};
 
 /// What was read from files, by their places.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
+    source: FileSource,
     traces: Kept<Arc<str>>,
     attachments: Kept<Attachment>,
 }
@@ -20,23 +24,65 @@ pub(crate) struct Attachment {
 
 type Kept<T> = BTreeMap<PathBuf, T>;
 
+/// Where files come from.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum FileSource {
+    /// From the disk.
+    #[default]
+    Disk,
+    /// They were handed over, by their names; there are no others.
+    Given(Arc<BTreeMap<String, Vec<u8>>>),
+}
+
+impl FileSource {
+    /// What is in a file of at most `most` octets.
+    pub(crate) fn read(&self, place: &Path, most: u64) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Disk => read_file(place, most),
+            Self::Given(files) => given(files, place).cloned(),
+        }
+    }
+
+    /// The same, as text.
+    pub(crate) fn read_text(&self, place: &Path, most: u64) -> io::Result<String> {
+        match self {
+            Self::Disk => read_text(place, most),
+            Self::Given(files) => String::from_utf8(given(files, place)?.clone()).map_err(io::Error::other),
+        }
+    }
+}
+
+fn given<'a>(files: &'a BTreeMap<String, Vec<u8>>, place: &Path) -> io::Result<&'a Vec<u8>> {
+    let missing = || {
+        let there = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let there = if there.is_empty() { "no file was handed over".to_owned() } else { format!("there are {there}") };
+        io::Error::new(ErrorKind::NotFound, format!("it was not handed over with the scenario; {there}"))
+    };
+    files.get(&*place.to_string_lossy()).ok_or_else(missing)
+}
+
 impl Files {
+    /// Files that were handed over, by the names that the scenario has for them.
+    pub(crate) fn given(files: Arc<BTreeMap<String, Vec<u8>>>) -> Self {
+        Self { source: FileSource::Given(files), ..Self::default() }
+    }
+
     /// The times of the trace at `place`, which `read` reads if nothing has before.
     pub(crate) fn trace<E>(
         &mut self,
         place: &Path,
-        read: impl FnOnce(&Path) -> Result<Arc<str>, E>,
+        read: impl FnOnce(&Path, &FileSource) -> Result<Arc<str>, E>,
     ) -> Result<Arc<str>, E> {
-        keep(&mut self.traces, place, read)
+        keep(&mut self.traces, place, |place| read(place, &self.source))
     }
 
     /// What is attached at `place`, which `read` reads if nothing has before.
     pub(crate) fn attachment<E>(
         &mut self,
         place: &Path,
-        read: impl FnOnce(&Path) -> Result<Attachment, E>,
+        read: impl FnOnce(&Path, &FileSource) -> Result<Attachment, E>,
     ) -> Result<Attachment, E> {
-        keep(&mut self.attachments, place, read)
+        keep(&mut self.attachments, place, |place| read(place, &self.source))
     }
 }
 

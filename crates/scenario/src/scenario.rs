@@ -1,5 +1,6 @@
 //! A checked scenario.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_declare::Library;
@@ -12,6 +13,7 @@ use crate::check::{MAX_FLOWS, check};
 use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::extensions::Extensions;
 use crate::file::{ScenarioFile, SwitchOr, TraceTable};
+use crate::files::Files;
 use crate::reading::{MOST_OF_SCENARIO, read_text};
 use crate::tree::{Node, parse_json, parse_toml};
 use crate::vary::{Drawn, ScenarioTemplate};
@@ -43,10 +45,30 @@ impl Scenario {
         overrides: &[String],
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
+        Self::parse_from(text, file, overrides, extensions, Files::default())
+    }
+
+    /// As [`Self::parse`], where there is no disk: `files` are those that the scenario may name, by these names.
+    pub fn parse_with_files(
+        text: &str,
+        file: &str,
+        overrides: &[String],
+        files: Arc<BTreeMap<String, Vec<u8>>>,
+    ) -> Result<Self, ScenarioError> {
+        Self::parse_from(text, file, overrides, &Extensions::default(), Files::given(files))
+    }
+
+    fn parse_from(
+        text: &str,
+        file: &str,
+        overrides: &[String],
+        extensions: &Extensions,
+        files: Files,
+    ) -> Result<Self, ScenarioError> {
         check_size(text, file)?;
         // No TOML begins with a brace.
         let tree = if text.trim_start().starts_with('{') { parse_json(text) } else { parse_toml(text) };
-        Ok(ScenarioTemplate::load(tree, text, file, overrides, extensions)?.1)
+        Ok(ScenarioTemplate::load(tree, text, file, overrides, extensions, files)?.1)
     }
 
     /// Reads the same format written as JSON.
@@ -56,7 +78,7 @@ impl Scenario {
 
     /// As [`Self::from_json`], with controllers from outside.
     pub fn from_json_with(text: &str, overrides: &[String], extensions: &Extensions) -> Result<Self, ScenarioError> {
-        Ok(ScenarioTemplate::load(parse_json(text), text, "<json>", overrides, extensions)?.1)
+        Ok(ScenarioTemplate::load(parse_json(text), text, "<json>", overrides, extensions, Files::default())?.1)
     }
 
     /// Reads a TOML file.

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::diagnostic::Diagnostics;
 use crate::file::{ExplicitLink, Fields, HalfLink, LinkTable, List, Rate, ScenarioFile, TextOr, Topology};
-use crate::files::Files;
-use crate::reading::{MOST_OF_TABLE, read_text};
+use crate::files::{FileSource, Files};
+use crate::reading::MOST_OF_TABLE;
 use crate::tree::FieldPath;
 
 type RateField = Option<TextOr<Rate, Fields<ChangingRate>>>;
@@ -34,14 +34,14 @@ pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, 
 }
 
 /// The times of a trace; else what is wrong, and the remedy.
-fn read(place: &Path) -> Result<Arc<str>, (String, &'static str)> {
+fn read(place: &Path, source: &FileSource) -> Result<Arc<str>, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         (
             format!("must be a file that can be read: {}: {error}", place.display()),
             "give the path from the scenario's own folder",
         )
     };
-    let text = read_text(place, MOST_OF_TABLE).map_err(unreadable)?;
+    let text = source.read_text(place, MOST_OF_TABLE).map_err(unreadable)?;
     match Trace::parse(&text, Bytes(1), true) {
         Ok(_) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ").into()),
         Err(error) => Err((

@@ -48,6 +48,7 @@ mod simulation;
 mod stream;
 mod streams;
 mod summary;
+mod summary_json;
 mod traffic;
 mod watch;
 
@@ -72,6 +73,7 @@ pub use outcome::{
 pub use recording::CapturedPacket;
 pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
 pub use summary::{distribution, jain_index, link_summary};
+pub use summary_json::write_summary;
 pub use traffic::{
     Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
     DatagramFlow, DatagramSummary, ExchangeSummary, ExternalSource, ExternalSourceConfig, FileApp, FilesApp, Gaps,

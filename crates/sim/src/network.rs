@@ -2,30 +2,30 @@
 
 mod hop;
 mod host_noise;
+mod part;
+mod served;
 mod telemetry;
+mod uplink;
 
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
-use ackclock_net::queue::Treatment;
 use ackclock_net::{
-    Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
-    PacketId, Packets, Router,
+    Delivery, Discarder, EndpointId, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet, PacketId,
+    Packets, Router,
 };
-use ackclock_quic::QuicOutput;
-use ackclock_tcp::Output;
-use ackclock_units::{Bytes, SimDuration, SimTime};
-use ackclock_wire::Segment;
-use ackclock_wire::quic::{AckRange, QuicPacket};
+use ackclock_units::{SimDuration, SimTime};
+use ackclock_wire::quic::AckRange;
 
 use crate::captures::{Captures, ViewId};
 use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
-use crate::partition::{Borders, Crossing};
+use crate::partition::Borders;
 use crate::watch::{At, Watch};
 
 use hop::{Hop, Next};
 use host_noise::HostNoise;
 use telemetry::Telemetry;
+pub(crate) use uplink::Uplink;
 
 /// A packet under way that goes on.
 #[derive(Clone, Copy, Debug)]
@@ -227,15 +227,6 @@ impl Network {
         false
     }
 
-    /// The next packet of `link` arrives at `time`, in place of the queue's first event. Where it has come from another part, its
-    /// event would have been scheduled when it was sent, if that was later than the arrival of the one before it, now.
-    fn arrive_next(&mut self, link: LinkId, time: SimTime) {
-        let sent = self.borders.as_mut().and_then(|borders| borders.deliver(link));
-        let since = self.now().max(sent.unwrap_or(SimTime::ZERO));
-        self.queue.drop_first();
-        self.queue.push_since(since, time, Event::Link(link));
-    }
-
     /// A packet enters the network at the first link of a route.
     #[inline]
     pub(crate) fn send(&mut self, route: RouteId, packet: &Packet) {
@@ -369,188 +360,6 @@ impl Network {
         self.is_arrival_told |= looks_at_packets;
     }
 
-    /// What the queue of a link does to packets is to be known.
-    pub(crate) fn watch_link(&mut self, link: LinkId) {
-        if let Some(mut link) = self.links[link.index()].served() {
-            link.watch();
-        }
-    }
-
-    /// From now on this is a part of a network, and packets leave it where `borders` say.
-    pub(crate) fn become_part(&mut self, borders: Borders) {
-        self.borders = Some(Box::new(borders));
-        (self.is_part, self.is_arrival_told) = (true, true);
-    }
-
-    /// A packet goes on in another part, where it will come out at the far end of `link`.
-    fn leave(&mut self, link: LinkId, arrival: SimTime, id: PacketId) {
-        let crossing = Crossing { link, sent: self.now(), arrival, packet: *self.packets.get(id) };
-        self.packets.remove(id);
-        self.borders.as_mut().expect("it lies at a border").send(crossing);
-        if cfg!(debug_assertions) {
-            self.arrived += 1;
-        }
-    }
-
-    /// A packet has come from another part.
-    pub(crate) fn receive(&mut self, crossing: &Crossing) {
-        let Crossing { link, arrival, packet, .. } = crossing;
-        let id = self.packets.put(packet);
-        let is_alone = self.links[link.index()].receive(*arrival, id, packet.size);
-        let since = self.borders().receive(crossing, is_alone);
-        if is_alone {
-            self.queue.push_since(since, *arrival, Event::Link(*link));
-        }
-        if cfg!(debug_assertions) {
-            self.sent += 1;
-        }
-    }
-
-    /// Takes the links that `is_there` says so of over from another part, and gives others for them.
-    pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(LinkId) -> bool) {
-        for link in (0..self.links.len()).map(LinkId::new).filter(|link| is_there(*link)) {
-            std::mem::swap(&mut self.links[link.index()], &mut other.links[link.index()]);
-            self.captures.swap(&mut other.captures, link);
-        }
-    }
-
-    /// Of a part.
-    pub(crate) fn borders(&mut self) -> &mut Borders {
-        self.borders.as_mut().expect("this is a part of a network")
-    }
-
-    /// Each route as its stages, which are what packets pass between two events: a link, and those behind it on which nothing ever
-    /// waits.
-    pub(crate) fn routes(&self) -> impl Iterator<Item = Vec<Vec<LinkId>>> {
-        let goes_on = |_: &Hop, next: &Hop| matches!(next.next(), Next::Express(_));
-        let link = |hop: &Hop| match hop.next() {
-            Next::Link(link) | Next::Express(link) => link,
-            Next::Endpoint => unreachable!("routes are split there"),
-        };
-        let routes = self.hops.split(|hop| *hop == Hop::END).filter(|route| !route.is_empty());
-        routes.map(move |route| route.chunk_by(goes_on).map(|stage| stage.iter().map(link).collect()).collect())
-    }
-
-    /// A packet arrives at a served link, whose queue keeps it until it travels on.
-    #[inline(never)]
-    fn offer(&mut self, id: LinkId, UnderWay { id: place, hop, .. }: UnderWay) {
-        let now = self.now();
-        let packet = Packet { hop, ..*self.packets.get(place) };
-        self.packets.remove(place);
-        self.depart(id);
-        let Some(mut link) = self.links[id.index()].served() else { return };
-        let is_admitted = link.offer(now, &packet);
-        let is_busy = link.is_busy();
-        if self.follows_packets() {
-            self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
-        } else if is_busy {
-            return self.check_link(id);
-        }
-        if let Some(time) = self.serve(id) {
-            self.queue.push(time, Event::Service(id));
-        }
-    }
-
-    /// What leaves a served link travels on.
-    fn depart(&mut self, id: LinkId) {
-        let now = self.now();
-        let Some(mut link) = self.links[id.index()].served() else { return };
-        if link.keeps_all(now) {
-            return;
-        }
-        let notice = |arrival| self.host_noise.at(id, arrival);
-        let lost = link.depart(now, &mut self.packets, notice, |arrival| self.queue.push(arrival, Event::Link(id)));
-        if self.follows_packets() {
-            self.tell_loss(id, lost, DropCause::Loss);
-        }
-    }
-
-    /// The service event of a link fires; it is the queue's first.
-    pub(crate) fn on_service(&mut self, id: LinkId) {
-        let now = self.now();
-        let mut next = None;
-        if self.links[id.index()].served().is_some_and(|mut link| link.is_due(now)) {
-            self.depart(id);
-            next = self.serve(id);
-        }
-        match next {
-            Some(time) => self.queue.replace_first(time, Event::Service(id)),
-            None => self.queue.drop_first(),
-        }
-    }
-
-    /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
-    fn serve(&mut self, id: LinkId) -> Option<SimTime> {
-        let now = self.now();
-        let mut link = self.links[id.index()].served()?;
-        let service = link.serve(now);
-        if service.begins && self.captures.are_wanted(id) {
-            self.captures.record(id, now, link.in_service().expect("it has just begun"));
-        }
-        if self.follows_packets() {
-            self.tell_service(id, service.begins);
-        }
-        self.check_link(id);
-        service.wake
-    }
-
-    /// What becomes of each packet is of interest: to whoever watches, or for what links have written into it.
-    #[inline]
-    fn follows_packets(&self) -> bool {
-        self.watch.is_some() || self.telemetry.is_some()
-    }
-
-    /// A packet went no further on a served link.
-    #[cold]
-    fn tell_loss(&mut self, link: LinkId, lost: Option<Packet>, cause: DropCause) {
-        let now = self.now();
-        let Some(packet) = &lost else { return };
-        if let Some(watch) = &mut self.watch {
-            watch.on_dropped(now, &At { link, packet, captures: &self.captures }, cause);
-        }
-        if let Some(telemetry) = &mut self.telemetry {
-            telemetry.free(packet.telemetry);
-        }
-    }
-
-    /// What the queue of a served link has done, and whether a packet entered service.
-    #[cold]
-    fn tell_service(&mut self, id: LinkId, begins: bool) {
-        let now = self.now();
-        let Some(mut link) = self.links[id.index()].served() else { return };
-        let captures = &self.captures;
-        for (packet, treatment) in link.treated() {
-            if let Some(watch) = &mut self.watch {
-                watch.on_treated(now, &At { link: id, packet: &packet, captures }, treatment);
-            }
-            if let Some(telemetry) = self.telemetry.as_mut().filter(|_| treatment == Treatment::Dropped) {
-                telemetry.free(packet.telemetry);
-            }
-        }
-        let waited = link.waited();
-        if let (Some(watch), Some(packet)) = (&mut self.watch, link.in_service().filter(|_| begins)) {
-            watch.on_service(now, &At { link: id, packet, captures }, waited);
-        }
-        if begins {
-            self.write_telemetry(id);
-        }
-    }
-
-    /// A packet enters service: a link that writes does so into one with data.
-    fn write_telemetry(&mut self, id: LinkId) {
-        let now = self.now();
-        let Some(telemetry) = &mut self.telemetry else { return };
-        let link = &mut self.links[id.index()];
-        let (queue, sent) = (link.waiting_octets(), link.served_octets(now).unwrap_or_default());
-        let Some(mut link) = link.served() else { return };
-        if link.in_service().is_some_and(|packet| telemetry.is_written(id, packet)) {
-            let rate = link.rate_of_service();
-            let record = HopRecord { link: id.index() as u32, queue, sent: Bytes(sent), at: now, rate };
-            let place = link.telemetry_mut().expect("a packet is in service");
-            *place = telemetry.write(*place, record);
-        }
-    }
-
     /// A packet has brought what links wrote: for its receiver to send back, or sent back by its receiver.
     #[cold]
     fn take_telemetry(&mut self, arrived: &Packet) {
@@ -600,51 +409,5 @@ impl Network {
             discarded |= self.discarders[discarder].drops(now, packet);
         }
         discarded
-    }
-}
-
-/// The way out of an endpoint: its packets enter the network at the first link of its route.
-pub(crate) struct Uplink<'a> {
-    pub(crate) network: &'a mut Network,
-    /// The endpoint at the other end.
-    pub(crate) peer: EndpointId,
-    pub(crate) route: RouteId,
-    /// Of the connection.
-    pub(crate) generation: Generation,
-}
-
-impl Output for Uplink<'_> {
-    fn send(&mut self, segment: Segment) {
-        let packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
-        self.network.send(self.route, &packet);
-    }
-
-    fn leaves_at(&self) -> SimTime {
-        self.network.leaves_at(self.route)
-    }
-
-    fn tell(&mut self, events: &mut Vec<ackclock_events::Event>) {
-        self.hand_over(events);
-    }
-}
-
-impl QuicOutput for Uplink<'_> {
-    fn send(&mut self, packet: QuicPacket, further: &[AckRange]) {
-        let packet = Packet { generation: self.generation, ..Packet::quic(packet, self.peer) };
-        self.network.send_ranges(self.route, &packet, further);
-    }
-
-    fn tell(&mut self, events: &mut Vec<ackclock_events::Event>) {
-        self.hand_over(events);
-    }
-}
-
-impl Uplink<'_> {
-    fn hand_over(&mut self, events: &mut Vec<ackclock_events::Event>) {
-        let now = self.network.now();
-        match &mut self.network.watch {
-            Some(watch) => watch.on_endpoint(now, self.peer.peer(), events),
-            None => events.clear(),
-        }
     }
 }

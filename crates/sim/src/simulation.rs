@@ -3,6 +3,7 @@
 //! Each event is handed to whom it concerns. What happens at an end of a connection is handed on by the end's [`Role`].
 
 mod build;
+mod changing;
 mod decisions;
 mod inspect;
 mod measuring;
@@ -205,6 +206,7 @@ impl Simulation {
             Event::Discipline(at) => self.relays.on_discipline(at, &mut self.hosts),
             Event::Copier(appliance) => self.relays.run_copier(appliance, &mut self.hosts),
             Event::Abort(flow) => self.hosts.call(opener_of(flow), |endpoint, now, out| endpoint.abort(now, out)),
+            Event::Change(number) => self.hosts.network.change(&self.config.network.changes[number as usize]),
             Event::StopReading(end) => self.hosts.connections[end].stop_reading(self.hosts.network.now()),
         }
         true

@@ -2,18 +2,22 @@
 //!
 //! Sources: Fisk, Feng, Dynamic right-sizing, 2001 (the receive buffer), as Linux has it by its behaviour.
 //!
-//! Departures: the window grows by steps of a round trip only, and not also with each segment that arrives (Linux's
-//! `rcv_ssthresh`).
+//! With `opens_to` the window follows the buffer as Linux 6.18's did when its packets were captured on an emulated path: by
+//! two segments with each full-sized one that arrives, each of which is acknowledged at once.
+//!
+//! Departures: Linux counts memory, and its steps are smaller where packets carry little.
 
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::config::Autotuning;
+use crate::config::{Autotuning, WindowTuning};
 
 /// The receive buffer: twice what the application took in a round trip, and room for growth.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveAutotuning {
-    config: Autotuning,
+    config: WindowTuning,
+    /// The buffer, and what of it is advertised while it is empty.
     size: u64,
+    window: u64,
     rtt: SimDuration,
     /// The round trip under way: since when, what had been read then, what was read in the one before.
     since: SimTime,
@@ -26,11 +30,11 @@ pub(crate) struct ReceiveAutotuning {
 }
 
 impl ReceiveAutotuning {
-    pub(crate) fn new(config: Autotuning) -> Self {
-        let size = config.initial.0;
+    pub(crate) fn new(config: WindowTuning) -> Self {
         Self {
             config,
-            size,
+            size: config.initial.0.max(config.opens_to.0),
+            window: config.initial.0,
             rtt: SimDuration::ZERO,
             since: SimTime::ZERO,
             read_before: 0,
@@ -45,9 +49,23 @@ impl ReceiveAutotuning {
         self.config.max.0
     }
 
-    /// The buffer now.
-    pub(crate) fn size(&self) -> u64 {
-        self.size
+    /// What may be advertised now while nothing waits to be read.
+    pub(crate) fn window(&self) -> u64 {
+        if self.opens() { self.window } else { self.size }
+    }
+
+    /// The window opens with segments, and not at once with the buffer.
+    fn opens(&self) -> bool {
+        self.config.opens_to > self.config.initial
+    }
+
+    /// A full-sized segment arrived: true if it lets the window open further.
+    pub(crate) fn on_full_segment(&mut self, mss: u64) -> bool {
+        if !self.opens() || self.window >= self.size {
+            return false;
+        }
+        self.window = (self.window + 2 * mss).min(self.size);
+        true
     }
 
     /// The round trip; zero before it is known.
@@ -57,7 +75,7 @@ impl ReceiveAutotuning {
 
     /// What the application took in the round trip that counts; ten segments before the first.
     pub(crate) fn space(&self, mss: u64) -> u64 {
-        self.space.unwrap_or_else(|| self.size.min(10 * mss))
+        self.space.unwrap_or_else(|| self.window.min(10 * mss))
     }
 
     /// A round trip as the receiver sees it: a timestamp echoed.
@@ -111,15 +129,31 @@ mod tests {
 
     #[test]
     fn the_buffer_doubles_with_the_data_of_a_round_trip() {
-        let config = Autotuning { initial: Bytes(64_000), max: Bytes(1_000_000) };
+        let config = WindowTuning { initial: Bytes(64_000), max: Bytes(1_000_000), opens_to: Bytes(0) };
         let mut tuning = ReceiveAutotuning::new(config);
         tuning.on_rtt(SimDuration::from_millis(100));
         tuning.on_read(SimTime(100_000_000), 10_000, 1_000);
-        assert_eq!(tuning.size(), 64_000); // no more than ten segments in the round trip
+        assert_eq!(tuning.window(), 64_000); // no more than ten segments in the round trip
         tuning.on_read(SimTime(200_000_000), 30_000, 1_000);
         // 20 000 in a round trip: 2 * 20 000 + 16 000 = 56 000; grown by 10/10: + 2 * 56 000
-        assert_eq!(tuning.size(), 168_000);
+        assert_eq!(tuning.window(), 168_000);
         tuning.on_read(SimTime(300_000_000), 600_000, 1_000);
-        assert_eq!(tuning.size(), 1_000_000);
+        assert_eq!(tuning.window(), 1_000_000);
+    }
+
+    /// As captured of Linux 6.18: 64,240 octets, 2,896 more with each of the first segments, until memory for 80,931 is
+    /// offered.
+    #[test]
+    fn the_window_opens_with_segments() {
+        let config = WindowTuning { initial: Bytes(64_240), max: Bytes(1_000_000), opens_to: Bytes(80_931) };
+        let mut tuning = ReceiveAutotuning::new(config);
+        let opened = (0..10).filter(|_| tuning.on_full_segment(1_448)).count();
+        assert_eq!((opened, tuning.window()), (6, 80_931));
+        tuning.on_rtt(SimDuration::from_millis(40));
+        tuning.on_read(SimTime(40_000_000), 43_440, 1_448);
+        // 30 segments in a round trip, 10 before: 2 * 43 440 + 16 * 1 448 = 110 048; grown by 20/10: + 2 * 2 * 110 048.
+        assert_eq!(tuning.window(), 80_931, "only segments open it");
+        assert!(tuning.on_full_segment(1_448));
+        assert_eq!((tuning.window(), tuning.size), (83_827, 550_240));
     }
 }

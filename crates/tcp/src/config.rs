@@ -13,7 +13,7 @@ use ackclock_units::{Amount, Bytes, SimDuration};
 
 pub use parts::{
     AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, DelayedAck, EcnConfig, EcnMode, PacingConfig,
-    SmallQueues, UndoConfig,
+    SmallQueues, UndoConfig, WindowTuning,
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
@@ -147,7 +147,7 @@ declare! {
     }
     switched {
         /// The receive buffer starts small and follows what the application reads in a round trip, unless `receive_buffer` is given.
-        receive_autotuning: Option<Autotuning> = None,
+        receive_autotuning: Option<WindowTuning> = None,
         /// The send buffer starts small and follows the congestion window, unless `send_buffer` is given.
         send_autotuning: Option<Autotuning> = None,
         /// When in-order data is acknowledged; false acknowledges each segment.
@@ -175,11 +175,11 @@ impl TcpConfig {
     /// A buffer of a given size does not grow.
     fn settle(&mut self, given: &Table) {
         self.max_dup_thresh = self.max_dup_thresh.max(self.dup_thresh);
-        let tuned = |tuning: Option<Autotuning>, size: &str, largest: Bytes| {
-            tuning.filter(|_| !given.contains_key(size)).map(|tuning| tuning.within(largest))
-        };
-        self.receive_autotuning = tuned(self.receive_autotuning, "receive_buffer", self.largest_window());
-        self.send_autotuning = tuned(self.send_autotuning, "send_buffer", MAX_SCALED_WINDOW);
+        let largest = self.largest_window();
+        let receive = self.receive_autotuning.filter(|_| !given.contains_key("receive_buffer"));
+        self.receive_autotuning = receive.map(|tuning| tuning.within(largest));
+        let send = self.send_autotuning.filter(|_| !given.contains_key("send_buffer"));
+        self.send_autotuning = send.map(|tuning| tuning.within(MAX_SCALED_WINDOW));
     }
 
     fn review(&self, review: &mut Review<'_>) {

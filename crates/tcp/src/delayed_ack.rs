@@ -43,6 +43,8 @@ pub(crate) struct DelayedAcks {
     due: bool,
     /// ACKs left that are not delayed.
     quick: u32,
+    /// The ACK that is due is one that an opening window asks for.
+    is_for_window: bool,
     /// The adaptive delay; zero before the first data.
     delay: SimDuration,
     last_arrival: SimTime,
@@ -64,6 +66,7 @@ impl DelayedAcks {
             deadline: SimTime::NEVER,
             due: false,
             quick: config.quickacks,
+            is_for_window: false,
             delay: SimDuration::ZERO,
             last_arrival: SimTime::ZERO,
             is_interactive: false,
@@ -164,6 +167,14 @@ impl DelayedAcks {
         }
     }
 
+    /// The segment that has just arrived lets the window open further: it is acknowledged at once, and takes no quick ACK.
+    pub(crate) fn on_window_opened(&mut self, now: SimTime) {
+        if !self.is_interactive && !self.spares_acks() {
+            self.is_for_window = true;
+            self.due_after_offload(now);
+        }
+    }
+
     /// An ACK is due; receive offload may still be gathering segments, up to its largest packet.
     fn due_after_offload(&mut self, now: SimTime) {
         if self.gro.is_zero() || self.octets >= LARGEST_GATHERED {
@@ -213,7 +224,9 @@ impl DelayedAcks {
         self.due = false;
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets) = (0, 0);
-        self.on_another_sent();
+        if !std::mem::take(&mut self.is_for_window) {
+            self.on_another_sent();
+        }
     }
 
     /// It left once more at the same moment.

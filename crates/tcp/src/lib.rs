@@ -72,7 +72,7 @@ pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,
     DecreaseFrom, DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery,
     MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume,
-    RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom,
+    RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, WindowTuning,
     ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};

@@ -73,7 +73,7 @@ impl Receiver {
             recent: RecentRanges::default(),
             out_of_order_segments: 0,
             fin_at: None,
-            buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.size()),
+            buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.window()),
             granted_edge: u64::MAX,
             reader: Reader::new(reading),
             advertised_edge: 0,
@@ -237,7 +237,7 @@ impl Receiver {
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         if self.is_next(arrival) {
             self.rcv_nxt += arrival.len;
-            self.acks.on_data(now, arrival.len, self.mss, arrival.rto);
+            self.acknowledge(now, arrival.len, arrival.rto);
             self.tune(now);
         } else {
             self.on_any_arrival(now, arrival);
@@ -289,7 +289,7 @@ impl Receiver {
                 self.acks.request(); // a duplicate, or beyond the window (RFC 5681 section 4.2)
             }
         } else if data_end > before {
-            self.acks.on_data(now, self.rcv_nxt - before, self.mss, arrival.rto);
+            self.acknowledge(now, self.rcv_nxt - before, arrival.rto);
             self.tune(now);
         }
     }
@@ -307,6 +307,16 @@ impl Receiver {
         }
     }
 
+    /// Data arrived in order: when it is acknowledged.
+    #[inline]
+    fn acknowledge(&mut self, now: SimTime, octets: u64, rto: SimDuration) {
+        let opens = octets >= self.mss && self.tuning.as_mut().is_some_and(|tuning| tuning.on_full_segment(self.mss));
+        self.acks.on_data(now, octets, self.mss, rto);
+        if opens {
+            self.acks.on_window_opened(now);
+        }
+    }
+
     /// The buffer follows what is read.
     #[inline]
     fn tune(&mut self, now: SimTime) {
@@ -319,7 +329,7 @@ impl Receiver {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_data(now, self.rcv_nxt, self.advertised_edge, self.has_timestamps);
             tuning.on_read(now, read, self.mss);
-            self.buffer = self.buffer.max(tuning.size().min(MAX_UNSCALED_WINDOW.0 << self.scale));
+            self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
         }
     }
 

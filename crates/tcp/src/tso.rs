@@ -20,7 +20,7 @@ const RECENT: SimDuration = SimDuration::from_millis(1);
 pub(crate) struct TsoBursts {
     config: BurstConfig,
     last_sent: SimTime,
-    /// What is left of the burst under way.
+    /// What is left of the burst under way: as far as it is known what it will have, to the octet.
     room: u64,
     /// Nothing of it has left.
     begins: bool,
@@ -33,6 +33,16 @@ struct Repair {
     /// Where it goes on.
     next: u64,
     room: u64,
+}
+
+/// Where in its burst a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The first, and maybe all of it.
+    Begins,
+    Amid,
+    /// The last of several: it is pushed, so that the receiver's host passes on what it has gathered.
+    Ends,
 }
 
 /// What the decision depends on; octets and time.
@@ -76,6 +86,11 @@ impl TsoBursts {
         self.room = burst.min(opening.allowed.max(opening.mss));
         self.begins = true;
         true
+    }
+
+    /// The burst that begins has so many octets at most.
+    pub(crate) fn bound(&mut self, octets: u64) {
+        self.room = self.room.min(octets);
     }
 
     /// True if the burst of retransmissions under way goes on with this segment.
@@ -122,11 +137,15 @@ impl TsoBursts {
             && !is_far
     }
 
-    /// So much has left. Returns true if it began a burst.
-    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> bool {
+    /// So much has left.
+    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> Place {
         self.last_sent = now;
         self.room = self.room.saturating_sub(octets); // the last segment may go beyond
-        std::mem::take(&mut self.begins)
+        match (std::mem::take(&mut self.begins), self.room) {
+            (true, _) => Place::Begins,
+            (false, 0) => Place::Ends,
+            (false, _) => Place::Amid,
+        }
     }
 
     /// A burst has begun and is not yet complete: pacing goes from burst to burst.
@@ -199,6 +218,23 @@ mod tests {
         assert_eq!(size(BurstRule::Lasting(quarter), 100_000_000), 3_000);
         assert_eq!(size(BurstRule::Lasting(quarter), 4_000_000), 1_000);
         assert_eq!(size(BurstRule::Lasting(quarter), 100_000_000_000), 65_000); // gso_max_size bounds it as any
+    }
+
+    #[test]
+    fn the_last_of_several_ends_a_burst_and_what_is_alone_does_not() {
+        let mut bursts = bursts();
+        let mut places = |allowed, written, segments: &[u64]| -> Vec<Place> {
+            bursts.end();
+            assert!(bursts.is_due(SimTime(MS), &opening(allowed), false));
+            bursts.bound(written);
+            segments.iter().map(|octets| bursts.on_sent(SimTime(MS), *octets)).collect()
+        };
+        let (begins, amid, ends) = (Place::Begins, Place::Amid, Place::Ends);
+        assert_eq!(places(3_000, 9_000, &[1_000; 3]), [begins, amid, ends]);
+        assert_eq!(places(1_000, 9_000, &[1_000]), [begins]);
+        // Of what is written two full segments and a short one leave, or the short one waits (Nagle).
+        assert_eq!(places(9_000, 2_500, &[1_000, 1_000, 500]), [begins, amid, ends]);
+        assert_eq!(places(9_000, 2_000, &[1_000, 1_000]), [begins, ends]);
     }
 
     #[test]

@@ -194,6 +194,12 @@ impl WriteQueue {
         self.record_end.saturating_sub(high_data)
     }
 
+    /// As [`Self::unsent_of_record`], with the FIN if it follows at once.
+    pub(crate) fn rest_of_record(&self, high_data: u64) -> u64 {
+        let end = if self.record_end == self.end { self.stream_end() } else { self.record_end };
+        end.saturating_sub(high_data)
+    }
+
     /// True if a segment that ends there has the FIN.
     #[inline]
     pub(crate) fn has_fin(&self, end: u64) -> bool {

@@ -9,7 +9,7 @@ import time
 
 from ackclock._core import Simulation
 from ackclock.bench.cost_points import Point, shared, window
-from ackclock.estimating import resident_bytes
+from ackclock.system import resident_bytes
 
 
 def main(point: Point, to_s: float) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -11,7 +10,6 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Laboratory
-from ackclock.figures import files
 from ackclock.figures.theme import PAGE
 
 STYLE = PAGE
@@ -154,13 +152,3 @@ def _percent(value: float) -> str:
         ('100', '99.9', '12.3')
     """
     return f"{value:.0f}" if value in (0.0, 100.0) else f"{min(value, 99.9):.1f}"
-
-
-def encode(figure: Figure, form: Literal["svg", "png"]) -> bytes:
-    """Return a figure as the bytes of a file; the same figure gives the same bytes.
-
-    Args:
-        figure: Any.
-        form: Vectors for papers, or pixels.
-    """
-    return files.encode(figure, form, style=STYLE, dpi=160)

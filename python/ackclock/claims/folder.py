@@ -28,6 +28,10 @@ Key = tuple[Path, str]
 """What a study is known by among those of several folders: its folder and its name there."""
 
 
+Place = Literal["simulator", "kernel"]
+"""What runs a case: the kernel is this machine's, in real time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One way to choose: a name and the overrides that make a scenario so."""
@@ -93,11 +97,19 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One simulation of a study: a scenario file and what is changed in it."""
+    """One run of a study.
+
+    Attributes:
+        name: Unique in its study.
+        scenario: A file.
+        overrides: What is changed in it.
+        on: What runs it.
+    """
 
     name: str
     scenario: Path
     overrides: tuple[str, ...]
+    on: Place = "simulator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +144,11 @@ class Study:
     def open_choices(self) -> tuple[Choice, ...]:
         """What the source leaves open: the choices that are no repetitions."""
         return tuple(choice for choice in self.choices if not choice.repeats)
+
+    @property
+    def is_on_kernel(self) -> bool:
+        """Whether any of its cases runs on the kernel of this machine."""
+        return any(case.on == "kernel" for case in self.cases)
 
     @property
     def repeats(self) -> bool:
@@ -290,10 +307,7 @@ def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
-    scenario = table["scenario"]
-    cases = tuple(
-        Case(case["name"], path / case.get("scenario", scenario), tuple(case.get("set", ()))) for case in table["case"]
-    )
+    cases = tuple(run for case in table["case"] for run in _runs(path, table, case))
     chosen = tuple(choices[name] for name in table["choices"])
     return Study(
         name=table["name"],
@@ -304,6 +318,29 @@ def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Stu
         needs=tuple(table.get("needs", ())),
         folder=path.resolve(),
     )
+
+
+def _runs(path: Path, study: dict[str, Any], case: dict[str, Any]) -> list[Case]:
+    """Return what a case comes to: one run, or one on each of two places, or several with a seed each."""
+    on, count = case.get("on", study.get("on", "simulator")), case.get("runs", study.get("runs", 0))
+    places = _PLACES[on]
+    scenario, overrides = path / case.get("scenario", study["scenario"]), tuple(case.get("set", ()))
+    runs = []
+    for place in places:
+        settings = (*overrides, *study.get("set_simulated", ())) if place == "simulator" else overrides
+        name = case["name"] if len(places) == 1 else f"{case['name']}, {place}"
+        if count == 0:
+            runs.append(Case(name, scenario, settings, place))
+        seeds = range(1, count + 1)
+        runs += [Case(f"{name}, {seed}", scenario, (*settings, f"seed={seed}"), place) for seed in seeds]
+    return runs
+
+
+_PLACES: dict[str, tuple[Place, ...]] = {
+    "simulator": ("simulator",),
+    "kernel": ("kernel",),
+    "both": ("simulator", "kernel"),
+}
 
 
 def _claim(

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ackclock import student
+
 CONFIDENCE = 0.95
 """Of every interval that is shown."""
 
@@ -110,6 +112,4 @@ def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
         >>> round(quantile(9), 3), round(quantile(2), 3)  # tables of Student's t: 2.262, 4.303
         (2.262, 4.303)
     """
-    from scipy.special import stdtrit  # what scipy.stats calls, without the second that loading all of it takes
-
-    return float(stdtrit(freedom, 0.5 + confidence / 2))
+    return student.quantile(freedom, confidence)

@@ -1,11 +1,12 @@
 """Results that are kept on disk, so that a long run of claims can be ended and taken up again."""
 
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ackclock import storage
+from ackclock import kernel, storage
 from ackclock._core import Scenario
 from ackclock.claims.origin import engine
 from ackclock.results import Results
@@ -47,9 +48,40 @@ def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
             that was changed simulates again; nothing is kept without one. Results that are damaged, or of another
             scenario, are simulated again, with a warning.
     """
+    return _kept_or(run, scenario, kept, engine()[:16])
+
+
+def run_or_load_on_kernel(scenario: Scenario, kept: Path | None = None) -> Results:
+    """Run a scenario on the kernel of this machine, or load what an earlier run on a kernel of this release has kept.
+
+    The simulated endpoint has no part in such a run, so that a changed engine does not repeat it.
+
+    A run that was too late to be believed is repeated, once. If the last was late as well it is
+    what is returned; its manifest says so.
+
+    Args:
+        scenario: What to run.
+        kept: As for `run_or_load`.
+    """
+    return _kept_or(_run_in_time, scenario, kept, f"kernel-{os.uname().release}")
+
+
+TRIES = 2
+"""How often a run on the kernel is tried that is late."""
+
+
+def _run_in_time(scenario: Scenario) -> Results:
+    for _ in range(TRIES - 1):
+        results = kernel.run(scenario)
+        if results.manifest["kernel"]["valid"]:
+            return results
+    return kernel.run(scenario)
+
+
+def _kept_or(run: Callable[[Scenario], Results], scenario: Scenario, kept: Path | None, by: str) -> Results:
     if kept is None:
         return run(scenario)
-    folder = kept / f"{engine()[:16]}-{scenario.hash}"
+    folder = kept / f"{by}-{scenario.hash}"
     if folder.exists() or folder.is_symlink():
         try:
             return _loaded(folder, scenario)

@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ackclock import kernel
 from ackclock._core import Scenario
-from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Study, Verdict
+from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study, Verdict
 from ackclock.claims.intervals import Interval, of_mean, of_spread
-from ackclock.claims.kept import run_or_load
+from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
@@ -22,6 +23,9 @@ from ackclock.running import Stop
 
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
+
+_Run = tuple[Place, str]
+"""What ran, and the hash of the scenario that it ran."""
 
 FEW = 3
 """Seeds that a laboratory begins with where it adds to them."""
@@ -162,32 +166,48 @@ class Laboratory:
         self.settles = settle
         self._kept = kept
         self._on_done = on_done
-        self._results: dict[str, Results] = {}
-        self._hashes: dict[tuple[Key, Choices, str], str] = {}
+        self._results: dict[_Run, Results] = {}
+        self._runs: dict[tuple[Key, Choices, str], _Run] = {}
 
     def simulate(self, studies: Iterable[Study]) -> None:
-        """Run whatever these studies need and is not there yet.
+        """Run whatever these studies need and is not there yet: simulations on all cores, then what is on the kernel.
+
+        Runs on the kernel are one after the other with nothing beside them, since they are in real time.
 
         Args:
             studies: Any; one may occur twice.
         """
-        wanted: dict[str, Scenario] = {}
+        wanted: dict[_Run, Scenario] = {}
         for study in filter(self.simulates, studies):
             for choices, case in itertools.product(self.grid(study), study.cases):
                 scenario = _scenario(case, choices)
-                self._hashes[study.key, choices, case.name] = scenario.hash
-                if scenario.hash not in self._results:
-                    wanted[scenario.hash] = scenario
+                key = self._runs[study.key, choices, case.name] = case.on, scenario.hash
+                if key not in self._results:
+                    wanted[key] = scenario
+        done = self._told(len(wanted))
         stop = Stop()
+        simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
-                runs = pool.map(stop.heeded(partial(run_or_load, kept=self._kept)), wanted.values())
-                for done, (key, results) in enumerate(zip(wanted, runs, strict=True), 1):
-                    self._results[key] = results
-                    if self._on_done:
-                        self._on_done(done, len(wanted))
+                runs = pool.map(stop.heeded(partial(run_or_load, kept=self._kept)), simulated.values())
+                for key, results in zip(simulated, runs, strict=True):
+                    done(key, results)
             finally:
                 stop.set()
+        for key, scenario in wanted.items():
+            if key[0] == "kernel":
+                done(key, run_or_load_on_kernel(scenario, kept=self._kept))
+
+    def _told(self, count: int) -> Callable[[_Run, Results], None]:
+        """Return what takes results in and tells how many of `count` there are."""
+        numbers = itertools.count(1)
+
+        def done(key: _Run, results: Results) -> None:
+            self._results[key] = results
+            if self._on_done:
+                self._on_done(next(numbers), count)
+
+        return done
 
     def grid(self, study: Study) -> list[Choices]:
         """Return the combinations of choices that are tried, the one that verdicts rest on first.
@@ -233,12 +253,13 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is simulated: one that is costly with `--full` only, one that needs files where named.
+        """Whether a study is run: one that is costly with `--full` only, one that needs files or a kernel where it has.
 
         Args:
             study: Any.
         """
-        return (self._full or not study.costly) and all(os.environ.get(name) for name in study.needs)
+        has_files = all(os.environ.get(name) for name in study.needs)
+        return (self._full or not study.costly) and has_files and not (study.is_on_kernel and kernel.missing())
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
         """Return the results of a study's cases.
@@ -248,7 +269,7 @@ class Laboratory:
             choices: One of its grid; the first by default.
         """
         chosen = choices or self.grid(study)[0]
-        return {case.name: self._results[self._hashes[study.key, chosen, case.name]] for case in study.cases}
+        return {case.name: self._results[self._runs[study.key, chosen, case.name]] for case in study.cases}
 
     def __len__(self) -> int:
         """Return how many simulations were run."""

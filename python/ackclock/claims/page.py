@@ -1,24 +1,19 @@
 """The page of claims: one HTML file that needs nothing else, with its figures and numbers beside it."""
 
-import base64
 import json
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from ackclock import storage
-from ackclock.claims import figures, forest
+from ackclock.claims import forest
 from ackclock.claims.folder import Folder
 from ackclock.claims.ledger import Choices, Finding, Laboratory
 from ackclock.claims.measured import Measured
 from ackclock.claims.origin import now
 from ackclock.claims.words import chance, counts, limits, more, number, origin, record, spread
-
-STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-"""Of every page with verdicts."""
+from ackclock.pages import render, written_picture
+from ackclock.tables import Column, Table, Tag, html
 
 
 def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
@@ -62,7 +57,8 @@ def write(
     with storage.new_folder(target, kind=storage.CLAIMS, renews=True) as partial:
         (partial / "figures").mkdir()
         parts = [_folder(folder, findings, laboratory, partial / "figures") for folder in folders]
-        (partial / "index.html").write_text(_page("".join(parts), findings, laboratory), encoding="utf-8")
+        shown = [part for part in parts if part is not None]
+        (partial / "index.html").write_text(_page(shown, findings, laboratory), encoding="utf-8")
         regions = regions_as_json(findings)
         if regions["regions"]:
             (partial / "regions.json").write_text(json.dumps(regions, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -71,81 +67,116 @@ def write(
         (partial / storage.MANIFEST).write_text(json.dumps({"simulations": len(laboratory)}) + "\n", encoding="utf-8")
 
 
-def _page(body: str, findings: Sequence[Finding], laboratory: Laboratory) -> str:
-    said = "".join(f"<li>{escape(line)}</li>" for line in counts(findings))
-    old = sum(not finding.simulated for finding in findings)
-    records = f"{old} of the numbers are on record and were not simulated now; each says what made it. " if old else ""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: claims</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><main>'
-        f"<h1>Claims: paper beside measured</h1><ul>{said}</ul><p>{len(laboratory)} simulations, ackclock "
-        f"{escape(f'{now().version}, {now()}')}. {records}A verdict rests on the first option of each choice, or where "
-        "a claim says so on the share of all choices that agree; the tables under each claim show the others. After ± "
-        "stands half of an interval that holds the mean with 95 % (Student's t; differences and ratios are paired by "
-        "seed). A claim agrees or differs if all of its interval does; it is undecided if a limit of agreement lies "
-        f"within, or one seed was used where others would differ. {escape(chance(findings))}</p>"
-        f"{body}</main></body></html>\n"
+def _page(folders: Sequence[dict[str, Any]], findings: Sequence[Finding], laboratory: Laboratory) -> str:
+    return render(
+        "claims.html",
+        title="ackclock: claims",
+        counts=counts(findings),
+        simulations=len(laboratory),
+        made=f"{now().version}, {now()}",
+        old=sum(not finding.simulated for finding in findings),
+        chance=chance(findings),
+        folders=folders,
     )
 
 
-def _folder(folder: Folder, findings: Sequence[Finding], laboratory: Laboratory, figures_path: Path) -> str:
+def _folder(
+    folder: Folder, findings: Sequence[Finding], laboratory: Laboratory, figures_path: Path
+) -> dict[str, Any] | None:
+    """What the page shows of a folder; None where none of its claims is asked for."""
     ids = {claim.id for claim in folder.claims}
     mine = [finding for finding in findings if finding.claim.id in ids]
     if not mine:
-        return ""
-    parts = [f"<h2>{escape(folder.title)}</h2><p>{escape(folder.about)}</p>", _overview(mine), _choices(mine)]
-    parts += [_drawn(plot.name, plot.title, forest.draw(plot), figures_path) for plot in forest.plots(mine)]
+        return None
+    choices = _choices(mine)
     drawn: set[str] = set()
-    for index, finding in enumerate(mine):
-        parts.append(_finding(finding))
-        following = mine[index + 1].claim.id if index + 1 < len(mine) else ""
-        for picture in () if folder.pictures is None else folder.pictures.PICTURES:
-            last = finding.claim.id.startswith(picture.claims) and not following.startswith(picture.claims)
-            if last and picture.name not in drawn and laboratory.simulates(finding.claim.study):
-                drawn.add(picture.name)
-                parts.append(_picture(picture, finding, laboratory, figures_path))
-    return f'{"".join(parts)}<p class="source">Source: {escape(folder.source)}.</p>'
+    return {
+        "title": folder.title,
+        "about": folder.about,
+        "source": folder.source,
+        "overview": html(_overview(mine)),
+        "choices": html(choices) if choices.rows else "",
+        "forests": [written_picture(one.name, one.title, forest.draw(one), figures_path) for one in forest.plots(mine)],
+        "findings": [
+            _finding(finding) | {"pictures": list(_pictures(folder, mine, index, laboratory, figures_path, drawn))}
+            for index, finding in enumerate(mine)
+        ],
+    }
 
 
-def _overview(findings: Sequence[Finding]) -> str:
-    rows = "".join(
-        f'<tr><td><a href="#{escape(f.claim.id)}">{escape(f.claim.id)}</a></td><td>{escape(f.claim.quantity)}</td>'
-        f'<td>{escape(f.claim.published)}</td><td class="n">{number(f.measured.value)}</td>'
-        f'<td class="pm">{spread(f.measured)}</td><td>{escape(f.claim.unit)}</td><td>{_badge(f.verdict)}</td>'
-        f"<td>{f.agreeing} of {f.tried}</td><td>{_WHOSE[f.claim.origin]}</td><td>{origin(f)}</td></tr>"
-        for f in findings
-    )
-    return (
-        "<table><thead><tr><th>claim</th><th>quantity</th><th>paper</th><th>measured</th><th>95 %</th><th>unit</th>"
-        "<th>verdict</th><th>choices that agree</th><th>whose</th><th>from</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
-    )
+def _pictures(
+    folder: Folder, mine: Sequence[Finding], index: int, laboratory: Laboratory, figures_path: Path, drawn: set[str]
+) -> Iterator[dict[str, str]]:
+    """Pictures that stand below a finding: below the last of those that they belong to."""
+    here, following = mine[index].claim.id, mine[index + 1].claim.id if index + 1 < len(mine) else ""
+    studies = {finding.claim.study.name: finding.claim.study for finding in mine}
+    for picture in () if folder.pictures is None else folder.pictures.PICTURES:
+        is_last = here.startswith(picture.claims) and not following.startswith(picture.claims)
+        study = studies.get(picture.study)
+        if is_last and study is not None and picture.name not in drawn and laboratory.simulates(study):
+            drawn.add(picture.name)
+            yield written_picture(picture.name, picture.title, picture.draw(laboratory, study), figures_path)
 
 
 _WHOSE = {"source": "source", "reading": "source, read otherwise", "ours": "ours"}
 """Whose statement it is, in a cell."""
 
-
-def _badge(verdict: str) -> str:
-    return f'<span class="badge {verdict}">{verdict}</span>'
-
-
-def _choices(findings: Sequence[Finding]) -> str:
-    choices = {choice.name: choice for finding in findings for choice in finding.claim.study.choices}.values()
-    rows = "".join(
-        f"<tr><td>{escape(choice.title)}</td><td><b>{escape(choice.options[0].name)}</b>"
-        f"{''.join(', ' + escape(option.name) for option in choice.options[1:])}</td><td>{escape(choice.why)}</td></tr>"
-        for choice in choices
-    )
-    return (
-        "<h3>What the source leaves open</h3><table><thead><tr><th>choice</th><th>options; verdicts rest on the first"
-        f"</th><th>why</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+_OVERVIEW = (
+    Column("claim", "claim", is_text=True),
+    Column("quantity", "quantity", is_text=True),
+    Column("paper", "paper", is_text=True),
+    Column("measured", "measured"),
+    Column("spread", "95 %"),
+    Column("unit", "unit", is_text=True),
+    Column("verdict", "verdict", is_text=True),
+    Column("choices", "choices that agree"),
+    Column("whose", "whose", is_text=True),
+    Column("from", "from", is_text=True),
+)
 
 
-def _finding(finding: Finding) -> str:
-    claim = finding.claim
+def _overview(findings: Sequence[Finding]) -> Table:
     rows = [
+        {
+            "claim": Tag(f.claim.id, target=f"#{f.claim.id}"),
+            "quantity": f.claim.quantity,
+            "paper": f.claim.published,
+            "measured": number(f.measured.value),
+            "spread": spread(f.measured),
+            "unit": f.claim.unit,
+            "verdict": Tag(f.verdict, f.verdict),
+            "choices": f"{f.agreeing} of {f.tried}",
+            "whose": _WHOSE[f.claim.origin],
+            "from": origin(f),
+        }
+        for f in findings
+    ]
+    return Table("", "", _OVERVIEW, rows)
+
+
+def _choices(findings: Sequence[Finding]) -> Table:
+    choices = {choice.name: choice for finding in findings for choice in finding.claim.study.choices}.values()
+    columns = (
+        Column("choice", "choice", is_text=True),
+        Column("first", "what verdicts rest on", is_text=True),
+        Column("others", "others", is_text=True),
+        Column("why", "why", is_text=True),
+    )
+    rows = [
+        {
+            "choice": choice.title,
+            "first": choice.options[0].name,
+            "others": ", ".join(option.name for option in choice.options[1:]),
+            "why": choice.why,
+        }
+        for choice in choices
+    ]
+    return Table("", "", columns, rows)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    claim = finding.claim
+    facts = [
         ("we say" if claim.origin == "ours" else "source says", f"{claim.statement} ({claim.section})"),
         ("quantity", f"{claim.quantity}; {claim.study.title}"),
         ("paper", claim.published),
@@ -157,9 +188,20 @@ def _finding(finding: Finding) -> str:
         ("settings", claim.settings),
         ("what decides" if finding.verdict == "agrees" else "reason", claim.reason),
     ]
-    body = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
-    head = f'<h3 id="{escape(claim.id)}">{escape(claim.id)} {_badge(finding.verdict)}</h3>'
-    return f'<section>{head}<table class="facts"><tbody>{body}</tbody></table>{_others(finding)}</section>'
+    agreeing = sum(verdict == "agrees" for _, _, verdict in finding.others)
+    judged = sum(verdict != "open" for _, _, verdict in finding.others)
+    return {
+        "id": claim.id,
+        "verdict": finding.verdict,
+        "facts": [(name, text) for name, text in facts if text],
+        "others": html(_others(finding)) if finding.others else "",
+        "is_short": len(finding.others) <= _SHORT,
+        "summary": f"under the other choices: {agreeing} of {judged} agree",
+    }
+
+
+_SHORT = 4
+"""Tables of no more rows are open from the beginning."""
 
 
 def _measured(finding: Finding) -> str:
@@ -183,36 +225,17 @@ def _also(measured: Measured) -> str:
     return ", ".join(f"{name}: {number(value)}" for name, value in measured.also.items())
 
 
-def _others(finding: Finding) -> str:
-    if not finding.others:
-        return ""
-    titles = "".join(f"<th>{escape(choice.title)}</th>" for choice in finding.claim.study.open_choices)
-    rows = "".join(_other(*other) for other in finding.others)
-    opened = " open" if len(finding.others) <= 4 else ""
-    agreeing = sum(verdict == "agrees" for _, _, verdict in finding.others)
-    judged = sum(verdict != "open" for _, _, verdict in finding.others)
-    return (
-        f"<details{opened}><summary>under the other choices: {agreeing} of {judged} agree</summary>"
-        f"<table><thead><tr>{titles}<th>measured</th><th>95 %</th><th></th></tr></thead><tbody>{rows}</tbody></table>"
-        "</details>"
-    )
+def _others(finding: Finding) -> Table:
+    titles = [choice.title for choice in finding.claim.study.open_choices]
+    columns = [
+        *(Column(f"choice{place}", title, is_text=True) for place, title in enumerate(titles)),
+        Column("measured", "measured"),
+        Column("spread", "95 %"),
+        Column("verdict", "verdict", is_text=True),
+    ]
+    return Table("", "", columns, [_other(*other) for other in finding.others])
 
 
-def _other(choices: Choices, measured: Measured, verdict: str) -> str:
-    cells = "".join(f"<td>{escape(option.name)}</td>" for option in choices)
-    numbers = f'<td class="n">{number(measured.value)}</td><td class="pm">{spread(measured)}</td>'
-    return f"<tr>{cells}{numbers}<td>{_badge(verdict)}</td></tr>"
-
-
-def _picture(picture: figures.Picture, finding: Finding, laboratory: Laboratory, folder: Path) -> str:
-    """Draw a picture into the folder and return it for the page."""
-    return _drawn(picture.name, picture.title, picture.draw(laboratory, finding.claim.study), folder)
-
-
-def _drawn(name: str, caption: str, drawn: Figure, folder: Path) -> str:
-    (folder / f"{name}.svg").write_bytes(figures.encode(drawn, "svg"))
-    pixels = figures.encode(drawn, "png")
-    (folder / f"{name}.png").write_bytes(pixels)
-    data = base64.b64encode(pixels).decode("ascii")
-    title = escape(caption)
-    return f'<figure><figcaption>{title}</figcaption><img alt="{title}" src="data:image/png;base64,{data}"></figure>'
+def _other(choices: Choices, measured: Measured, verdict: str) -> dict[str, str | Tag]:
+    row: dict[str, str | Tag] = {f"choice{place}": option.name for place, option in enumerate(choices)}
+    return row | {"measured": number(measured.value), "spread": spread(measured), "verdict": Tag(verdict, verdict)}

@@ -47,8 +47,8 @@ class Line:
     @classmethod
     def of(cls, entry: dict[str, Any]) -> Self:
         """Read an entry of the record."""
-        words = (entry[name] for name in ("table", "row", "quantity", "unit"))
-        return cls(*words, entry["source"], tuple(entry[OTHER]), tuple(entry[OURS]))
+        table, row, quantity, unit = (entry[name] for name in ("table", "row", "quantity", "unit"))
+        return cls(table, row, quantity, unit, entry["source"], tuple(entry[OTHER]), tuple(entry[OURS]))
 
     @property
     def differs(self) -> bool:

@@ -6,7 +6,7 @@ import tomllib
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,11 +27,39 @@ def validate(
     loads: Annotated[
         bool, typer.Option("--load", help="Load the modules and plug-ins that they name, which runs their code.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found on stdout as JSON.")] = False,
 ) -> None:
     """Check scenario files and list every mistake. Nothing is run, and no Python that they name is imported."""
-    wrong = [file for file in files if not _is_valid(file, overrides or [], loads)]
-    if wrong:
+    if as_json:
+        found = [_checked(file, overrides or [], loads) for file in files]
+        print(json.dumps({"files": found}, indent=1, ensure_ascii=False))
+        valid = [bool(entry["valid"]) for entry in found]
+    else:
+        valid = [_is_valid(file, overrides or [], loads) for file in files]
+    if not all(valid):
         raise typer.Exit(failures.WRONG_INPUT)
+
+
+def _checked(file: Path, overrides: list[str], loads: bool) -> dict[str, Any]:
+    """What there is to say of a file, for programs: `mistakes` are `ackclock.ScenarioError.diagnostics`."""
+    entry: dict[str, Any] = {"file": str(file), "valid": False}
+    try:
+        scenario = load(file, overrides, imports=loads)
+    except ScenarioError as error:
+        return entry | {"mistakes": error.diagnostics}
+    except failures.InputError as error:
+        return entry | {"error": str(error)}
+    return {
+        "file": str(file),
+        "valid": True,
+        "name": scenario.name,
+        "duration_s": scenario.duration_s,
+        "flows": list(scenario.flow_names),
+        "links": list(scenario.link_names),
+        "warnings": forecast.warnings(scenario),
+        "drawn": dict(scenario.varies),
+        "not_imported": [] if loads else list(scenario.python_classes),
+    }
 
 
 def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
@@ -68,6 +68,7 @@ def claims(
     if ids and ids[0] == "new":
         _begin(ids[1:])
         return
+    extras.require("report")
     from ackclock.claims import ledger, load_folders, page
     from ackclock.claims.folder import load_folder, select
     from ackclock.claims.kept import held

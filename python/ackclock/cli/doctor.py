@@ -74,6 +74,8 @@ def _cores() -> Finding:
 
 
 def _memory() -> Finding:
+    if not hasattr(os, "sysconf"):
+        return Finding("memory", True, "not known", "series and events are held in memory")
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return Finding("memory", total >= 1, f"{total:.1f} GiB", "series and events are held in memory", "1 GiB at least")
 
@@ -98,6 +100,14 @@ def _kernel() -> Finding:
     return Finding(
         "kernel", sys.platform == "linux", f"{platform.system()} {platform.release()}", "kernel features below", "Linux"
     )
+
+
+def _figures() -> Finding:
+    return _module("Matplotlib", "matplotlib", "figures and pages", "pip install 'ackclock[report]'")
+
+
+def _environments() -> Finding:
+    return _module("Gymnasium", "gymnasium", "environments for agents", "pip install 'ackclock[gym]'")
 
 
 def _ray() -> Finding:
@@ -148,6 +158,23 @@ def _cargo() -> Finding:
     )
 
 
+def _studio() -> Finding:
+    """Whether the studio is built; what is missing to build it, if this is a repository."""
+    from ackclock import studio
+
+    purpose = "the simulator in the browser (ackclock studio)"
+    try:
+        return Finding("studio", True, str(studio.page()), purpose)
+    except studio.StudioError:
+        script = Path(studio.__file__).resolve().parents[2] / "studio" / "engine.sh"
+        done = _completed([str(script), "--missing"]) if script.is_file() else None
+        missing = done.stdout.split("\n") if done else []
+        missing += [] if shutil.which("npm") else ["npm (apt-get install npm)"]
+        lacking = "; ".join(filter(None, missing))
+        remedy = "make studio, in the repository" + (f", which lacks: {lacking}" if lacking else "")
+        return Finding("studio", False, "-", purpose, remedy)
+
+
 def _gpu() -> Finding:
     found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
     return Finding(
@@ -156,7 +183,7 @@ def _gpu() -> Finding:
 
 
 def _root() -> Finding:
-    root = os.geteuid() == 0
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
     return Finding("root", root, "yes" if root else "no", "network namespaces and kernel controllers", "run as root")
 
 
@@ -218,7 +245,8 @@ def _kernel_controllers() -> Finding:
 
 
 _PROBES: tuple[Callable[[], Finding], ...] = (
-    _cores, _memory, _disk, _python, _build, _cargo, _ray, _ns3, _tshark, _tcptrace, _chromium, _gpu,
+    _cores, _memory, _disk, _python, _build, _figures, _environments, _cargo, _ray, _ns3, _tshark, _tcptrace,
+    _chromium, _studio, _gpu,
     _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _bpf_controllers, _kernel_controllers,
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """`ackclock examples`: the scenarios that come with the package."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ def examples(
             show_default=False,
         ),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print names, what each shows and its text as JSON.")] = False,
 ) -> None:
     """List the example scenarios, print those named, or copy them to a folder of your own."""
     from ackclock.examples import ExampleError, copy, example
@@ -30,8 +32,12 @@ def examples(
 
     try:
         wanted = [example(name) for name in names] if names else every()
-        if folder is not None:
-            for file in copy(wanted, folder):
+        copied = copy(wanted, folder) if folder is not None else []
+        if as_json:
+            entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
+            print(json.dumps({"examples": entries, "copied": list(map(str, copied))}, indent=1, ensure_ascii=False))
+        elif folder is not None:
+            for file in copied:
                 print(file)
         elif names:
             print("\n".join(found.text().rstrip("\n") for found in wanted))

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.diagnostics import Diagnostic
+from ackclock.extras import MissingPackageError
 from ackclock.kernel import KernelError, RefusedError
 from ackclock.reading import DamagedError
 from ackclock.running import simulate
@@ -35,6 +36,13 @@ class InputError(ValueError):
 
 class WorkError(RuntimeError):
     """The work failed for a reason that the message tells."""
+
+
+_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, DamagedError, RefusedError, MissingPackageError)
+"""What the user can mend."""
+
+_SAY_THEMSELVES = (InputError, OutputExistsError, DamagedError, WorkError, KernelError, MissingPackageError)
+"""Whose messages are all that there is to say."""
 
 
 def errors() -> "Console":
@@ -125,8 +133,10 @@ def _code(ending: SystemExit) -> int:
 
 
 def _explain(error: Exception) -> int:
+    if isinstance(error, ModuleNotFoundError) and not _is_of_a_controller(error):
+        error = extras.explained(error) or error
     tell(partial(_describe_failure, error))
-    is_wrong_input = isinstance(error, (ScenarioError, InputError, OutputExistsError, DamagedError, RefusedError))
+    is_wrong_input = isinstance(error, _WRONG_INPUTS)
     return WRONG_INPUT if is_wrong_input and not _is_of_a_controller(error) else FAILED
 
 
@@ -154,7 +164,7 @@ def _describe_failure(error: Exception) -> None:
         errors().print(str(error), markup=False)
     elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, DamagedError)):
         say(_describe(error))
-    elif isinstance(error, (InputError, OutputExistsError, DamagedError, WorkError, KernelError)):
+    elif isinstance(error, _SAY_THEMSELVES):
         say(str(error))
     else:
         say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")

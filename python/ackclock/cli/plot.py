@@ -1,12 +1,13 @@
 """`ackclock plot`: a figure of a run, a sweep or a study, as a file for a paper."""
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.figures.files import FORMS
@@ -35,11 +36,17 @@ def plot(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also overwrite a file that ackclock did not write.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print names and captions, or the file, as JSON.")] = False,
 ) -> None:
     """Draw one figure as wide as a column of a paper (3.3 in), with fonts that papers take."""
+    extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
     found = {drawn.name: drawn for drawn in _figures(folders)}
+    if figure is None and as_json:
+        entries = [{"name": drawn.name, "caption": drawn.caption} for drawn in found.values()]
+        print(json.dumps({"figures": entries}, indent=1, ensure_ascii=False))
+        return
     if figure is None:
         for drawn in found.values():
             print(f"{drawn.name:28} {drawn.caption}")
@@ -51,7 +58,8 @@ def plot(
     from ackclock.figures import save
 
     save(found[figure].draw(), place, found[figure].caption)
-    print(place)
+    said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
+    print(json.dumps(said, ensure_ascii=False) if as_json else place)
 
 
 def _figures(folders: list[Path]) -> "Iterable[Drawn]":
@@ -66,11 +74,15 @@ def _figures(folders: list[Path]) -> "Iterable[Drawn]":
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
     from ackclock import completions, plots
     from ackclock.labels import common
+    from ackclock.report.distributions import completion_times, drawn_distributions, queueing_delays, round_trips
     from ackclock.studies.drawn import Drawn
 
     results = runs_of(folders)
     about = common(results)
     for drawing in plots.drawings(results):
         yield Drawn(drawing.panel.key, f"{drawing.panel.title}: {about}.", partial(plots.static, drawing))
+    for one in (*round_trips(results), *queueing_delays(results), *completion_times(results)):
+        caption = f"Cumulative distribution, {one.title.lower()}: {about}."
+        yield Drawn(one.name, caption, partial(drawn_distributions, one))
     if lines := completions.slowdown_lines(results):
         yield Drawn("slowdown", f"Slowdown over size: {about}.", partial(completions.static, lines))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
+    from ackclock.report.content import Window
     from ackclock.tables import Table
 
 _Folders = Annotated[
@@ -39,7 +40,19 @@ def report(
     static: Annotated[
         Path | None,
         typer.Option(
-            "--static", metavar="DIR", help="Folder for the figures as SVG and PNG; by default beside the page."
+            "--static",
+            metavar="DIR",
+            help="Write the figures as SVG and PNG, too, into this folder.",
+            show_default=False,
+        ),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="FROM..TO",
+            help="Show a part of the runs' time only, in more detail, such as 10s..12s.",
+            show_default=False,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also overwrite files that ackclock did not write.")] = False,
@@ -48,21 +61,38 @@ def report(
 
     A page and figures of an earlier report are replaced.
     """
+    extras.require("report")
     if output.is_dir():
         raise InputError(f"{output} is a folder; give the name of the page, such as {output / 'report.html'}")
     if output.suffix.lower() in (".pdf", ".svg", ".png"):
         raise InputError(f"{output}: a report is a page, .html; ackclock plot draws a figure as {output.suffix}")
     storage.check_file(output, force=force)
     kind = kind_of(folders)
+    shown = _window(window)
     if kind is not Kind.run:
+        if shown is not None:
+            raise InputError(f"--window is of runs; {folders[0]} is of a {kind}")
         _report_of_many(kind, folders[0], output, static)
         return
     results = runs_of(folders)
     from ackclock.report import write_report
 
     with busy(f"drawing {output}"):
-        write_report(results, output, static, force=force)
+        write_report(results, output, static, force=force, window=shown)
     print(output)
+
+
+def _window(text: str | None) -> "Window | None":
+    from ackclock.report.content import Window
+    from ackclock.studies.quantities import seconds
+
+    if text is None:
+        return None
+    begin, dots, end = text.partition("..")
+    found = [seconds(f"{part} s" if part.replace(".", "", 1).isdigit() else part) for part in (begin, end)]
+    if not dots or found[0] is None or found[1] is None or found[0] >= found[1]:
+        raise InputError(f"--window {text}: write two times, the first the earlier, such as 10s..12s or 500ms..800ms")
+    return Window(found[0], found[1])
 
 
 def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None) -> None:
@@ -108,7 +138,9 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
     elif form is Form.text:
         report.compare(results)
     else:
-        _print(report.tables(results), form, as_json=False)
+        from ackclock.report.comparison import tables
+
+        _print(tables(results), form, as_json=False)
 
 
 def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:

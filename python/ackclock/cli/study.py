@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ackclock import extras
 from ackclock.cli import check
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.sweep import BackendName, check_backend
@@ -64,6 +65,7 @@ def study(
         trials(plan, mistakes)
         _say_size(file, plan.size)
         return
+    extras.require("report")
     check_backend(backend)
     place = output or Path("out") / file.stem
     try:

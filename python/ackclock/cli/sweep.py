@@ -27,6 +27,7 @@ from ackclock.sweep import (
     link_table,
     means,
     parse_axis,
+    parse_pair,
     running,
 )
 from ackclock.sweep.ending import load_sweep
@@ -55,6 +56,15 @@ def sweep(
             help=r"An axis of the grid: 'seed=1..20', 'tcp.mss=\[536, 1448]', or one value. May be repeated.",
         ),
     ] = None,
+    paired: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--paired",
+            metavar="PATH,PATH",
+            help="Axes that go together, first value with first, instead of crossed. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs; by default one per core.")
     ] = None,
@@ -74,8 +84,9 @@ def sweep(
     check_backend(backend)
     folder = SweepFolder(output)
     try:
-        axes = [parse_axis(text) for text in overrides or []]
-        points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust))
+        pairs = [parse_pair(text) for text in paired or []]
+        axes = [parse_axis(text, pairs) for text in overrides or []]
+        points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
             _write_tables(folder, points)

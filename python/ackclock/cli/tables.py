@@ -8,7 +8,7 @@ from rich.text import Text
 from ackclock.cli.display import name, output, si
 from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.labels import facts
-from ackclock.manifests import Engine, KernelRun
+from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
 
@@ -24,7 +24,8 @@ def print_results(results: Results) -> None:
     """
     console = output()
     console.print(name(_headline(results)))
-    console.print(name(_what(results)), style="dim")
+    if not results.is_recorded:
+        console.print(name(_what(results)), style="dim")
     for place, value in results.drawn.items():
         console.print(name(f"drawn: {place} = {value}"), style="dim")
     console.print()
@@ -34,6 +35,10 @@ def print_results(results: Results) -> None:
     for table in traffic_tables(results.summary):
         console.print(table)
         console.print()
+    if results.recording is not None:
+        for line in _recording_lines(results.recording, results.summary["duration_s"]):
+            console.print(name(line), style="dim")
+        return
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     console.print(_link_table(links))
     console.print()
@@ -45,7 +50,8 @@ def _headline(results: Results) -> str:
     summary = results.summary
     jain = summary["jain_index"]
     fairness = f", Jain index {jain:.4f}" if jain is not None and len(summary["flows"]) > 1 else ""
-    return f"{summary['scenario']}: {summary['duration_s']:g} s, seed {summary['seed']}{fairness}"
+    origin = results.origin if results.is_recorded else f"seed {summary['seed']}"
+    return f"{summary['scenario']}: {summary['duration_s']:g} s, {origin}{fairness}"
 
 
 def _profiles(summary: RunSummary) -> str:
@@ -75,6 +81,19 @@ def _kernel_line(kernel: KernelRun) -> str:
         f"on Linux {kernel['release']}: {late['packets']:,} packets, half of them at most {late['p50']:.0f} us late, "
         f"99 % {late['p99']:.0f} us, 99.9 % {late['p999']:.0f} us; {'valid' if kernel['valid'] else 'not valid'}"
     )
+
+
+def _recording_lines(recording: Recording, duration_s: float) -> list[str]:
+    """How much was recorded, what of it was missed, what it cost, and what is not known."""
+    said = f"{recording['records']:,} records"
+    if recording["missed"] is not None:
+        said += f", {recording['missed']:,} found no room"
+    cpu_s, programs_s = recording["cpu_s"], recording["tracepoints_cpu_s"]
+    if cpu_s is not None and duration_s > 0:
+        share = 100 * (cpu_s + (programs_s or 0.0)) / duration_s
+        said += f"; recording took {share:.2f} % of a CPU"
+        said += "" if programs_s is not None else ", without what the tracepoints took"
+    return [said, *recording["notes"]]
 
 
 def _threads(engine: Engine) -> str:
@@ -112,16 +131,25 @@ def _flow_cells(flow: FlowSummary, *, by_profile: bool) -> list[str | Text]:
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     return [
         name(flow["name"]),
-        name(flow["controller"]),
+        name(flow["controller"] or "-"),
         *([name(flow.get("profile", "-"))] if by_profile else []),
-        _number(flow["goodput_bps"] / 1e6),
-        _number(flow["throughput_bps"] / 1e6),
-        f"{flow['retransmitted_segments']:,}",
-        f"{flow['timeouts']:,}",
+        _megabits(flow["goodput_bps"]),
+        _megabits(flow["throughput_bps"]),
+        _count(flow["retransmitted_segments"]),
+        _count(flow["timeouts"]),
         _number(rtt["mean"]),
         _number(rtt["p95"]),
         _completion(flow),
     ]
+
+
+def _megabits(rate_bps: float | None) -> str:
+    """Of a recording it may not be known."""
+    return _number(None if rate_bps is None else rate_bps / 1e6)
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
 
 
 def _completion(flow: FlowSummary) -> str:
@@ -168,7 +196,7 @@ def _table(title: str) -> Table:
 
 def _extremes(flows: Sequence[FlowSummary]) -> list[FlowSummary]:
     """All flows, or the fastest and the slowest of too many, in their order."""
-    ranked = _ranked([flow["goodput_bps"] for flow in flows])
+    ranked = _ranked([flow["goodput_bps"] or 0.0 for flow in flows])
     kept = ranked if len(flows) <= _MANY else ranked[: _MANY // 2] + ranked[-_MANY // 2 :]
     return [flows[index] for index in sorted(kept)]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, WorkError
 from ackclock.cli.progress import simulations_progress
@@ -34,6 +34,7 @@ def validate_linux(
 
     Exit code 1 if something differs and no cause is on record, or if nothing could be compared.
     """
+    extras.require("report")
     from ackclock.validation import page, recorded
     from ackclock.validation.comparison import compare
 

@@ -12,6 +12,7 @@ They take plain numbers, and so draw measurements of any origin; `ackclock study
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from ackclock import extras
 from ackclock.figures.files import FORMS, encode, save
 from ackclock.figures.theme import COLUMN_IN, Look, look, looks
 
@@ -55,5 +56,6 @@ __all__ = ["COLUMN_IN", "FORMS", "Look", "encode", "look", "looks", "save"]
 def __getattr__(name: str) -> object:
     """Load what draws when it is used."""
     if name in _DRAWN:
+        extras.require("report")
         return getattr(_import_module(f"{__name__}.{_DRAWN[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

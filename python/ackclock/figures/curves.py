@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ackclock.figures.grid import Axis, label, legend, panels
 from ackclock.figures.theme import COLUMN_IN, PAPER, Look, looks
-from ackclock.metrics import Floats
+from ackclock.metrics import Floats, distribution
 from ackclock.pictures import Picture
 from ackclock.shown import for_matplotlib
 
@@ -116,27 +116,6 @@ def distributions(
         label(figure, drawn, list(samples), x, Axis("share of samples", low=0.0, high=1.0))
         legend(figure, drawn)
     return figure
-
-
-_STEPS = 400
-
-
-def distribution(values: Sequence[float] | Floats) -> tuple[Floats, Floats]:
-    """Return a cumulative distribution: values, and the share of samples that are no greater.
-
-    Args:
-        values: At least one sample; of many, so many quantiles stay as a figure shows.
-
-    Examples:
-        >>> distribution([3.0, 1.0, 2.0, 2.0])
-        (array([1., 2., 2., 3.]), array([0.25, 0.5 , 0.75, 1.  ]))
-    """
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    share = np.arange(1, ordered.size + 1) / ordered.size
-    if ordered.size <= _STEPS:
-        return ordered, share
-    kept = np.unique(np.linspace(0, ordered.size - 1, _STEPS).round().astype(int))
-    return ordered[kept], share[kept]
 
 
 def series(rows: Sequence[tuple[Axis, Sequence[Curve]]], look_of: Mapping[str, Look] | None = None) -> Picture:

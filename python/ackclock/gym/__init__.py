@@ -8,6 +8,10 @@
 `ackclock agents` lists what an agent may be shown, asked, allowed and paid.
 """
 
+from ackclock import extras
+
+extras.require("gym")
+
 from ackclock.gym.agent import AgentSettings
 from ackclock.gym.environments import DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
 from ackclock.gym.flow import FlowEnv, State, Values

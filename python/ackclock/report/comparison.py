@@ -8,6 +8,7 @@ from rich.table import Table as Shown
 from ackclock.cli.display import filtered, name
 from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
 from ackclock.labels import common, labels
+from ackclock.likeness import table as likeness_table
 from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, Cell, Entry, busy_links
 from ackclock.results import Results
 from ackclock.tables import Column, Table
@@ -51,6 +52,8 @@ def tables(results: list[Results]) -> list[Table]:
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
     found.append(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS, about))
+    likeness = likeness_table(results, runs)
+    found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
     fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
     found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))

@@ -22,11 +22,11 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _mbit(key: str) -> Callable[[Entry], str]:
-    return lambda entry: f"{entry[key] / 1e6:,.2f}"
+    return lambda entry: "–" if entry[key] is None else f"{entry[key] / 1e6:,.2f}"
 
 
 def _count(key: str) -> Callable[[Entry], str]:
-    return lambda entry: f"{entry[key]:,}"
+    return lambda entry: "–" if entry[key] is None else f"{entry[key]:,}"
 
 
 def _rtt(key: str) -> Callable[[Entry], str]:
@@ -34,7 +34,7 @@ def _rtt(key: str) -> Callable[[Entry], str]:
 
 
 FLOW_CELLS: tuple[Cell, ...] = (
-    ("controller", lambda flow: str(flow["controller"])),
+    ("controller", lambda flow: str(flow["controller"] or "–")),
     ("profile", lambda flow: str(flow.get("profile", "–"))),
     ("goodput (Mbit/s)", _mbit("goodput_bps")),
     ("sent (segments)", _count("sent_segments")),
@@ -62,6 +62,23 @@ LINK_CELLS: tuple[Cell, ...] = (
 def _spread(key: str, part: str, scale: float = 1.0) -> Callable[[Entry], str]:
     """A figure of a group of flows."""
     return lambda group: "–" if group[key] is None else _number(group[key][part] * scale)
+
+
+def _percent(key: str) -> Callable[[Entry], str]:
+    return lambda entry: "–" if entry[key] is None else f"{100 * entry[key]:.2f} %"
+
+
+CONTROLLER_CELLS: tuple[Cell, ...] = (
+    ("flows", _count("flows")),
+    ("total goodput (Mbit/s)", _mbit("goodput_bps")),
+    ("share", _percent("share")),
+    ("Jain's index", lambda entry: "–" if entry["jain"] is None else f"{entry['jain']:.4f}"),
+    ("slowest (Mbit/s)", _mbit("least_bps")),
+    ("fastest (Mbit/s)", _mbit("most_bps")),
+    ("sent again", _percent("retransmitted")),
+    ("RTT mean (ms)", lambda entry: _number(entry["rtt_ms"])),
+)
+"""Of the flows of a controller, as `ackclock.crowds.by_controller` makes it."""
 
 
 GROUPED_CELLS: tuple[Cell, ...] = (

@@ -1,12 +1,11 @@
 """The page of a sweep or of a study: tables and figures, from what is kept in its folder."""
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import storage
 from ackclock.figures import encode
-from ackclock.pages import render
+from ackclock.pages import picture, render
 from ackclock.shown import plain
 from ackclock.tables import html
 
@@ -38,8 +37,7 @@ def write(shown: "Study | Sweep", path: Path, static: Path | None = None) -> Non
         files = {form: encode(figure, form, about) for form in _FORMS}
         for form, content in files.items():
             storage.write_file(directory / f"{drawn.name}.{form}", content)
-        picture = base64.b64encode(files["svg"]).decode("ascii")
-        figures.append({"name": drawn.name, "caption": drawn.caption, "picture": picture})
+        figures.append(picture(drawn.name, drawn.caption, files["svg"], "svg"))
     differences = getattr(shown, "differences", None)
     page = render(
         "study.html",

@@ -1,81 +1,140 @@
-"""One self-contained page: summary, interactive plots, settings. It opens without a network."""
+"""One self-contained page of runs: summary, plots that are linked in time, settings. It opens without a network."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Final
 
-from ackclock import completions, storage
+from ackclock import extras, storage
 from ackclock.labels import common, facts, labels
 from ackclock.pages import render
-from ackclock.panels import Drawing
-from ackclock.plots import drawings, interactive, static_files, write_static
+from ackclock.report.content import Window, content
 from ackclock.report.tables import tables
 from ackclock.results import Results
 from ackclock.shown import plain, plain_lines
+from ackclock.tables import html
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+_MOST_ROWS: Final = 12
+"""A table with more is folded."""
+
+_SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
+"""Of `pages/report/`, in the order in which they build on each other."""
 
 
-def write_report(results: list[Results], path: Path, static_dir: Path | None = None, *, force: bool = False) -> None:
-    """Write the page, and beside it the same figures as SVG and PNG. Those of an earlier report are replaced.
+def write_report(
+    results: list[Results],
+    path: Path,
+    static_dir: Path | None = None,
+    *,
+    force: bool = False,
+    window: Window | None = None,
+) -> None:
+    """Write the page, and its figures as SVG and PNG if a folder is named. Those of an earlier report are replaced.
 
     Args:
         results: One run or several; several are drawn into the same plots.
         path: The page.
-        static_dir: Where the SVG and PNG figures go; by default `<page>_figures` beside the page.
+        static_dir: Where the SVG and PNG figures go; None for none.
         force: Replace also files that ackclock did not write.
+        window: The part of the runs to show; by default all.
 
     Raises:
         ackclock.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not set.
         OSError: If a file cannot be written.
     """
-    shown, slowdowns = drawings(results), completions.slowdown_lines(results)
-    directory = static_dir or path.with_name(f"{path.stem}_figures")
-    for file in (path, *static_files(results, directory)):
-        storage.check_file(file, force=force)
-    page = render(
-        "report.html",
-        title=plain(" / ".join(dict.fromkeys(result.name for result in results))),
-        plotly=_plotly_js() if shown or slowdowns else "",
-        common=plain(common(results)) if len(results) > 1 else "",
-        runs=[_run(result, label) for result, label in zip(results, labels(results), strict=True)],
-        slowdowns=_body(completions.interactive(slowdowns)) if slowdowns else "",
-        plots=[_plot(drawing) for drawing in shown],
-    )
+    extras.require("report")
+    storage.check_file(path, force=force)
+    if static_dir is not None:
+        from ackclock.plots import static_files
+
+        for file in static_files(results, static_dir):
+            storage.check_file(file, force=force)
+    page = _page(results, window or Window())
     path.parent.mkdir(parents=True, exist_ok=True)
     storage.write_file(path, page.encode())
-    if shown or slowdowns:
-        write_static(results, directory)
+    if static_dir is not None:
+        from ackclock.plots import write_static
+
+        write_static(results, static_dir)
 
 
-def _plotly_js() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return f"<script>{get_plotlyjs()}</script>"
-
-
-def _plot(drawing: Drawing) -> dict[str, str]:
-    note = _note(drawing) if drawing.is_crowded or drawing.is_grouped else ""
-    return {"title": drawing.panel.title, "note": note, "body": _body(interactive(drawing))}
-
-
-def _body(figure: "Figure") -> str:
-    return str(
-        figure.to_html(
-            full_html=False,
-            include_plotlyjs=False,
-            config={"responsive": True, "displaylogo": False},
-            default_height="330px",
-        )
+def _page(results: list[Results], window: Window) -> str:
+    found = content(results, window)
+    panels, flows = found["panels"], found["flows"]
+    has_moments = found["moments"]["count"] > 0
+    return render(
+        "report.html",
+        title=plain(" / ".join(dict.fromkeys(result.name for result in results))),
+        common=plain(common(results)) if len(results) > 1 else "",
+        runs=[_run(result, label) for result, label in zip(results, labels(results), strict=True)],
+        panels=[{"title": panel["title"], "note": _note(panel)} for panel in panels],
+        sequences=[{"label": flows[one["flow"]]["label"], "note": _of_packets(one)} for one in found["packets"]],
+        curves=found["distributions"],
+        has_moments=has_moments,
+        has_flows=any(panel["of"] == "flows" and not panel["isGrouped"] for panel in panels),
+        has_controllers=len({flow["controller"] for flow in flows}) < len(flows),
+        has_spread=any("spread" in line for panel in panels for line in panel["lines"]),
+        has_lanes=has_moments or bool(found["states"]["spans"]),
+        has_states=bool(found["states"]["spans"]),
+        missing=_missing(results, found),
+        content=_json(found),
+        library=_file("vendor/uplot/uPlot.iife.min.js"),
+        library_style=_file("vendor/uplot/uPlot.min.css"),
+        style=_file("report/report.css"),
+        script=_script(),
     )
 
 
-def _note(drawing: Drawing) -> str:
-    if not drawing.is_grouped:
-        return f"{drawing.groups} lines; click and drag to zoom."
-    singles = ", thin, the fastest and slowest flows" if any(line.is_single for line in drawing.lines) else ""
-    return f"{drawing.groups:,} in groups: 5th, 50th and 95th percentile of the samples in each bin of time{singles}."
+def _file(name: str) -> str:
+    return files("ackclock.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    parts = "\n".join(_file(f"report/{name}.js") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+
+
+def _json(found: dict[str, Any]) -> str:
+    """What the page holds, without a sign that would end its place in it."""
+    return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _note(panel: dict[str, Any]) -> str:
+    if not panel["isGrouped"]:
+        return ""
+    singles = ", thin, the fastest and slowest flows" if any(line.get("isThin") for line in panel["lines"]) else ""
+    return f"{panel['count']:,} in groups: 5th, 50th and 95th percentile of the samples in each bin of time{singles}."
+
+
+def _of_packets(one: dict[str, Any]) -> str:
+    said = ["As captured at the sender's host." if one["source"] == "capture" else "From the sender's events."]
+    if one["source"] == "events":
+        said.append("A capture of the flow has SACKs and the receiver's window, too.")
+    if one["merged"]:
+        within = f"{one['merged'] * 1e3:.2g} ms"
+        said.append(f"What left in order within {within} is one bar; a page of a part of the time (--window) has each.")
+    return " ".join(said)
+
+
+def _missing(results: list[Results], found: dict[str, Any]) -> dict[str, str] | None:
+    """How to record what the page could have shown besides."""
+    flows = [str(flow["name"]) for flow in results[0].summary["flows"]]
+    if not flows or not found["panels"] or (found["packets"] and found["states"]["spans"]):
+        return None
+    flow = plain(flows[0])
+    command = f"ackclock run … --events controller_state,packet_dropped --set 'flow.{flow}.capture=true'"
+    lacks = [
+        name
+        for name, there in (("packets of flows", found["packets"]), ("states of controllers", found["states"]["spans"]))
+        if not there
+    ]
+    return {"why": f"Not recorded in this run: {' and '.join(lacks)}. To have them, run it with", "command": command}
+
+
+def _how(result: Results) -> str:
+    if result.is_recorded:
+        return "recorded"
+    return "in real time" if result.is_of_kernel else "simulated"
 
 
 def _run(result: Results, label: str) -> dict[str, str]:
@@ -83,11 +142,19 @@ def _run(result: Results, label: str) -> dict[str, str]:
     index = result.summary["jain_index"]
     said = [text for key, text in facts(result).items() if key in ("flows", "profile", "rate", "queue")]
     said += [
-        f"{result.summary['duration_s']:g} s {'in real time' if result.is_of_kernel else 'simulated'}",
+        f"{result.summary['duration_s']:g} s {_how(result)}",
         result.origin,
     ]
     if index is not None and len(result.summary["flows"]) > 1:
         said.append(f"Jain index {index:.4f}")
     manifest = plain_lines(json.dumps(result.manifest, indent=2, ensure_ascii=False))
-    text = plain(", ".join(said))
-    return {"label": plain(label), "facts": text, "tables": tables(result.summary), "manifest": manifest}
+    shown = tables(result.summary)
+    long = [table for table in shown if len(table.rows) > _MOST_ROWS]
+    return {
+        "label": plain(label),
+        "facts": plain(", ".join(said)),
+        "tables": "".join(html(table) for table in shown if table not in long),
+        "more": "".join(map(html, long)),
+        "more_of": ", ".join(f"{len(table.rows)} rows by {table.columns[0].title}" for table in long),
+        "manifest": manifest,
+    }

@@ -1,12 +1,20 @@
-"""What a run came to, as tables of a page: flows, their traffic, and the links worth showing."""
+"""What a run came to, as tables: flows, their traffic, and the links worth showing."""
 
+import re
 from collections.abc import Sequence
-from html import escape
 
-from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
-from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, Cell, Entry, busy_links
-from ackclock.shown import plain
+from ackclock.crowds import SHOWN_SINGLY, by_controller, grouped, outermost
+from ackclock.report.figures_of_merit import (
+    CONTROLLER_CELLS,
+    FLOW_CELLS,
+    GROUPED_CELLS,
+    LINK_CELLS,
+    Cell,
+    Entry,
+    busy_links,
+)
 from ackclock.summaries import FlowSummary, RunSummary
+from ackclock.tables import Column, Table
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
@@ -19,34 +27,44 @@ from ackclock.traffic_figures import (
     size_rows,
 )
 
+_SEVERAL = 4
+"""With so many flows or more, of fewer controllers, there are totals by controller."""
 
-def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> str:
-    """Return tables in HTML of all that there is in a summary.
+
+def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> list[Table]:
+    """Return tables of all that there is in a summary.
 
     Args:
         summary: As in `summary.json`.
         most: Rows of a table; how many more there are is said below it.
     """
-    links = _table("link", busy_links(summary), LINK_CELLS, most)
-    return f"{_flows(summary['flows'], most)}{_traffic(summary, most)}{links}"
+    return [
+        *_flows(summary["flows"], most),
+        *_traffic(summary, most),
+        _table("link", busy_links(summary), LINK_CELLS, most),
+    ]
 
 
-def _flows(flows: Sequence[FlowSummary], most: int) -> str:
-    """Every flow; of many, groups with percentiles over their flows, and those that stand out."""
+def _flows(flows: Sequence[FlowSummary], most: int) -> list[Table]:
+    """Totals by controller, and every flow; of many, groups with percentiles over their flows, and who stands out."""
     if not flows:
-        return ""
+        return []
+    kinds = {flow["controller"] for flow in flows}
+    totals = []
+    if len(flows) >= _SEVERAL and len(kinds) < len(flows):
+        totals = [_table("controller", by_controller(flows), CONTROLLER_CELLS, most)]
     if len(flows) <= SHOWN_SINGLY:
-        return _table("flow", flows, FLOW_CELLS, most)
-    groups = _table("group of flows", grouped(flows), GROUPED_CELLS, most)
+        return [*totals, _table("flow", flows, FLOW_CELLS, most)]
     chosen = outermost(flows)
     note = (
-        f'<p class="note">{len(flows):,} flows, in groups by name and controller, with percentiles over the flows. '
-        f"Singly the {len(chosen) // 2} fastest and the {len(chosen) // 2} slowest; all are in summary.json.</p>"
+        f"{len(flows):,} flows, in groups by name and controller, with percentiles over the flows. "
+        f"Singly the {len(chosen) // 2} fastest and the {len(chosen) // 2} slowest; all are in summary.json."
     )
-    return f"{groups}{note}{_table('flow', chosen, FLOW_CELLS, len(chosen))}"
+    groups = _table("group of flows", grouped(flows), GROUPED_CELLS, most, note)
+    return [*totals, groups, _table("flow", chosen, FLOW_CELLS, len(chosen))]
 
 
-def _traffic(summary: RunSummary, most: int) -> str:
+def _traffic(summary: RunSummary, most: int) -> list[Table]:
     """Tables of short flows by size, requests, videos, datagrams, media and appliances, as far as there are any."""
     flows = summary["flows"]
     parts = [_table(group["name"], size_rows(group), GROUP_CELLS, most) for group in summary.get("groups", [])]
@@ -59,17 +77,22 @@ def _traffic(summary: RunSummary, most: int) -> str:
     ):
         if entries:
             parts.append(_table(kind, entries, cells, most))
-    return "".join(parts)
+    return parts
 
 
-def _table(kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...], most: int) -> str:
-    head = "".join(f"<th>{escape(plain(label))}</th>" for label in (kind, *(label for label, _ in cells)))
-    rows = "".join(_row(entry, cells) for entry in entries[:most])
+_WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")
+
+
+def _table(kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...], most: int, note: str = "") -> Table:
+    columns = [Column("name", kind, is_text=True)]
+    for place, (label, _) in enumerate(cells):
+        found = _WITH_UNIT.fullmatch(label)
+        title, unit = found.groups() if found else (label, "")
+        columns.append(Column(f"figure{place}", title, unit))
+    rows = [
+        {"name": str(entry["name"])} | {f"figure{place}": text(entry) for place, (_, text) in enumerate(cells)}
+        for entry in entries[:most]
+    ]
     more = len(entries) - most
-    rest = f'<p class="note">{more:,} more in summary.json.</p>' if more > 0 else ""
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
-
-
-def _row(entry: Entry, cells: tuple[Cell, ...]) -> str:
-    values = "".join(f"<td>{escape(plain(text(entry)))}</td>" for _, text in cells)
-    return f"<tr><th>{escape(plain(entry['name']))}</th>{values}</tr>"
+    notes = [text for text in (note, f"{more:,} more in summary.json." if more > 0 else "") if text]
+    return Table("", "", columns, rows, notes)

@@ -1,6 +1,5 @@
 """What a study leaves in its folder: tables in every form, figures, the runs that are kept, and one page."""
 
-import base64
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -112,12 +111,9 @@ def _who(label: str) -> str:
 
 
 def _page(study: "Study", shown: Sequence[tuple[str, str, bytes]]) -> str:
-    from ackclock.pages import render
+    from ackclock.pages import picture, render
 
-    figures = [
-        {"name": name, "caption": caption, "picture": base64.b64encode(svg).decode("ascii")}
-        for name, caption, svg in shown
-    ]
+    figures = [picture(name, caption, svg, "svg") for name, caption, svg in shown]
     return render(
         "study.html",
         title=plain(study.plan.name),

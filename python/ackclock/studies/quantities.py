@@ -55,6 +55,20 @@ def bits_per_second(text: object) -> float | None:
     return found[0] if found and found[1] == "bit/s" else None
 
 
+def octets(text: object) -> float | None:
+    """Return an amount of data in octets; None if the text is none.
+
+    Args:
+        text: Such as "1.5 kB".
+
+    Examples:
+        >>> octets("1.5 kB"), octets("20 ms")
+        (1500.0, None)
+    """
+    found = _base(text)
+    return found[0] if found and found[1] == "B" else None
+
+
 def _base(value: object) -> tuple[float, str] | None:
     """A value in its base unit."""
     if isinstance(value, bool):

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
-from ackclock import storage
+from ackclock import extras, storage
 from ackclock.decoding import decoded
 from ackclock.figures.files import FORMS
 from ackclock.reading import DamagedError, document
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 STUDY: Final = "study.json"
 """The file that makes a folder one of a study."""
+
+_SHOWN_PX: Final = 528
+"""How wide a notebook shows a figure."""
 
 _REMEDY: Final = "run the study again with its folder: what has been done is kept"
 
@@ -116,12 +119,19 @@ class Study:
         return write(self, Path(folder), forms)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, and the table of means."""
+        """Return what a notebook shows: what was run, the first figure, and the table of means."""
+        from base64 import b64encode
         from html import escape
 
+        from ackclock.figures import encode
         from ackclock.tables import html
 
-        return f"<p><b>{escape(self.plan.name)}</b>: {escape(self.about)}</p>{html(self.table)}"
+        first = next(iter(self.figures()), None)
+        picture = ""
+        if first is not None:
+            data = b64encode(encode(first.draw(), "png")).decode()
+            picture = f'<img src="data:image/png;base64,{data}" width="{_SHOWN_PX}" alt="{escape(first.caption)}">'
+        return f"<p><b>{escape(self.plan.name)}</b>: {escape(self.about)}</p>{picture}{html(self.table)}"
 
 
 def study(
@@ -153,6 +163,8 @@ def study(
         OSError: If a file cannot be read or written.
     """
     plan, mistakes = file.read(source)
+    if output is not None:
+        extras.require("report")
     pairs = design.trials(plan, mistakes)
     points = [point for _, point in pairs]
     begin = on_begin or (lambda _total, _done: lambda: None)

@@ -1,7 +1,7 @@
 """A grid of runs: every combination of some values, on all cores, resumable, ending in one tidy table."""
 
 from ackclock.sweep import running
-from ackclock.sweep.grid import Axis, GridError, Point, grid_of, parse_axis
+from ackclock.sweep.grid import Axis, GridError, Point, grid_of, parse_axis, parse_pair
 from ackclock.sweep.store import SweepFolder
 from ackclock.sweep.tidy import flow_table, group_table, link_table, means
 
@@ -16,5 +16,6 @@ __all__ = [
     "link_table",
     "means",
     "parse_axis",
+    "parse_pair",
     "running",
 ]

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ackclock.estimates import estimate
 from ackclock.reading import DamagedError
 from ackclock.studies.plan import value_text
-from ackclock.studies.quantities import is_wide, scale
-from ackclock.tables import Column, Estimate, Table
+from ackclock.tables import Column, Table
 
 if TYPE_CHECKING:
     from ackclock.studies.drawn import Drawn
 
-_MEANS: Final = (
+MEANS: Final = (
     Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6),
     Column("throughput_bps", "sent", "Mbit/s", factor=1e-6),
     Column("rtt_ms_mean", "RTT", "ms"),
@@ -28,8 +27,7 @@ _MEANS: Final = (
     Column("utilization", "link used", "%", factor=100.0),
     Column("queueing_delay_ms_mean", "queueing", "ms"),
 )
-_OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
-_FIGURES: Final = ("goodput_bps", "rtt_ms_mean", "utilization", "queueing_delay_ms_mean")
+OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
 
 _Key = tuple[str, ...]
 
@@ -93,59 +91,31 @@ class Sweep:
         rows = [
             dict(zip(names, key, strict=True))
             | {"seeds": len(group)}
-            | {column.key: estimate(row.get(column.key) for row in group) for column in _MEANS}
+            | {column.key: estimate(row.get(column.key) for row in group) for column in MEANS}
             for key, group in self.groups.items()
         ]
-        wanted = [column for column in _MEANS if any(row[column.key] is not None for row in rows)]
+        wanted = [column for column in MEANS if any(row[column.key] is not None for row in rows)]
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
         notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(self.seeds) > 1 else ()
         return Table("means over the seeds", self.about, [*columns, Column("seeds", "seeds"), *wanted], rows, notes)
 
     def figures(self) -> "Iterator[Drawn]":
-        """Return the figures over each axis that is a number; without any, dots of goodput."""
-        for axis, values in self.axes.items():
-            known = scale(self.titles[axis], values)
-            if known:
-                for column in _MEANS:
-                    if column.key in _FIGURES:
-                        yield from self._over(
-                            axis, dict(zip(map(value_text, values), known[0], strict=True)), known[1], column
-                        )
+        """Return goodput over delay, and means over each axis that is a number; without any, dots."""
+        from ackclock.sweep.drawn import figures
 
-    def _over(self, axis: str, where: Mapping[str, float], label: str, column: Column) -> "Iterator[Drawn]":
-        from ackclock.figures import Axis, over
-        from ackclock.figures.grid import MOST_PANELS
-        from ackclock.studies.drawn import Drawn
+        return figures(self)
 
-        names = list(self.axes)
-        place = names.index(axis)
-        panels: dict[str, dict[str, list[tuple[float, Estimate]]]] = {}
-        for key, group in self.groups.items():
-            found = estimate(row.get(column.key) for row in group)
-            if found is None:
-                continue
-            others = [f"{self.titles[name]} {key[at]}" for at, name in enumerate(names) if at != place]
-            line = "the link" if column.key in _OF_LINK else key[-2] if key[-1] in key[-2] else f"{key[-2]} ({key[-1]})"
-            points = panels.setdefault(", ".join(others), {}).setdefault(line, [])
-            if where[key[place]] not in {at for at, _ in points}:
-                points.append((where[key[place]], found.scaled(column.factor)))
-        curves = {title: [_curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
-        items = list(curves.items())
-        x, y = Axis(label, is_log=is_wide(list(where.values()))), Axis(column.heading, low=0.0)
-        for at in range(0, len(items), MOST_PANELS):
-            page = dict(items[at : at + MOST_PANELS])
-            suffix = f"-{at // MOST_PANELS + 1}" if len(items) > MOST_PANELS else ""
-            name = f"{column.title.lower().replace(' ', '-')}-over-{self.titles[axis].replace('.', '-')}{suffix}"
-            caption = f"Mean {column.title} over {self.titles[axis]}; bars: 95 % confidence intervals over seeds."
-            yield Drawn(name, caption, lambda page=page: over(page, x, y))  # type: ignore[misc]
+    def goes_with(self, axis: str, other: str) -> bool:
+        """Say whether an axis has one value wherever another has: they are paired.
 
-
-def _curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Any:  # noqa: ANN401  loaded where it is used
-    from ackclock.figures import Curve
-
-    ordered = sorted(points, key=lambda point: point[0])
-    halves = [0.0 if found.half is None else found.half for _, found in ordered]
-    return Curve(name, [at for at, _ in ordered], [found.mean for _, found in ordered], halves if any(halves) else None)
+        Args:
+            axis: One.
+            other: Another.
+        """
+        seen: dict[str, str] = {}
+        return all(
+            seen.setdefault(value_text(row[other]), value_text(row[axis])) == value_text(row[axis]) for row in self.rows
+        )
 
 
 def is_sweep(folder: Path) -> bool:
@@ -200,4 +170,4 @@ def _rows(path: Path, parameters: Sequence[str]) -> list[dict[str, Any]]:
     if bottleneck:
         links = links.filter(pl.col("link") == bottleneck)
     best = links.sort("utilization", descending=True).unique(subset=keys, keep="first", maintain_order=True)
-    return flows.join(best.select(*keys, *_OF_LINK), on=keys, how="left", maintain_order="left").to_dicts()
+    return flows.join(best.select(*keys, *OF_LINK), on=keys, how="left", maintain_order="left").to_dicts()

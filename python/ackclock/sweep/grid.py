@@ -27,7 +27,7 @@ class Axis:
 
     Attributes:
         path: Of the value in the scenario, such as `topology.bottleneck.rate`.
-        values: In order, without repetition.
+        values: In order, without repetition unless it is paired with another axis.
     """
 
     path: str
@@ -59,11 +59,12 @@ class Point:
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
-def parse_axis(text: str) -> Axis:
+def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
     """Read an axis.
 
     Args:
         text: `path=value`: a range of integers `1..20` (both ends included), a TOML array of values, or one value.
+        paired: Paths of axes that go together: the values of these may repeat.
 
     Raises:
         GridError: If it is none of these.
@@ -82,8 +83,29 @@ def parse_axis(text: str) -> Axis:
     values = _values(path.strip(), value)
     if not values:
         raise GridError(f"--set {path.strip()} has no values; write it like {path.strip()}=[1, 2]")
+    if any(path.strip() in pair for pair in paired):
+        return Axis(path.strip(), tuple(values))
     unique = {override_text(entry): entry for entry in values}
     return Axis(path.strip(), tuple(unique.values()))
+
+
+def parse_pair(text: str) -> tuple[str, ...]:
+    """Read which axes go together.
+
+    Args:
+        text: Paths with commas between them.
+
+    Raises:
+        GridError: If it is fewer than two.
+
+    Examples:
+        >>> parse_pair("topology.bottleneck.rate, topology.bottleneck.delay")
+        ('topology.bottleneck.rate', 'topology.bottleneck.delay')
+    """
+    paths = tuple(path.strip() for path in text.split(",") if path.strip())
+    if len(paths) < 2:
+        raise GridError(f"--paired {text!r} names fewer than two axes; write it like 'flow.a.rtt,flow.b.rtt'")
+    return paths
 
 
 def _values(path: str, text: str) -> Sequence[Any]:
@@ -126,22 +148,56 @@ def override_text(value: Any) -> str:  # noqa: ANN401  whatever TOML can say
     return str(value)
 
 
-def grid_of(axes: Sequence[Axis], make: Callable[[list[str]], Scenario]) -> list[Point]:
+def grid_of(
+    axes: Sequence[Axis], make: Callable[[list[str]], Scenario], paired: Sequence[Sequence[str]] = ()
+) -> list[Point]:
     """Make and check every point before anything runs.
 
     Args:
         axes: All of them; no axes are one point.
         make: Makes the scenario with overrides.
+        paired: Paths of axes that go together, first value with first; all others are crossed.
 
     Raises:
-        GridError: If a path occurs twice.
+        GridError: If a path occurs twice, or axes that go together are not as long as each other, or not there.
         ScenarioError: If any point is an invalid scenario.
     """
     paths = [axis.path for axis in axes]
     repeated = sorted({path for path in paths if paths.count(path) > 1})
     if repeated:
         raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
-    return [_point(paths, values, make) for values in itertools.product(*(axis.values for axis in axes))]
+    steps = [_steps(group) for group in _groups(axes, paired)]
+    points = (dict(itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*steps))
+    return [_point(paths, tuple(point[path] for path in paths), make) for point in points]
+
+
+_Step = tuple[tuple[str, Any], ...]
+
+
+def _groups(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[list[Axis]]:
+    """Axes that go together, each group where its first stands."""
+    by_path = {axis.path: axis for axis in axes}
+    named = [path for pair in paired for path in pair]
+    for path in named:
+        if path not in by_path:
+            raise GridError(f"--paired names {path}, of which there is no axis; add --set {path}=[...]")
+        if named.count(path) > 1:
+            raise GridError(f"--paired names {path} twice; an axis goes with one group")
+    groups: dict[str, list[Axis]] = {}
+    for axis in axes:
+        pair = next((pair for pair in paired if axis.path in pair), (axis.path,))
+        groups.setdefault(pair[0], []).append(axis)
+    return list(groups.values())
+
+
+def _steps(group: Sequence[Axis]) -> list[_Step]:
+    """What a group sets, step by step."""
+    lengths = {axis.path: len(axis.values) for axis in group}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+        raise GridError(f"axes that are --paired need as many values as each other; {said}")
+    values = zip(*(axis.values for axis in group), strict=True)
+    return [tuple(zip(lengths, step, strict=True)) for step in values]
 
 
 def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:

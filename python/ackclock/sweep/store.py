@@ -1,6 +1,5 @@
 """The folder of a sweep. Every finished point is a file of its own, so a kill at any moment loses only what ran."""
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from ackclock import storage
+from ackclock import storage, system
 from ackclock.reading import DamagedError, document, inside
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
@@ -90,7 +89,7 @@ class SweepFolder:
 
     def _lock(self, handle: int) -> None:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(handle)
         except BlockingIOError:
             raise GridError(f"another sweep is running in {self.path}; wait for it, or choose another folder") from None
 

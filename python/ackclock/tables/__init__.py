@@ -1,13 +1,14 @@
 """Tables for papers, pages and programs: a table once, as Markdown, LaTeX, CSV, JSON or HTML."""
 
 from ackclock.tables.forms import FORMS, as_csv, as_json, html, json_text, latex, markdown
-from ackclock.tables.table import Column, Estimate, Table, number, shown
+from ackclock.tables.table import Column, Estimate, Table, Tag, number, shown
 
 __all__ = [
     "FORMS",
     "Column",
     "Estimate",
     "Table",
+    "Tag",
     "as_csv",
     "as_json",
     "html",

@@ -12,7 +12,7 @@ from io import StringIO
 from typing import Any, Final
 
 from ackclock.shown import plain
-from ackclock.tables.table import MINUS, NONE, Column, Estimate, Table
+from ackclock.tables.table import MINUS, NONE, Column, Estimate, Table, Tag
 
 _LATEX_SIGNS: Final = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -136,7 +136,7 @@ def as_json(table: Table) -> dict[str, Any]:
 def _plain_value(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Estimate):
         return {"mean": value.mean, "ci95": value.half, "count": value.count}
-    return value
+    return str(value) if isinstance(value, Tag) else value
 
 
 def html(table: Table) -> str:
@@ -149,7 +149,7 @@ def html(table: Table) -> str:
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{_kind(column)}>{_text(cell)}</td>"
+            f"<td{_kind(column)}>{_cell(row.get(column.key), cell)}</td>"
             for column, cell in zip(table.columns, table.cells(row), strict=True)
         )
         + "</tr>"
@@ -161,6 +161,14 @@ def html(table: Table) -> str:
 
 def _kind(column: Column) -> str:
     return ' class="word"' if column.is_text else ""
+
+
+def _cell(value: Any, cell: str) -> str:  # noqa: ANN401
+    if not isinstance(value, Tag):
+        return _text(cell)
+    if value.target:
+        return f'<a href="{_text(value.target)}">{_text(cell)}</a>'
+    return f'<span class="badge {_text(value.kind)}">{_text(cell)}</span>'
 
 
 def _unit(column: Column) -> str:

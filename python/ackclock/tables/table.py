@@ -33,6 +33,25 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Tag:
+    """A text that a page shows as more than a text; elsewhere it is one.
+
+    Attributes:
+        text: It.
+        kind: A class of the page's style, such as a verdict.
+        target: What a click on it leads to.
+    """
+
+    text: str
+    kind: str = ""
+    target: str = ""
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column.
 
@@ -66,7 +85,7 @@ class Table:
         title: What it shows.
         about: What was run.
         columns: From left to right.
-        rows: From above: a value for each column's key. An `Estimate`, a number, a text, or None for nothing.
+        rows: From above: a value for each column's key. An `Estimate`, a number, a text, a `Tag`, or None for nothing.
         notes: Below it.
     """
 
@@ -89,7 +108,7 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
     """Write a cell.
 
     Args:
-        value: An `Estimate`, a number, a text, or None.
+        value: An `Estimate`, a number, a text, a `Tag`, or None.
         column: Where it stands.
 
     Examples:

@@ -1,9 +1,7 @@
 """The page of a validation: verdicts and overlays in one HTML file, with its figures and numbers beside it."""
 
-import base64
 import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,9 @@ import numpy as np
 
 from ackclock import storage
 from ackclock._core import build_info
-from ackclock.claims.figures import encode
-from ackclock.claims.page import STYLE
 from ackclock.claims.words import number
+from ackclock.pages import render, written_picture
+from ackclock.tables import Column, Table, Tag, html
 from ackclock.validation.comparison import Comparison, Row
 from ackclock.validation.figures import overlay
 from ackclock.validation.recorded import Recording
@@ -94,8 +92,8 @@ def write(target: Path, comparisons: Sequence[Comparison]) -> None:
     """
     with storage.new_folder(target, kind=storage.VALIDATION, renews=True) as partial:
         (partial / "figures").mkdir()
-        body = "".join(_comparison(comparison, partial / "figures") for comparison in comparisons)
-        (partial / "index.html").write_text(_page(body, comparisons), encoding="utf-8")
+        shown = [_comparison(comparison, partial / "figures") for comparison in comparisons]
+        (partial / "index.html").write_text(_page(shown, comparisons), encoding="utf-8")
         content = json.dumps(as_json(comparisons), indent=2, ensure_ascii=False) + "\n"
         (partial / "validation.json").write_text(content, encoding="utf-8")
         (partial / "table.md").write_text(markdown(comparisons), encoding="utf-8")
@@ -151,50 +149,60 @@ def tally(comparisons: Sequence[Comparison]) -> str:
     return ", ".join(f"{count} {word}" for count, word in counts if count) + note or "nothing to compare"
 
 
-def _page(body: str, comparisons: Sequence[Comparison]) -> str:
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>ackclock: beside Linux</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><main>'
-        f"<h1>Recorded Linux beside simulated Linux</h1><p>{escape(tally(comparisons))}; ackclock "
-        f"{escape(build_info()['version'])}. Ranges are over the recorded runs, and over simulations whose "
-        "round-trip time is shorter or longer by up to 0.5 %. Of a single recorded run, values within 10 % count as "
-        "its range, and its square root either side of a single count of packets; a range of several runs is widened "
-        "by 2 %, a number of loss events by one, a time by a sample.</p>"
-        f"{body}</main></body></html>\n"
+def _page(shown: Sequence[dict[str, Any]], comparisons: Sequence[Comparison]) -> str:
+    return render(
+        "validation.html",
+        title="ackclock: beside Linux",
+        tally=tally(comparisons),
+        simulations=sum(len(comparison.runs) for comparison in comparisons),
+        version=build_info()["version"],
+        comparisons=shown,
     )
 
 
-def _comparison(comparison: Comparison, folder: Path) -> str:
-    recording = comparison.recording
-    head = f'<h2 id="{escape(recording.name)}">{escape(recording.name)}</h2><p>{escape(settings(recording))}</p>'
-    if comparison.obstacle:
-        return f"{head}<p>Not simulated: {escape(comparison.obstacle)}.</p>"
-    rows = "".join(_row(comparison, row) for row in comparison.rows if row.verdict != "open")
-    table = (
-        "<table><thead><tr><th>quantity</th><th>recorded</th><th>simulated</th><th>unit</th><th>agreement</th>"
-        f"<th>verdict</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
-    causes = "".join(f"<p>Differs because {escape(because)}</p>" for because in comparison.causes())
-    return f"{head}{table}{causes}{_figure(comparison, folder)}"
+_COLUMNS = (
+    Column("quantity", "quantity", is_text=True),
+    Column("recorded", "recorded"),
+    Column("simulated", "simulated"),
+    Column("unit", "unit", is_text=True),
+    Column("agreement", "agreement", is_text=True),
+    Column("verdict", "verdict", is_text=True),
+)
 
 
-def _row(comparison: Comparison, row: Row) -> str:
+def table(comparison: Comparison) -> Table:
+    """Return what was recorded beside what was simulated, a row for each quantity that could be compared.
+
+    Args:
+        comparison: Of one recording.
+    """
+    rows = [_row(comparison, row) for row in comparison.rows if row.verdict != "open"]
+    return Table(comparison.recording.name, settings(comparison.recording), _COLUMNS, rows)
+
+
+def _row(comparison: Comparison, row: Row) -> dict[str, str | Tag]:
     several = len(comparison.recording.flows) > 1
     flow = f"flow {row.flow.flow}: " if several and row.flow else ""
-    cells = [values(row, row.recorded), values(row, row.simulated), row.quantity.unit, agreement(row)]
-    return (
-        f"<tr><td>{escape(flow + row.quantity.title)}</td>"
-        f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}"
-        f'<td><span class="badge {row.verdict}">{row.verdict}</span></td></tr>'
-    )
+    return {
+        "quantity": flow + row.quantity.title,
+        "recorded": values(row, row.recorded),
+        "simulated": values(row, row.simulated),
+        "unit": row.quantity.unit,
+        "agreement": agreement(row),
+        "verdict": Tag(row.verdict, row.verdict),
+    }
 
 
-def _figure(comparison: Comparison, folder: Path) -> str:
-    """Draw the overlay into the folder and return it for the page."""
-    name = comparison.recording.name
-    drawn = overlay(comparison)
-    (folder / f"{name}.svg").write_bytes(encode(drawn, "svg"))
-    pixels = encode(drawn, "png")
-    (folder / f"{name}.png").write_bytes(pixels)
-    data = base64.b64encode(pixels).decode("ascii")
-    return f'<figure><img alt="{escape(name)}" src="data:image/png;base64,{data}"></figure>'
+def _comparison(comparison: Comparison, folder: Path) -> dict[str, Any]:
+    recording = comparison.recording
+    shown: dict[str, Any] = {
+        "name": recording.name, "settings": settings(recording), "obstacle": comparison.obstacle,
+    }  # fmt: skip
+    if comparison.obstacle:
+        return shown
+    caption = f"{recording.name}: recorded and simulated, the whole run and its start."
+    return shown | {
+        "table": html(table(comparison)),
+        "causes": list(comparison.causes()),
+        "picture": written_picture(recording.name, caption, overlay(comparison), folder),
+    }

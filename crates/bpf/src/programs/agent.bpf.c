@@ -72,6 +72,8 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	/* so that a decision is a few stores of whoever decides, and no system call */
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, SLOTS);
 	__type(key, u32);
 	__type(value, struct decision);

@@ -13,10 +13,18 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct in6_addr {
+	__u8 octets[16];
+};
+
 struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
 	__u16 skc_family;
 	__be16 skc_dport;
 	__u16 skc_num;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 };
 
 struct kernfs_node {
@@ -43,10 +51,16 @@ struct inet_sock {
 	struct sock sk;
 };
 
+/* The name alone: the operations that programs set are below. */
+struct tcp_congestion_ops___named {
+	char name[16];
+};
+
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	__u8 icsk_ca_state : 5;
 	__u32 icsk_rto;
+	const struct tcp_congestion_ops___named *icsk_ca_ops;
 	__u64 icsk_ca_priv[13];
 };
 
@@ -81,6 +95,10 @@ struct tcp_sock {
 	__u32 lost;
 	__u32 srtt_us;
 	__u32 mdev_us;
+	__u32 rttvar_us;
+	__u32 snd_wnd;
+	__u32 data_segs_out;
+	__u32 dsack_dups;
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 mss_cache;
@@ -88,6 +106,9 @@ struct tcp_sock {
 	__u32 rate_interval_us;
 	__u64 tcp_mstamp;
 	__u64 bytes_acked;
+	__u64 bytes_sent;
+	__u64 bytes_retrans;
+	__u64 bytes_received;
 	struct minmax rtt_min;
 	struct tcp_options_received rx_opt;
 	__u8 is_cwnd_limited : 1;

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use ackclock_net::queue::Treatment;
 use ackclock_net::{
@@ -51,7 +52,7 @@ pub struct Network {
     scheduled: u64,
     now: SimTime,
     /// The links to each end, by its number.
-    routes: Vec<Vec<LinkId>>,
+    routes: Vec<Arc<[LinkId]>>,
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
     recorder: LinkRecorder,
@@ -61,8 +62,15 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a checked scenario without appliances, at time zero.
+    /// The network of a checked scenario without appliances, at time zero, with the routes of its flows.
     pub fn new(config: &SimulationConfig) -> Self {
+        let mut new = Self::without_routes(config);
+        new.routes = routes(config);
+        new
+    }
+
+    /// The same, which nothing travels yet: see [`Network::connect`].
+    pub fn without_routes(config: &SimulationConfig) -> Self {
         let network = &config.network;
         let discarders = |link: &ackclock_net::LinkConfig| {
             network.node(link.from).discarder.into_iter().chain(link.discarder).collect()
@@ -76,7 +84,7 @@ impl Network {
             events: BinaryHeap::new(),
             scheduled: 0,
             now: SimTime::ZERO,
-            routes: routes(config),
+            routes: Vec::new(),
             discarder_of: network.links.iter().map(discarders).collect(),
             discarders: network.discarders.iter().map(|one| Discarder::new(one, config.seed)).collect(),
             recorder: LinkRecorder::new(&config.trace),
@@ -87,6 +95,13 @@ impl Network {
         new.links.iter_mut().filter_map(Link::served).for_each(|mut link| link.watch());
         new.schedule_measurement(config);
         new
+    }
+
+    /// Another connection, with the links to its opener and to its acceptor.
+    pub fn connect(&mut self, to_opener: Arc<[LinkId]>, to_acceptor: Arc<[LinkId]>) -> ConnectionIndex {
+        let connection = ConnectionIndex::new(self.routes.len() / 2);
+        self.routes.extend([to_opener, to_acceptor]);
+        connection
     }
 
     fn schedule_measurement(&mut self, config: &SimulationConfig) {
@@ -279,7 +294,7 @@ impl Network {
 }
 
 /// The links to each end of each connection: flows first, then datagrams, as the simulator numbers them.
-fn routes(config: &SimulationConfig) -> Vec<Vec<LinkId>> {
+fn routes(config: &SimulationConfig) -> Vec<Arc<[LinkId]>> {
     let mut finder = Router::new(&config.network);
     let flows = config.flows.iter().map(|flow| (flow.from, flow.to));
     let datagrams = config.traffic.datagrams.iter().map(|flow| (flow.from, flow.to));
@@ -290,7 +305,7 @@ fn routes(config: &SimulationConfig) -> Vec<Vec<LinkId>> {
         let mut route =
             |from, to| finder.shortest_path(from, to).expect("a checked scenario has a route for every flow");
         let (forward, backward) = (route(from, to), route(to, from));
-        routes.extend([backward, forward]); // by the end that they lead to: the opener's number comes first
+        routes.extend([backward.into(), forward.into()]); // by the end that they lead to: the opener's number comes first
     }
     routes
 }

@@ -3,6 +3,8 @@
 //! Sources: RFC 791, RFC 768; RFC 1624 for the checksum of a header of which one word changes. Departure: IPv4 only, without fragments
 //! and options of IP, which this program's own hosts do not send.
 
+use std::net::Ipv4Addr;
+
 use ackclock_net::{ConnectionIndex, Datagram, EndpointId, Packet, UDP_HEADER};
 use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, parse};
@@ -55,6 +57,50 @@ pub(super) fn read(octets: &[u8], side: Side, now: SimTime) -> Option<Packet> {
         }
         _ => None,
     }
+}
+
+/// The addresses and ports of an IPv4 packet, and its protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Conversation {
+    protocol: u8,
+    from: (Ipv4Addr, u16),
+    to: (Ipv4Addr, u16),
+}
+
+impl Conversation {
+    /// Of a packet; `None` if it is no IPv4. Protocols other than TCP and UDP have no ports here.
+    pub(super) fn of(octets: &[u8]) -> Option<Self> {
+        if octets.len() < IPV4_HEADER || octets[0] >> 4 != 4 {
+            return None;
+        }
+        let word = |at: usize| octets.get(at..at + 2).map_or(0, |word| u16::from_be_bytes([word[0], word[1]]));
+        let address = |at: usize| Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]);
+        let header = usize::from(octets[0] & 15) * 4;
+        let ports =
+            if matches!(octets[9], PROTOCOL_TCP | PROTOCOL_UDP) { (word(header), word(header + 2)) } else { (0, 0) };
+        Some(Self { protocol: octets[9], from: (address(12), ports.0), to: (address(16), ports.1) })
+    }
+
+    /// That of the packets which answer.
+    pub(super) fn reversed(self) -> Self {
+        Self { from: self.to, to: self.from, ..self }
+    }
+
+    /// Where its packets go.
+    pub(super) fn to(&self) -> Ipv4Addr {
+        self.to.0
+    }
+}
+
+/// Any IPv4 packet, for this end, as links and queues look at it.
+pub(super) fn read_any(octets: &[u8], to: EndpointId, now: SimTime) -> Packet {
+    if octets[9] == PROTOCOL_TCP
+        && let Ok((_, segment)) = parse(octets)
+    {
+        return sized(Packet::tcp(segment, to), octets);
+    }
+    let payload = (octets.len() - IPV4_HEADER) as u32;
+    sized(Packet::udp(Datagram { number: 0, sent: now, payload, ecn: Ecn::of_bits(octets[1]) }, to), octets)
 }
 
 /// A host may lay its options out otherwise than the simulator does.
@@ -124,6 +170,29 @@ mod tests {
         assert_eq!(packet.to, EndpointId::acceptor(ConnectionIndex::new(3)));
         assert_eq!((packet.size, packet.ecn(), packet.has_data()), (115, Ecn::Ect0, true));
         assert!(read(&octets, Side::Acceptors, SimTime(5)).is_some_and(|packet| packet.connection().index() == 35_904));
+    }
+
+    #[test]
+    fn a_conversation_is_known_from_both_ends() {
+        let mut there = HEADER.to_vec();
+        there.extend([0x9c, 0x40, 0x10, 0x03, 0x00, 0x5f, 0, 0]); // from 40000 to 4099
+        let mut back = there.clone();
+        back[12..16].copy_from_slice(&HEADER[16..20]);
+        back[16..20].copy_from_slice(&HEADER[12..16]);
+        back[20..24].copy_from_slice(&[0x10, 0x03, 0x9c, 0x40]);
+        let (there, back) = (Conversation::of(&there).unwrap(), Conversation::of(&back).unwrap());
+        assert_eq!((there.to(), back), (Ipv4Addr::new(192, 168, 0, 199), there.reversed()));
+        assert_ne!(there, back);
+    }
+
+    #[test]
+    fn a_packet_of_any_kind_has_its_size_and_its_mark() {
+        let mut icmp = HEADER.to_vec();
+        (icmp[9], icmp[1]) = (1, 3);
+        icmp.resize(84, 0);
+        let to = EndpointId::acceptor(ConnectionIndex::new(0));
+        let packet = read_any(&icmp, to, SimTime::ZERO);
+        assert_eq!((packet.size, packet.ecn(), packet.to), (84, Ecn::Ce, to));
     }
 
     #[test]

@@ -1,45 +1,31 @@
 //! The loop that carries packets between the hosts' devices and the network, as fast as the clock on the wall says.
 //!
 //! Devices are emptied, what is due is handed out, then the thread sleeps until the next event or packet. Close before an event it looks
-//! at the clock instead, as a thread that is woken runs some microseconds after its time.
+//! at the clock instead, as a thread that is woken runs some microseconds after its time (`pace.rs`).
 
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ackclock_net::{Datagram, Packet, Payload};
 use ackclock_sim::{DatagramConfig, DatagramFlow, Ecn, LinkSummary, SimulationConfig, Table};
 use ackclock_units::SimTime;
-use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::time::TimeValLike;
 
 use super::lateness::Lateness;
 use super::network::{Delivered, Network};
+use super::pace::Pace;
 use super::packet::{Side, read};
 use super::rtt::RttMeter;
 use crate::clock::WallClock;
 use crate::device::Device;
-use crate::sys;
 
 /// Packets taken from a device before the other has its turn.
-const BATCH: usize = 32;
+pub(super) const BATCH: usize = 32;
 /// Room for any IPv4 packet.
-const LARGEST: usize = 65_536;
-/// Closer than this to an event, the thread does not sleep.
-const AWAKE: Duration = Duration::from_micros(20);
-/// A thread that runs before all others and never sleeps is held back by the kernel, in favour of ordinary ones, for up to 50 ms at a time
-/// (the real-time throttle, and the fair server of Linux 6.12). After so long without sleep it rests so long, which is no more than three
-/// quarters of a processor.
-const SPELL: Duration = Duration::from_micros(300);
-const REST: Duration = Duration::from_micros(100);
-/// The longest sleep, after which a wish to stop is heard.
-const NAP: Duration = Duration::from_millis(50);
-/// Before ordinary threads, and behind what else is real-time on the machine.
-const PRIORITY: i32 = 10;
-
+pub(super) const LARGEST: usize = 65_536;
 /// Moves packets in real time.
 #[derive(Debug)]
 pub struct Pump<'a> {
@@ -118,13 +104,11 @@ impl<'a> Pump<'a> {
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
     pub fn run(mut self, end: SimTime, stop: &AtomicBool) -> io::Result<PumpOutcome> {
-        let is_real_time = sys::become_fifo(PRIORITY).is_ok();
-        // A thread of SCHED_FIFO has no slack; an ordinary one has 50 us unless it says otherwise.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        let mut pace = Pace::begin(self.clock);
         let before = thread_cpu()?;
         let mut buffer = vec![0; LARGEST];
         let mut is_restarted = self.measure_from == SimTime::ZERO;
-        let mut rested = Instant::now();
+        let devices = self.devices.map(AsFd::as_fd);
         loop {
             let was_busy = self.take_in(&mut buffer)?;
             let now = self.clock.now().min(end);
@@ -136,15 +120,10 @@ impl<'a> Pump<'a> {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            if !was_busy && self.wait(self.network.next_event().min(end))? {
-                rested = Instant::now();
-            } else if rested.elapsed() > SPELL {
-                thread::sleep(REST);
-                rested = Instant::now();
-            }
+            pace.rest(was_busy, self.network.next_event().min(end), &devices)?;
         }
         let cpu = thread_cpu()?.saturating_sub(before);
-        Ok(self.finish(cpu, is_real_time))
+        Ok(self.finish(cpu, pace.is_real_time))
     }
 
     /// Takes what hosts have sent; true if there was anything.
@@ -170,20 +149,6 @@ impl<'a> Pump<'a> {
         self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
         self.exit.on_sent(now, &mut packet);
         self.network.enter(packet, octets);
-    }
-
-    /// Sleeps until shortly before `time`, or until a host has sent something; false if it is too close for that.
-    fn wait(&self, time: SimTime) -> io::Result<bool> {
-        let left = self.clock.until(time);
-        if left <= AWAKE {
-            return Ok(false);
-        }
-        let nap = TimeSpec::from_duration(left.saturating_sub(AWAKE).min(NAP));
-        let mut ready = self.devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
-        match ppoll(&mut ready, Some(nap), None) {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn finish(self, cpu: Duration, is_real_time: bool) -> PumpOutcome {
@@ -256,7 +221,7 @@ impl Exit<'_> {
 }
 
 /// CPU time of the calling thread.
-fn thread_cpu() -> io::Result<Duration> {
+pub(super) fn thread_cpu() -> io::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(micros as u64))

@@ -9,7 +9,7 @@ use crate::emulator::FIRST_PORT;
 /// Threads, sockets and ports that a run may take.
 const MOST_CONNECTIONS: usize = 1_000;
 
-fn refusal(place: impl Into<String>, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
+pub(super) fn refusal(place: impl Into<String>, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
     Refusal { place: place.into(), reason: reason.into(), remedy: remedy.into() }
 }
 
@@ -30,6 +30,10 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
     if config.flows.len() + config.traffic.datagrams.len() > MOST_CONNECTIONS {
         let reason = format!("more than {MOST_CONNECTIONS} flows, each with sockets and threads of its own");
         refusals.push(refusal("flow", reason, "use fewer"));
+    }
+    if !config.network.changes.is_empty() {
+        let reason = "links are changed on the way in the simulator only";
+        refusals.push(refusal("change", reason, "write rates and delays into the schedules of links"));
     }
     if config.trace.events.is_some() {
         let reason = "events are told by the simulated endpoint, which the kernel's is not";
@@ -106,7 +110,7 @@ pub(super) fn controller(flow: &FlowConfig, place: &str, available: &[String]) -
     };
     if !available.iter().any(|one| one == known) {
         let reason = format!("this kernel has no controller {known:?}; it has {}", available.join(", "));
-        let remedy = "use one of these, or load a controller of this name before";
+        let remedy = "use one of these, or one of those that ackclock-kernel list shows";
         return Err(refusal(place, reason, remedy));
     }
     let linux = ackclock_scenario::endpoint_config(&format!("{{\"controller\":\"{known}\"}}"), &[]);

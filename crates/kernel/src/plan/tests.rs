@@ -64,7 +64,7 @@ fn switches_that_the_kernel_has_are_set() {
 #[test]
 fn what_the_kernel_cannot_do_is_refused_with_its_place() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}");
-    assert_eq!(places(&flow("controller = \"vegas\"")), ["flow[0].controller"]);
+    assert_eq!(places(&flow("controller = \"copa\"")), ["flow[0].controller"]);
     assert_eq!(places(&flow("controller = { kind = \"cubic\", beta = 0.5 }")), ["flow[0].controller"]);
     assert!(places(&flow("controller = \"tahoe\"")).contains(&"flow[0].controller".to_owned()));
     let opnet = places(&flow("controller = \"cubic\"\ntcp = { rto = { estimator = \"rfc6298\" } }"));
@@ -90,4 +90,19 @@ fn controllers_with_the_parameters_of_the_profile_are_the_kernels() {
     let plan = planned("[[flow]]\nname = \"a\"\ncontroller = \"bbr\"\n[[flow]]\nname = \"b\"\ncontroller = \"reno\"");
     let names: Vec<String> = plan.expect("it can").flows.into_iter().map(|flow| flow.controller).collect();
     assert_eq!(names, ["bbr", "reno"]);
+}
+
+#[cfg(feature = "bpf")]
+#[test]
+fn a_controller_that_the_kernel_lacks_is_registered_once_for_each_set_of_parameters() {
+    let flow = |name: &str, more: &str| {
+        format!("[[flow]]\nname = \"{name}\"\ncontroller = {{ kind = \"aimd\", a = 0.2, b = {more} }}\n")
+    };
+    let plan = planned(&(flow("a", "0.125") + &flow("b", "0.5") + &flow("c", "0.125"))).expect("it can");
+    let names: Vec<&str> = plan.flows.iter().map(|flow| flow.controller.as_str()).collect();
+    assert_eq!(names[0], names[2]);
+    assert_ne!(names[0], names[1]);
+    assert!(names.iter().all(|name| name.len() <= 15 && name.starts_with("ac")), "{names:?}");
+    let refused = planned("[[flow]]\nname = \"a\"\ncontroller = { kind = \"highspeed\", response = \"table\" }");
+    assert!(refused.expect_err("it cannot")[0].reason.contains("response"));
 }

@@ -14,7 +14,7 @@ use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use super::counts::Counts;
 use super::{InTransit, Link, Rest, served_of};
 use crate::channel::ChannelConfig;
-use crate::config::LinkConfig;
+use crate::config::{LinkChange, LinkConfig};
 use crate::ids::TelemetryId;
 use crate::impairment::Policer;
 use crate::link_stats::LinkStats;
@@ -306,6 +306,25 @@ impl ServedLink<'_> {
         served.queue.enqueue(now, Queued { packet: *packet, octets, since: now });
         counts.add(served.new_counts());
         true
+    }
+
+    /// The link is changed at `now`, at which what ends has departed; [`Self::serve`] is to follow.
+    pub fn change(&mut self, now: SimTime, change: &LinkChange) {
+        let (served, _) = self.parts();
+        if let Some(rate) = change.rate {
+            let from = served.current.map_or(now, |current| current.end);
+            served.rate.change(from, rate);
+        }
+        let propagation = served.propagation.as_mut().expect("a link that is changed has a channel");
+        if let Some(delay) = change.delay {
+            propagation.change_delay(now, delay);
+        }
+        if let Some(p) = change.loss {
+            propagation.change_loss(p);
+        }
+        if let Some(room) = served.queue.room() {
+            room.change(change.limit, change.rate);
+        }
     }
 
     /// From now on [`Self::treated`] has something to say.

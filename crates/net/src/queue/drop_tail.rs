@@ -79,6 +79,10 @@ impl QueueDiscipline for DropTail {
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
+
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
 }
 
 #[cfg(test)]

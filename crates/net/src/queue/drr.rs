@@ -87,6 +87,10 @@ impl QueueDiscipline for Drr {
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
+
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
 }
 
 #[cfg(test)]

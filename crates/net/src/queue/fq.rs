@@ -162,6 +162,10 @@ impl QueueDiscipline for Fq {
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
+
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
 }
 
 #[cfg(test)]

@@ -145,6 +145,10 @@ impl QueueDiscipline for FqCodel {
         &mut self.tally
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         self.controls[self.last as usize].inspect(record);
         record("new_flows", self.new_flows as f64);

@@ -143,6 +143,10 @@ impl QueueDiscipline for FqPie {
         &mut self.tally
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         self.controls[self.last as usize].inspect(record);
     }

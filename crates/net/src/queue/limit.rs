@@ -28,6 +28,12 @@ pub enum QueueLimit {
     Time(SimDuration),
 }
 
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Limit::Of(*self).fmt(f)
+    }
+}
+
 impl QueueLimit {
     /// A time as what a link of this rate sends in it.
     #[must_use]
@@ -50,7 +56,7 @@ impl QueueLimit {
     }
 
     /// What is wrong with it if packets of up to `largest` octets are to wait.
-    pub(super) fn lacks_room_for(self, largest: Bytes) -> Option<String> {
+    pub fn lacks_room_for(self, largest: Bytes) -> Option<String> {
         match self {
             Self::Packets(0) | Self::Time(SimDuration::ZERO) => {
                 Some("must be at least one packet: nothing could wait".to_owned())
@@ -219,6 +225,12 @@ impl Room {
     /// Room of this much on a link of this rate.
     pub fn new(limit: QueueLimit, rate: Bandwidth) -> Self {
         Self { limit, rate }
+    }
+
+    /// Another limit, on a link of another rate; what is `None` stays.
+    pub fn change(&mut self, limit: Option<QueueLimit>, rate: Option<Bandwidth>) {
+        self.limit = limit.unwrap_or(self.limit);
+        self.rate = rate.unwrap_or(self.rate);
     }
 
     /// True if one more packet of `arriving` octets may wait beside those that do.

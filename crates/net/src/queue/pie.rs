@@ -363,6 +363,10 @@ impl QueueDiscipline for Pie {
         &mut self.tally
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         self.control.inspect(record);
     }

@@ -295,6 +295,10 @@ impl QueueDiscipline for Red {
         &mut self.tally
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("drop_probability", self.probability);
         record("average_packets", if self.in_octets { self.average / self.mean_octets } else { self.average });

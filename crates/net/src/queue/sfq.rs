@@ -138,6 +138,10 @@ impl QueueDiscipline for Sfq {
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
+
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
 }
 
 #[cfg(test)]

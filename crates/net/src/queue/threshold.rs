@@ -103,6 +103,10 @@ impl QueueDiscipline for Threshold {
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
+
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
 }
 
 #[cfg(test)]

@@ -228,6 +228,8 @@ declare! {
     pub struct File {
         /// Threads that carry octets.
         workers: Option<usize> = unset("one a core").at_least(1).at_most(1024),
+        /// Once started it gives up files and calls of the kernel that it does not need (landlock, seccomp); a restart changes it.
+        confine: bool = true,
         /// Where connections are taken.
         listen: Vec<Listen> = Vec::new(),
         /// Settings of particular connections.

@@ -9,6 +9,7 @@ use ackclock_declare::{Mistake, Table};
 use super::file::{File, Listen, Mode, Rule, Side};
 use super::kinds::Policy;
 use super::{Config, Listener};
+use crate::ece;
 
 /// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
 pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> Result<Config, Vec<Mistake>> {
@@ -80,10 +81,9 @@ fn of_listener(listen: &Listen, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mis
 fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
     let both = [("buffer_policy", policy), ("buffer_policy_back", back)];
     let raising = both.into_iter().filter(|(_, policy)| policy.is_some_and(|policy| policy.0.raises_ece()));
-    let remedy = "write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
-    raising
-        .map(|(name, _)| Mistake::new("raises ECE, which the kernel lets no program do", remedy).within(name))
-        .collect()
+    let remedy = "`ackclock-kernel ece` gives the kernel the means; or write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
+    let mistake = |(name, _)| Mistake::new("raises ECE, which this kernel lets no program do", remedy).within(name);
+    raising.filter(|_| !ece::is_possible()).map(mistake).collect()
 }
 
 fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<SocketAddr> {

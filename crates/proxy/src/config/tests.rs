@@ -88,12 +88,15 @@ upstream = ["192.0.2.1:80"]
         "listen[0].upstream[0]: leads back to this proxy",
         "listen[0].clients: is missing: it would be anyone's relay",
         "listen[0].far.congestion: is no congestion controller that this kernel has",
-        "listen[0].buffer_policy_back: raises ECE, which the kernel lets no program do",
+        "listen[0].buffer_policy_back: raises ECE, which this kernel lets no program do",
         "listen[1].upstream: goes with mode forward only",
         "listen[1].address: is that of another listener",
     ];
-    for wanted in wanted {
-        assert!(found.contains(&wanted.to_owned()), "{wanted} is not among {found:#?}");
+    // Whoever has given this kernel the means to raise ECE has one mistake less.
+    let wanted: Vec<&str> =
+        wanted.into_iter().filter(|one| !one.contains("raises ECE") || !crate::ece::is_possible()).collect();
+    for wanted in &wanted {
+        assert!(found.contains(&(*wanted).to_owned()), "{wanted} is not among {found:#?}");
     }
     assert_eq!(found.len(), wanted.len(), "{found:#?}");
 }

@@ -62,7 +62,7 @@ impl Worker {
                 }
             }
             Err(error) => {
-                tracing::debug!(%server, %error, "cannot connect");
+                tracing::warn!(%server, %error, "no connection towards the server can be opened");
                 self.on_unreachable(key, now);
             }
         }

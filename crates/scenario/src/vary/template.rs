@@ -46,12 +46,12 @@ impl ScenarioTemplate {
         overrides: &[String],
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
-        Ok(Self::load(parse_toml(text), text, file, overrides, extensions)?.0)
+        Ok(Self::load(parse_toml(text), text, file, overrides, extensions, Files::default())?.0)
     }
 
     /// Reads the same format written as JSON.
     pub fn from_json_with(text: &str, overrides: &[String], extensions: &Extensions) -> Result<Self, ScenarioError> {
-        Ok(Self::load(parse_json(text), text, "<json>", overrides, extensions)?.0)
+        Ok(Self::load(parse_json(text), text, "<json>", overrides, extensions, Files::default())?.0)
     }
 
     /// The scenario that `seed` draws; it has this seed. Reads no file. Fails if the values, each in its range, do not go
@@ -78,6 +78,7 @@ impl ScenarioTemplate {
         file: &str,
         overrides: &[String],
         extensions: &Extensions,
+        mut files: Files,
     ) -> Result<(Self, Scenario), ScenarioError> {
         let mut tree = parsed.map_err(|errors| ScenarioError::of_syntax(file, errors))?;
         expand_controllers(&mut tree); // before, so that an override reaches into what was short
@@ -108,7 +109,6 @@ impl ScenarioTemplate {
             places,
             files: Files::default(),
         };
-        let mut files = Files::default();
         template.verify(&mut files, &mut found);
         let made = template.realize(template.tree.clone(), Draw::Seed(template.seed()), &mut files);
         template.files = files;

@@ -35,6 +35,8 @@ pub(crate) enum Event {
     Abort(FlowId),
     /// The application that reads at this end stops reading.
     StopReading(EndpointId),
+    /// A link is changed: which of the scenario's changes it is.
+    Change(u32),
 }
 
 const _: () = assert!(size_of::<Event>() == 8, "an event is handed about in a register");
@@ -61,6 +63,7 @@ impl Event {
             Self::Abort(flow) => (11, flow.index()),
             Self::StopReading(end) => (12, end.index()),
             Self::Datagram(flow) => (13, flow.index()),
+            Self::Change(number) => (14, number as usize),
         };
         debug_assert!(index as u64 <= INDEX_MASK, "an event has 24 bits for a number");
         kind << KIND_SHIFT | index as u64
@@ -83,7 +86,8 @@ impl Event {
             10 => Self::Copier(ApplianceId::new(index)),
             11 => Self::Abort(FlowId::new(index)),
             12 => Self::StopReading(EndpointId::of_number(index as u32)),
-            _ => Self::Datagram(DatagramFlowId::new(index)),
+            13 => Self::Datagram(DatagramFlowId::new(index)),
+            _ => Self::Change(index as u32),
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) enum Tie {
     Telemetry,
     /// The ACK ranges of QUIC lie there, too.
     Quic,
+    /// Links are changed while they work.
+    Changes,
 }
 
 impl Tie {
@@ -55,6 +57,7 @@ impl Tie {
             Self::Watched => "events that are watched",
             Self::Telemetry => "links that write telemetry",
             Self::Quic => "connections of QUIC",
+            Self::Changes => "links that are changed",
         }
     }
 }
@@ -200,6 +203,9 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     }
     if config.has_quic() {
         pinned.push((Tie::Quic, all_nodes()));
+    }
+    if !config.network.changes.is_empty() {
+        pinned.push((Tie::Changes, all_nodes()));
     }
     pinned
 }

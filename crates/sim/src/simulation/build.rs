@@ -58,6 +58,9 @@ impl Simulation {
         let has_others = relays.are_recorded() || datagrams.are_recorded();
         let recorder = Recorder::new(&config.trace, streams.list().len(), has_others);
         schedule_measurement(config, &recorder, &mut hosts);
+        for (number, change) in (0..).zip(&config.network.changes) {
+            hosts.schedule(change.at, Event::Change(number));
+        }
         for relay in (0..config.splits.len()).map(RelayId::new) {
             relays.begin(relay, &mut hosts);
         }

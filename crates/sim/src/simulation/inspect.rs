@@ -1,11 +1,12 @@
 //! What can be seen of a simulation from outside while it runs.
 
 use ackclock_cc::{Controller, RttStats};
-use ackclock_net::{EndpointId, LinkId};
+use ackclock_net::{EndpointId, Link, LinkId};
 use ackclock_tcp::Endpoint;
 use ackclock_units::{Bytes, SimTime};
 
 use super::{Simulation, opener_of};
+use crate::config::SimulationConfig;
 use crate::ids::FlowId;
 use crate::outcome::EngineCounters;
 
@@ -25,6 +26,29 @@ impl Simulation {
         link.waiting()
     }
 
+    /// A link as it is now.
+    pub fn link(&mut self, link: LinkId) -> &Link {
+        let now = self.now();
+        let link = &mut self.hosts.network.links[link.index()];
+        link.advance(now);
+        link
+    }
+
+    /// `FlightSize` at the sending end of a flow (RFC 5681).
+    pub fn flight_size(&self, flow: FlowId) -> Bytes {
+        self.hosts.view(opener_of(flow)).flight_size()
+    }
+
+    /// True once the sending end of a flow has measured a round trip.
+    pub fn has_rtt_sample(&self, flow: FlowId) -> bool {
+        self.hosts.view(opener_of(flow)).has_rtt_sample()
+    }
+
+    /// Segments that the sending end of a flow has sent again.
+    pub fn retransmissions(&self, flow: FlowId) -> u64 {
+        self.hosts.view(opener_of(flow)).counters().retransmitted_segments
+    }
+
     /// What the application at the far end of a flow has read.
     pub fn read(&self, flow: FlowId) -> Bytes {
         self.hosts.view(EndpointId::acceptor(self.config.last_connection(flow))).read(self.now())
@@ -33,6 +57,11 @@ impl Simulation {
     /// The time that has been simulated.
     pub fn now(&self) -> SimTime {
         self.hosts.now()
+    }
+
+    /// What it was made from, and what has been changed since.
+    pub fn config(&self) -> &SimulationConfig {
+        &self.config
     }
 
     /// The flows of the scenario's own list, in its order.

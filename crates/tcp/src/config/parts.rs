@@ -213,6 +213,27 @@ declare! {
     }
 }
 
+declare! {
+    /// A receive buffer that grows with what a connection needs.
+    #[derive(Copy, Eq)]
+    pub struct WindowTuning {
+        /// The window that it begins with.
+        initial: Bytes = default(Bytes(65_535)).at_least(Bytes(1)),
+        /// What it ends at.
+        max: Bytes = default(MAX_SCALED_WINDOW).at_least(Bytes(1)),
+        /// If more than `initial`: the window opens to it by two segments with each full-sized one, as it does whenever the buffer has grown; such a segment is acknowledged at once
+        opens_to: Bytes = default(Bytes(0)),
+    }
+}
+
+impl WindowTuning {
+    /// The same, with a window of `largest` at most.
+    pub(super) fn within(self, largest: Bytes) -> Self {
+        let max = self.max.min(largest);
+        Self { initial: self.initial.min(max), max, opens_to: self.opens_to.min(max) }
+    }
+}
+
 impl Autotuning {
     /// The same, with a window of `largest` at most.
     pub(super) fn within(self, largest: Bytes) -> Self {

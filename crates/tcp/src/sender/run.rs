@@ -79,15 +79,14 @@ impl Sender {
         let range = Range { start, end: start + mss };
         self.queue.on_new_sent(mss, range.end, mss);
         self.board.on_new_data(mss, now);
-        if self.bursts.is_on() && self.bursts.on_sent(now, mss) {
-            self.board.note_burst();
-        }
+        let ends_burst = self.note_burst(now, mss);
         self.counters.sent_segments += 1;
         self.counters.sent_octets += mss;
         self.activity.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
         self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
-        let flags = if self.queue.is_pushed(range) { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
+        let is_pushed = ends_burst || self.queue.is_pushed(range);
+        let flags = if is_pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
         DataSegment { start, payload: mss as u32, flags, ecn: Ecn::NotEct, ack_ratio: 0 }
     }
 

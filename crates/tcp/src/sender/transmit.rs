@@ -11,7 +11,7 @@ use crate::cwnd_validation::{WindowInUse, restart_window};
 use crate::host_queue::HostQueue;
 use crate::ranges::Range;
 use crate::scoreboard::Sent;
-use crate::tso::Opening;
+use crate::tso::{Opening, Place};
 
 /// A segment to send, in offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,13 @@ pub(crate) struct DataSegment {
     pub(crate) ecn: Ecn,
     /// The ACK Ratio option, zero for none.
     pub(crate) ack_ratio: u8,
+}
+
+impl DataSegment {
+    /// The last of several that the host gets at once, which offloading hosts push.
+    pub(super) fn pushed(self) -> Self {
+        Self { flags: self.flags.with(Flags::PSH), ..self }
+    }
 }
 
 /// Why nothing more could be sent.
@@ -74,7 +81,8 @@ impl Sender {
             self.limited_by = Limit::Cwnd;
             return None;
         }
-        if !self.bursts.repairs(lost) {
+        let goes_on = self.bursts.repairs(lost);
+        if !goes_on {
             if self.waits_for_pacer(now) || self.waits_for_host(now, range.len(), 2) {
                 return None;
             }
@@ -84,7 +92,9 @@ impl Sender {
             }
         }
         self.bursts.on_repaired(lost);
-        Some(self.retransmit(now, range))
+        let segment = self.retransmit(now, range);
+        let ends_burst = goes_on && !self.board.next_lost().is_some_and(|next| self.bursts.repairs(&next));
+        Some(if ends_burst { segment.pushed() } else { segment })
     }
 
     fn may_retransmit(&self, range: Range, allowed: u64) -> bool {
@@ -237,7 +247,21 @@ impl Sender {
         }
         let opening = self.opening(allowed, peer_window);
         let may_wait = self.recovery.phase().is_open();
-        self.bursts.is_due(now, &opening, may_wait)
+        let is_due = self.bursts.is_due(now, &opening, may_wait);
+        if is_due {
+            self.bound_burst(peer_window);
+        }
+        is_due
+    }
+
+    /// The burst that begins has no more than may leave without waiting for more to be written (Nagle), or for the peer's window.
+    fn bound_burst(&mut self, peer_window: u64) {
+        let ready = self.queue.rest_of_record(self.board.high_data()).min(peer_window);
+        if ready <= self.bursts.room() {
+            let partial = ready % self.mss();
+            let waits = partial > 0 && self.is_held_back(partial);
+            self.bursts.bound(if waits { ready - partial } else { ready });
+        }
     }
 
     fn opening(&self, allowed: u64, peer_window: u64) -> Opening {
@@ -362,17 +386,28 @@ impl Sender {
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: None });
     }
 
+    /// So many new octets leave. True if they are the last of a burst of several segments.
+    #[inline]
+    pub(super) fn note_burst(&mut self, now: SimTime, octets: u64) -> bool {
+        if !self.bursts.is_on() {
+            return false;
+        }
+        let place = self.bursts.on_sent(now, octets);
+        if place == Place::Begins {
+            self.board.note_burst();
+        }
+        place == Place::Ends
+    }
+
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
         let start = self.board.high_data();
         let was_empty = self.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.mss());
         self.board.on_new_data(len, now);
-        if self.bursts.is_on() && self.bursts.on_sent(now, len) {
-            self.board.note_burst();
-        }
+        let ends_burst = self.note_burst(now, len);
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
-        segment
+        if ends_burst { segment.pushed() } else { segment }
     }
 
     /// What the peer's window and the send buffer leave.

@@ -214,3 +214,76 @@ proptest! {
         prop_assert_eq!(arrivals.len(), packets.len());
     }
 }
+
+/// Changes a link as the run loop does.
+fn change(link: &mut Link, wake: &mut SimTime, change: &LinkChange) {
+    serve_until(link, wake, change.at);
+    let mut served = link.served().expect("it is served");
+    served.change(change.at, change);
+    *wake = served.serve(change.at).wake.unwrap_or(*wake);
+}
+
+/// A change that changes nothing, in ms.
+fn at(ms: u64) -> LinkChange {
+    let at = SimTime(ms * 1_000_000);
+    LinkChange { at, link: crate::ids::LinkId::new(0), rate: None, delay: None, loss: None, limit: None }
+}
+
+/// 12 Mbit/s send 1500 octets in 1 ms, 3 Mbit/s in 4 ms; the link's delay is 1 ms.
+#[test]
+fn a_packet_that_is_being_sent_ends_at_the_rate_at_which_it_began() {
+    let mut config = config(12_000_000, QueueLimit::Unlimited);
+    config.expect_changes();
+    let mut link = served(&config);
+    let mut wake = SimTime::NEVER;
+    for now in [0, 0, 0, 100_000] {
+        offer(&mut link, &mut wake, SimTime(now), 1500);
+    }
+    // The second packet lasts from 1 ms to 2 ms. From then on 3 Mbit/s, and a delay of 5 ms from 6 ms on.
+    let slower = LinkChange { rate: Some(Bandwidth(3_000_000)), ..at(0) };
+    change(&mut link, &mut wake, &LinkChange { at: SimTime(1_500_000), ..slower });
+    let longer = LinkChange { delay: Some(SimDuration::from_millis(5)), ..at(6) };
+    change(&mut link, &mut wake, &longer);
+    let end = SimTime(20_000_000);
+    serve_until(&mut link, &mut wake, end);
+    let mut arrivals = Vec::new();
+    while let Some(first) = link.transit.front().map(|first| first.arrival.0 / 1_000) {
+        arrivals.push(first);
+        link.deliver();
+    }
+    // The third ends at 6 ms, when the change of the delay has not come yet: what ends at an instant has left by then.
+    assert_eq!(arrivals, [2_000, 3_000, 7_000, 15_000]);
+    link.check_at_end(end);
+}
+
+#[test]
+fn an_outage_by_hand_ends_when_it_is_told_to() {
+    let mut config = config(12_000_000, QueueLimit::Unlimited);
+    config.expect_changes();
+    let mut link = served(&config);
+    let mut wake = SimTime::NEVER;
+    change(&mut link, &mut wake, &LinkChange { rate: Some(Bandwidth(0)), ..at(1) });
+    offer(&mut link, &mut wake, SimTime(2_000_000), 1500);
+    assert_eq!((link.waiting(), wake), (1, SimTime::NEVER));
+    change(&mut link, &mut wake, &LinkChange { rate: Some(Bandwidth(12_000_000)), ..at(7) });
+    serve_until(&mut link, &mut wake, SimTime(20_000_000));
+    assert_eq!(link.transit.front().map(|first| first.arrival), Some(SimTime(9_000_000)));
+}
+
+#[test]
+fn a_smaller_limit_holds_for_what_comes_and_a_loss_of_one_takes_all() {
+    let mut config = config(12_000_000, QueueLimit::Packets(10));
+    config.expect_changes();
+    assert!(config.takes_limit());
+    let mut link = served(&config);
+    let mut wake = SimTime::NEVER;
+    (0..6).for_each(|_| offer(&mut link, &mut wake, SimTime(0), 1500));
+    let change_now = LinkChange { limit: Some(QueueLimit::Packets(3)), loss: Some(1.0), ..at(0) };
+    change(&mut link, &mut wake, &LinkChange { at: SimTime(1), ..change_now });
+    offer(&mut link, &mut wake, SimTime(2), 1500);
+    assert_eq!((link.waiting(), link.total_drops()), (5, 1)); // one of six is being sent
+    let end = SimTime(20_000_000);
+    serve_until(&mut link, &mut wake, end);
+    assert_eq!(link.in_transit(), 0);
+    assert_eq!(link.end_measurement(end).lost(), 6);
+}

@@ -1,0 +1,184 @@
+//! The network of a scenario between the hosts of others: whatever programs send in namespaces that somebody made.
+//!
+//! A host is a namespace that stands at a node of the scenario. A packet travels from the node of the device that it was sent by to the node
+//! of the host that has its destination address, along the shortest path, with the links and queues of [`Network`]. Every pair of
+//! addresses and ports is a connection to queues that tell flows apart.
+//!
+//! Departures: IPv4 only; what is neither TCP nor UDP, and a segment that cannot be read, is to queues a datagram of its size, whose ECN
+//! field counts. Flows and appliances of the scenario do nothing here; its discarders count packets of every conversation alike.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ackclock_net::{ConnectionIndex, EndpointId, LinkId, NodeId, Router};
+use ackclock_sim::{LinkSummary, SimulationConfig};
+use ackclock_units::SimTime;
+use serde::Serialize;
+
+use super::lateness::{Lateness, LatenessSummary};
+use super::network::Network;
+use super::pace::Pace;
+use super::packet::{Conversation, read_any};
+use super::pump::{BATCH, LARGEST, thread_cpu};
+use crate::clock::WallClock;
+use crate::device::Device;
+
+/// A host: where it stands, and the device by which it is reached.
+#[derive(Debug)]
+pub struct Place {
+    /// Its node in the scenario.
+    pub node: NodeId,
+    /// Its device, whose address is the host's.
+    pub device: Device,
+}
+
+/// Moves packets between hosts in real time.
+#[derive(Debug)]
+pub struct Carrier {
+    clock: WallClock,
+    network: Network,
+    places: Vec<Place>,
+    /// By address, the host's number.
+    hosts: HashMap<Ipv4Addr, usize>,
+    /// By the numbers of two hosts, the links from the first to the second.
+    paths: HashMap<(usize, usize), Arc<[LinkId]>>,
+    /// By addresses and ports, where packets of the conversation come out at either end.
+    conversations: HashMap<Conversation, EndpointId>,
+    /// By end, the host's number.
+    exits: Vec<usize>,
+    foreign: u64,
+}
+
+/// What was carried.
+#[derive(Debug, Serialize)]
+pub struct Carried {
+    /// Links since the beginning of the measurement.
+    pub links: Vec<LinkSummary>,
+    /// How late packets were handed to hosts, microseconds.
+    pub late_us: LatenessSummary,
+    /// True if the emulator ran before all ordinary threads.
+    pub real_time: bool,
+    /// CPU time of the emulator, the kernel's work for receiving hosts included, seconds.
+    pub cpu_s: f64,
+    /// How long it ran, seconds.
+    pub wall_s: f64,
+    /// Packets that hosts sent.
+    pub packets_entered: u64,
+    /// Packets that a device would not take.
+    pub packets_refused: u64,
+    /// Packets to addresses that no host has, or of another kind than IPv4.
+    pub packets_foreign: u64,
+    /// Different pairs of addresses and ports.
+    pub conversations: u64,
+}
+
+/// What is counted where packets leave the network.
+#[derive(Debug, Default)]
+struct Tally {
+    lateness: Lateness,
+    delivered: u64,
+    refused: u64,
+}
+
+impl Carrier {
+    /// Between these hosts; an error names two that have no path between them.
+    pub fn new(clock: WallClock, config: &SimulationConfig, places: Vec<Place>) -> io::Result<Self> {
+        let mut router = Router::new(&config.network);
+        let mut paths = HashMap::new();
+        for (from, start) in places.iter().enumerate() {
+            for (to, end) in places.iter().enumerate().filter(|(to, _)| *to != from) {
+                let path = router.shortest_path(start.node, end.node).filter(|path| !path.is_empty());
+                let (a, b) = (start.device.address(), end.device.address());
+                let path = path.ok_or_else(|| io::Error::other(format!("there is no path from {a} to {b}")))?;
+                paths.insert((from, to), path.into());
+            }
+        }
+        let hosts = places.iter().enumerate().map(|(number, place)| (place.device.address(), number)).collect();
+        let network = Network::without_routes(config);
+        let (conversations, exits) = (HashMap::new(), Vec::new());
+        Ok(Self { clock, network, places, hosts, paths, conversations, exits, foreign: 0 })
+    }
+
+    /// Runs on the calling thread until `end`, or until `stop` is set.
+    pub fn run(mut self, end: SimTime, stop: &AtomicBool) -> io::Result<Carried> {
+        let mut pace = Pace::begin(self.clock);
+        let before = thread_cpu()?;
+        let mut buffer = vec![0; LARGEST];
+        let mut tally = Tally::default();
+        loop {
+            let was_busy = self.take_in(&mut buffer, &mut tally)?;
+            let now = self.clock.now().min(end);
+            self.run_until(now, &mut tally);
+            if now >= end || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let devices: Vec<BorrowedFd<'_>> = self.places.iter().map(|place| place.device.as_fd()).collect();
+            pace.rest(was_busy, self.network.next_event().min(end), &devices)?;
+        }
+        let (cpu_s, wall_s) = (thread_cpu()?.saturating_sub(before).as_secs_f64(), self.clock.now().as_secs_f64());
+        let packets_entered = self.network.entered();
+        Ok(Carried {
+            links: self.network.finish().0,
+            late_us: tally.lateness.summary(tally.delivered),
+            real_time: pace.is_real_time,
+            cpu_s,
+            wall_s,
+            packets_entered,
+            packets_refused: tally.refused,
+            packets_foreign: self.foreign,
+            conversations: self.conversations.len() as u64 / 2,
+        })
+    }
+
+    /// Takes what hosts have sent; true if there was anything.
+    fn take_in(&mut self, buffer: &mut [u8], tally: &mut Tally) -> io::Result<bool> {
+        let mut was_busy = false;
+        for from in 0..self.places.len() {
+            for _ in 0..BATCH {
+                let Some(octets) = self.places[from].device.receive(buffer)? else { break };
+                was_busy = true;
+                self.enter(&buffer[..octets], from, tally);
+            }
+        }
+        Ok(was_busy)
+    }
+
+    fn enter(&mut self, octets: &[u8], from: usize, tally: &mut Tally) {
+        let now = self.clock.now();
+        let Some(to) = Conversation::of(octets).and_then(|conversation| self.end(conversation, from)) else {
+            self.foreign += 1;
+            return;
+        };
+        self.run_until(now, tally);
+        self.network.enter(read_any(octets, to, now), octets);
+    }
+
+    /// The end that a packet from a host is for; the first packet of a conversation makes both.
+    fn end(&mut self, conversation: Conversation, from: usize) -> Option<EndpointId> {
+        if let Some(end) = self.conversations.get(&conversation) {
+            return Some(*end);
+        }
+        let to = *self.hosts.get(&conversation.to())?;
+        let path = |from, to| self.paths.get(&(from, to)).cloned();
+        let connection: ConnectionIndex = self.network.connect(path(to, from)?, path(from, to)?);
+        self.exits.extend([from, to]);
+        self.conversations.insert(conversation, EndpointId::acceptor(connection));
+        self.conversations.insert(conversation.reversed(), EndpointId::opener(connection));
+        Some(EndpointId::acceptor(connection))
+    }
+
+    fn run_until(&mut self, now: SimTime, tally: &mut Tally) {
+        let Self { network, places, exits, clock, .. } = self;
+        network.run_until(now, &mut |delivered| {
+            tally.lateness.add(clock.now().saturating_since(delivered.due));
+            tally.delivered += 1;
+            if places[exits[delivered.to.index()]].device.send(delivered.octets).is_err() {
+                tally.refused += 1;
+            }
+        });
+    }
+}

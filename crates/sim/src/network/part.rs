@@ -1,0 +1,75 @@
+//! A network that is one part of several, each run by a thread of its own: what crosses its borders, and what parts exchange.
+
+use ackclock_net::{LinkId, PacketId};
+use ackclock_units::SimTime;
+
+use super::Network;
+use super::hop::{Hop, Next};
+use crate::event_queue::Event;
+use crate::partition::{Borders, Crossing};
+
+impl Network {
+    /// The next packet of `link` arrives at `time`, in place of the queue's first event. Where it has come from another part, its
+    /// event would have been scheduled when it was sent, if that was later than the arrival of the one before it, now.
+    pub(super) fn arrive_next(&mut self, link: LinkId, time: SimTime) {
+        let sent = self.borders.as_mut().and_then(|borders| borders.deliver(link));
+        let since = self.now().max(sent.unwrap_or(SimTime::ZERO));
+        self.queue.drop_first();
+        self.queue.push_since(since, time, Event::Link(link));
+    }
+
+    /// From now on this is a part of a network, and packets leave it where `borders` say.
+    pub(crate) fn become_part(&mut self, borders: Borders) {
+        self.borders = Some(Box::new(borders));
+        (self.is_part, self.is_arrival_told) = (true, true);
+    }
+
+    /// A packet goes on in another part, where it will come out at the far end of `link`.
+    pub(super) fn leave(&mut self, link: LinkId, arrival: SimTime, id: PacketId) {
+        let crossing = Crossing { link, sent: self.now(), arrival, packet: *self.packets.get(id) };
+        self.packets.remove(id);
+        self.borders.as_mut().expect("it lies at a border").send(crossing);
+        if cfg!(debug_assertions) {
+            self.arrived += 1;
+        }
+    }
+
+    /// A packet has come from another part.
+    pub(crate) fn receive(&mut self, crossing: &Crossing) {
+        let Crossing { link, arrival, packet, .. } = crossing;
+        let id = self.packets.put(packet);
+        let is_alone = self.links[link.index()].receive(*arrival, id, packet.size);
+        let since = self.borders().receive(crossing, is_alone);
+        if is_alone {
+            self.queue.push_since(since, *arrival, Event::Link(*link));
+        }
+        if cfg!(debug_assertions) {
+            self.sent += 1;
+        }
+    }
+
+    /// Takes the links that `is_there` says so of over from another part, and gives others for them.
+    pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(LinkId) -> bool) {
+        for link in (0..self.links.len()).map(LinkId::new).filter(|link| is_there(*link)) {
+            std::mem::swap(&mut self.links[link.index()], &mut other.links[link.index()]);
+            self.captures.swap(&mut other.captures, link);
+        }
+    }
+
+    /// Of a part.
+    pub(crate) fn borders(&mut self) -> &mut Borders {
+        self.borders.as_mut().expect("this is a part of a network")
+    }
+
+    /// Each route as its stages, which are what packets pass between two events: a link, and those behind it on which nothing ever
+    /// waits.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = Vec<Vec<LinkId>>> {
+        let goes_on = |_: &Hop, next: &Hop| matches!(next.next(), Next::Express(_));
+        let link = |hop: &Hop| match hop.next() {
+            Next::Link(link) | Next::Express(link) => link,
+            Next::Endpoint => unreachable!("routes are split there"),
+        };
+        let routes = self.hops.split(|hop| *hop == Hop::END).filter(|route| !route.is_empty());
+        routes.map(move |route| route.chunk_by(goes_on).map(|stage| stage.iter().map(link).collect()).collect())
+    }
+}

@@ -1,0 +1,153 @@
+//! Links that are served packet by packet: their queues, and what becomes of a packet in them.
+
+use ackclock_cc::HopRecord;
+use ackclock_events::DropCause;
+use ackclock_net::queue::Treatment;
+use ackclock_net::{LinkChange, LinkId, Packet};
+use ackclock_units::{Bytes, SimTime};
+
+use super::{Network, UnderWay};
+use crate::event_queue::Event;
+use crate::watch::At;
+
+impl Network {
+    /// What the queue of a link does to packets is to be known.
+    pub(crate) fn watch_link(&mut self, link: LinkId) {
+        if let Some(mut link) = self.links[link.index()].served() {
+            link.watch();
+        }
+    }
+
+    /// A packet arrives at a served link, whose queue keeps it until it travels on.
+    #[inline(never)]
+    pub(super) fn offer(&mut self, id: LinkId, UnderWay { id: place, hop, .. }: UnderWay) {
+        let now = self.now();
+        let packet = Packet { hop, ..*self.packets.get(place) };
+        self.packets.remove(place);
+        self.depart(id);
+        let Some(mut link) = self.links[id.index()].served() else { return };
+        let is_admitted = link.offer(now, &packet);
+        let is_busy = link.is_busy();
+        if self.follows_packets() {
+            self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
+        } else if is_busy {
+            return self.check_link(id);
+        }
+        if let Some(time) = self.serve(id) {
+            self.queue.push(time, Event::Service(id));
+        }
+    }
+
+    /// What leaves a served link travels on.
+    fn depart(&mut self, id: LinkId) {
+        let now = self.now();
+        let Some(mut link) = self.links[id.index()].served() else { return };
+        if link.keeps_all(now) {
+            return;
+        }
+        let notice = |arrival| self.host_noise.at(id, arrival);
+        let lost = link.depart(now, &mut self.packets, notice, |arrival| self.queue.push(arrival, Event::Link(id)));
+        if self.follows_packets() {
+            self.tell_loss(id, lost, DropCause::Loss);
+        }
+    }
+
+    /// The service event of a link fires; it is the queue's first.
+    pub(crate) fn on_service(&mut self, id: LinkId) {
+        let now = self.now();
+        let mut next = None;
+        if self.links[id.index()].served().is_some_and(|mut link| link.is_due(now)) {
+            self.depart(id);
+            next = self.serve(id);
+        }
+        match next {
+            Some(time) => self.queue.replace_first(time, Event::Service(id)),
+            None => self.queue.drop_first(),
+        }
+    }
+
+    /// A link is changed, as an operator would.
+    #[cold]
+    pub(crate) fn change(&mut self, change: &LinkChange) {
+        let (now, id) = (self.now(), change.link);
+        self.depart(id);
+        if let Some(mut link) = self.links[id.index()].served() {
+            link.change(now, change);
+        }
+        if let Some(time) = self.serve(id) {
+            self.queue.push(time, Event::Service(id));
+        }
+    }
+
+    /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
+    fn serve(&mut self, id: LinkId) -> Option<SimTime> {
+        let now = self.now();
+        let mut link = self.links[id.index()].served()?;
+        let service = link.serve(now);
+        if service.begins && self.captures.are_wanted(id) {
+            self.captures.record(id, now, link.in_service().expect("it has just begun"));
+        }
+        if self.follows_packets() {
+            self.tell_service(id, service.begins);
+        }
+        self.check_link(id);
+        service.wake
+    }
+
+    /// What becomes of each packet is of interest: to whoever watches, or for what links have written into it.
+    #[inline]
+    fn follows_packets(&self) -> bool {
+        self.watch.is_some() || self.telemetry.is_some()
+    }
+
+    /// A packet went no further on a served link.
+    #[cold]
+    fn tell_loss(&mut self, link: LinkId, lost: Option<Packet>, cause: DropCause) {
+        let now = self.now();
+        let Some(packet) = &lost else { return };
+        if let Some(watch) = &mut self.watch {
+            watch.on_dropped(now, &At { link, packet, captures: &self.captures }, cause);
+        }
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.free(packet.telemetry);
+        }
+    }
+
+    /// What the queue of a served link has done, and whether a packet entered service.
+    #[cold]
+    fn tell_service(&mut self, id: LinkId, begins: bool) {
+        let now = self.now();
+        let Some(mut link) = self.links[id.index()].served() else { return };
+        let captures = &self.captures;
+        for (packet, treatment) in link.treated() {
+            if let Some(watch) = &mut self.watch {
+                watch.on_treated(now, &At { link: id, packet: &packet, captures }, treatment);
+            }
+            if let Some(telemetry) = self.telemetry.as_mut().filter(|_| treatment == Treatment::Dropped) {
+                telemetry.free(packet.telemetry);
+            }
+        }
+        let waited = link.waited();
+        if let (Some(watch), Some(packet)) = (&mut self.watch, link.in_service().filter(|_| begins)) {
+            watch.on_service(now, &At { link: id, packet, captures }, waited);
+        }
+        if begins {
+            self.write_telemetry(id);
+        }
+    }
+
+    /// A packet enters service: a link that writes does so into one with data.
+    fn write_telemetry(&mut self, id: LinkId) {
+        let now = self.now();
+        let Some(telemetry) = &mut self.telemetry else { return };
+        let link = &mut self.links[id.index()];
+        let (queue, sent) = (link.waiting_octets(), link.served_octets(now).unwrap_or_default());
+        let Some(mut link) = link.served() else { return };
+        if link.in_service().is_some_and(|packet| telemetry.is_written(id, packet)) {
+            let rate = link.rate_of_service();
+            let record = HopRecord { link: id.index() as u32, queue, sent: Bytes(sent), at: now, rate };
+            let place = link.telemetry_mut().expect("a packet is in service");
+            *place = telemetry.write(*place, record);
+        }
+    }
+}

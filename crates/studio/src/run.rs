@@ -1,0 +1,208 @@
+//! A run under way, in slices, whose links can be changed.
+//!
+//! A change becomes a part of the scenario, which has a `[[change]]` more from then on: to run that scenario from the beginning gives
+//! the same bytes. The first change of a link makes it one that is served packet by packet, so that the run is repeated up to now; what
+//! comes after goes into the run as it is.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ackclock_scenario::{Scenario, ScenarioError};
+use ackclock_sim::{EngineCounters, Outcome, Simulation, write_summary};
+use ackclock_units::{SimDuration, SimTime};
+use serde::Deserialize;
+
+use crate::engine::Options;
+use crate::packets;
+use crate::rows::Rows;
+
+/// Where a scenario came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) file: String,
+    pub(crate) files: Arc<BTreeMap<String, Vec<u8>>>,
+}
+
+impl Source {
+    pub(crate) fn parse(&self) -> Result<Scenario, ScenarioError> {
+        Scenario::parse_with_files(&self.text, &self.file, &[], Arc::clone(&self.files))
+    }
+}
+
+/// What is to be changed of a link, in the words of a scenario; what is `None` stays.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Change {
+    /// The link's name.
+    pub link: String,
+    /// Its rate, such as "20 Mbit/s".
+    pub rate: Option<String>,
+    /// Its propagation delay, such as "10 ms".
+    pub delay: Option<String>,
+    /// Probability that it loses a packet.
+    pub loss: Option<f64>,
+    /// How much may wait, such as "50 packets".
+    pub limit: Option<String>,
+}
+
+impl Change {
+    /// As a table of a scenario.
+    fn to_toml(&self, at: SimTime) -> String {
+        let mut table = format!("\n[[change]]\nat = \"{} ns\"\nlink = {}\n", at.0, quoted(&self.link));
+        for (name, value) in [("rate", &self.rate), ("delay", &self.delay), ("limit", &self.limit)] {
+            if let Some(value) = value {
+                let _ = writeln!(table, "{name} = {}", quoted(value));
+            }
+        }
+        if let Some(loss) = self.loss {
+            let _ = writeln!(table, "loss = {loss:?}");
+        }
+        table
+    }
+}
+
+/// A text as TOML writes it; JSON's strings are TOML's basic ones.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A scenario and its simulation, which moves in slices.
+#[derive(Debug)]
+pub struct Run {
+    source: Source,
+    options: Options,
+    scenario: Scenario,
+    /// `None` once it is over and its results are taken.
+    simulation: Option<Simulation>,
+    counters: EngineCounters,
+    end: SimTime,
+    rows: Rows,
+    /// Of each source of events its number among flows or links.
+    places: Vec<Option<usize>>,
+    packets: Vec<f64>,
+    /// The results, once the run is over.
+    outcome: Option<Box<Outcome>>,
+}
+
+impl Run {
+    /// At time zero.
+    pub(crate) fn new(source: Source, scenario: Scenario, options: Options) -> Self {
+        let watched = options.packets.then(|| scenario.with_events(packets::kinds())).flatten();
+        let simulation = Simulation::of(watched.as_ref().unwrap_or(&scenario).shared_config());
+        let flows: Vec<&str> = scenario.config().flows.iter().map(|flow| flow.name.as_str()).collect();
+        Self {
+            end: SimTime(scenario.config().duration.0),
+            rows: Rows::new(&simulation, options.sample),
+            places: packets::places(simulation.event_sources(), &flows),
+            packets: Vec::new(),
+            counters: EngineCounters::default(),
+            simulation: Some(simulation),
+            outcome: None,
+            source,
+            options,
+            scenario,
+        }
+    }
+
+    /// What is run.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The text of what is run, changes included.
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// Changes links from the next nanosecond on. Returns true if the run was repeated up to now, so that its rows begin anew.
+    /// Fails with every mistake, and changes nothing then.
+    pub fn change(&mut self, changes: &[Change]) -> Result<bool, ScenarioError> {
+        let at = self.now() + SimDuration(1);
+        let mut source = self.source.clone();
+        source.text.extend(changes.iter().map(|change| change.to_toml(at)));
+        let scenario = source.parse()?;
+        let all = &scenario.config().network.changes;
+        let new = &all[all.len() - changes.len()..];
+        let simulation = self.simulation.as_mut().filter(|simulation| {
+            let links = &simulation.config().network;
+            new.iter().all(|change| links.link(change.link).takes_changes())
+        });
+        if let Some(simulation) = simulation {
+            for change in new {
+                simulation.change_link(change);
+            }
+            (self.source, self.scenario) = (source, scenario);
+            return Ok(false);
+        }
+        let now = self.now();
+        *self = Self::new(source, scenario, self.options);
+        self.advance(now);
+        self.packets.clear();
+        Ok(true)
+    }
+
+    /// The time that has been simulated.
+    pub fn now(&self) -> SimTime {
+        self.simulation.as_ref().map_or(self.end, Simulation::now)
+    }
+
+    /// True at the scenario's end.
+    pub fn is_finished(&self) -> bool {
+        self.simulation.is_none()
+    }
+
+    /// What the engine has done so far.
+    pub fn counters(&self) -> EngineCounters {
+        self.counters
+    }
+
+    /// How many numbers a row of series has, how many flows, and how many links it is of.
+    pub fn shape(&self) -> (usize, usize, usize) {
+        (self.rows.width(), self.rows.flows(), self.rows.links())
+    }
+
+    /// Simulates up to a time, itself included, but not beyond the scenario's end.
+    pub fn advance(&mut self, until: SimTime) {
+        let until = until.min(self.end);
+        let Some(simulation) = &mut self.simulation else { return };
+        while self.rows.next() <= until {
+            simulation.run_until(self.rows.next());
+            self.rows.sample(simulation);
+        }
+        simulation.run_until(until);
+        self.counters = simulation.counters();
+        for record in simulation.take_events() {
+            packets::add(&record, &self.places, &mut self.packets);
+        }
+        if until == self.end {
+            self.outcome = self.simulation.take().map(|simulation| Box::new(simulation.finish()));
+        }
+    }
+
+    /// The rows of series since the last call: numbers, one row behind the other ([`crate::NUMBERS_OF_FLOW`]).
+    pub fn take_rows(&mut self) -> Vec<f64> {
+        self.rows.take()
+    }
+
+    /// What happened to packets since the last call: numbers, one event behind the other ([`crate::NUMBERS_OF_PACKET`]).
+    pub fn take_packets(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.packets)
+    }
+
+    /// The results: of the whole run once it is finished, else up to now.
+    pub fn outcome(&self) -> Outcome {
+        match (&self.outcome, &self.simulation) {
+            (Some(outcome), _) => (**outcome).clone(),
+            (None, Some(simulation)) => simulation.clone().stop(),
+            (None, None) => unreachable!("a run that is over has results"),
+        }
+    }
+
+    /// The bytes of `summary.json`: of the whole run once it is finished, else up to now.
+    pub fn summary(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        write_summary(&self.outcome().summary, &mut text).expect("a Vec takes all");
+        text
+    }
+}

@@ -1,0 +1,15 @@
+"""An appliance that ends connections.
+
+What it keeps, how long data stays in it, and the window behind it.
+"""
+
+import ackclock
+from ackclock import plots
+
+results = ackclock.run(ackclock.Scenario.load("scenarios/appliance.toml", ["duration=10 s", "measure.from=2 s"]))
+
+figures = {
+    "in_socket": plots.figure(results, "in_socket"),
+    "added_latency": plots.figure(results, "added_latency"),
+    "far_cwnd": plots.figure(results, "far_cwnd"),
+}

@@ -1,0 +1,13 @@
+"""An environment.
+
+What an agent sees, does and is paid, as Gymnasium's `render` draws it.
+"""
+
+from ackclock.gym import FlowEnv
+
+env = FlowEnv("scenarios/two-algorithms.toml", flow="old", reward="power", render_mode="rgb_array")
+env.reset(seed=1)
+for step in range(200):
+    env.step(3 if step % 20 else 0)
+
+figures = {"environment": env.render()}

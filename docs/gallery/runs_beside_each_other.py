@@ -1,0 +1,19 @@
+"""Runs beside each other, and many flows.
+
+Several runs in one figure are named by what tells them apart. Of very many flows, groups are drawn by percentiles.
+"""
+
+import ackclock
+from ackclock import plots
+
+
+def run(queue, flows="cubic*2"):
+    return ackclock.run(
+        ackclock.dumbbell(bottleneck="20 Mbit/s", rtt="60 ms", flows=flows, queue=queue, duration="30 s")
+    )
+
+
+figures = {
+    "two_runs": plots.figure([run("1 bdp"), run("fq_codel")], "rtt"),
+    "thirty_flows": plots.figure(run("1 bdp", "cubic*15,bbr3*15"), "goodput"),
+}

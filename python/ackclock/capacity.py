@@ -1,0 +1,78 @@
+"""What the bottleneck could carry over time, from its scenario: a rate, a schedule, or a recorded trace."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ackclock.metrics import Floats
+from ackclock.studies.quantities import bits_per_second, octets, seconds
+
+_BINS = 200
+"""Of a trace, over the time that is shown."""
+
+_OPPORTUNITY_BYTES = 1500.0
+"""What one line of a trace carries by default."""
+
+
+def over_time(scenario: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:
+    """Return times and rates in bit/s, each rate until the next time; None where no bottleneck says its rate.
+
+    Args:
+        scenario: With its overrides, as a manifest has it.
+        end_s: Until when.
+
+    Examples:
+        >>> link = {"rate": {"schedule": [{"rate": "2 Mbit/s"}, {"at": "3 s", "rate": "1 Mbit/s"}]}}
+        >>> over_time({"topology": {"bottleneck": link}}, 5.0)
+        (array([0., 3., 5.]), array([2000000., 1000000., 1000000.]))
+    """
+    topology = scenario.get("topology")
+    link = topology.get("bottleneck") if isinstance(topology, Mapping) else None
+    rate = link.get("rate") if isinstance(link, Mapping) else None
+    constant = bits_per_second(rate)
+    if constant is not None:
+        return np.array([0.0, end_s]), np.array([constant, constant])
+    if not isinstance(rate, Mapping):
+        return None
+    return _scheduled(rate, end_s) if "schedule" in rate else _traced(rate, end_s)
+
+
+def constant_bps(scenario: Mapping[str, Any]) -> float | None:
+    """Return the rate of the bottleneck, if it has one that does not change.
+
+    Args:
+        scenario: As of `over_time`.
+    """
+    found = over_time(scenario, 1.0)
+    return float(found[1][0]) if found is not None and len(set(found[1].tolist())) == 1 else None
+
+
+def _scheduled(rate: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:
+    entries = [entry for entry in rate["schedule"] if isinstance(entry, Mapping)]
+    steps = [(seconds(entry.get("at", "0 s")), bits_per_second(entry.get("rate"))) for entry in entries]
+    known = [(at, bps) for at, bps in steps if at is not None and bps is not None]
+    if not known or len(known) != len(rate["schedule"]):
+        return None
+    every = seconds(rate.get("repeat"))
+    rounds = int(end_s // every) + 1 if every else 1
+    times = [at + number * (every or 0.0) for number in range(rounds) for at, _ in known]
+    rates = [bps for _, bps in known] * rounds
+    kept = [(at, bps) for at, bps in zip(times, rates, strict=True) if at < end_s]
+    kept.append((end_s, kept[-1][1]))
+    return np.array([at for at, _ in kept]), np.array([bps for _, bps in kept])
+
+
+def _traced(rate: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:
+    """Opportunities in each of some bins: nothing between two of them can be seen at that width."""
+    text = rate.get("instants")
+    if not isinstance(text, str) or not text.split():
+        return None
+    instants_s = np.array(text.split(), dtype=np.float64) / 1e3
+    length_s = float(instants_s[-1]) or 1e-3
+    rounds = 1 if rate.get("once") else int(end_s // length_s) + 1
+    every = (instants_s[None, :] + length_s * np.arange(rounds)[:, None]).ravel()
+    counts, edges = np.histogram(every[every <= end_s], bins=_BINS, range=(0.0, end_s))
+    size = octets(rate.get("opportunity")) or _OPPORTUNITY_BYTES
+    rates = counts * size * 8 / (end_s / _BINS)
+    return edges, np.append(rates, rates[-1])

@@ -1,0 +1,97 @@
+"""`ackclock fit`: the path that explains a recording, as a scenario."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import storage
+from ackclock.cli.failures import InputError
+from ackclock.cli.folders import runs_of
+from ackclock.cli.progress import busy
+
+if TYPE_CHECKING:
+    from ackclock.fit import Fit
+
+
+def fit(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of results, of a recording.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.toml", help="The scenario to write.")] = Path(
+        "fitted.toml"
+    ),
+    controller: Annotated[
+        str | None,
+        typer.Option("--controller", metavar="NAME", help="Of every flow, in place of the recorded ones."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="NAME", help="Of the hosts [dim](default: linux-6.x)[/]")
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Keep a run of the scenario as a folder of results."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found on stdout as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files and results that exist.")] = False,
+) -> None:
+    """Find the path that explains a recording: rate, delay, queue, loss, cross traffic, each with 95 % confidence.
+
+    The scenario is run, and what it has is shown beside the recording:
+
+        ackclock fit recording -o mine.toml && ackclock run mine.toml --set flow[0].controller=bbr3
+    """
+    from ackclock.fit import FitError
+    from ackclock.fit import fit as find
+
+    storage.check_file(output, force=force)
+    if keep is not None:
+        storage.check_folder(keep, force=force)
+    (recording,) = runs_of([folder])
+    try:
+        with busy(f"looking for the path of {folder}"):
+            found = find(recording, controller=controller, profile=profile)
+    except FitError as error:
+        raise InputError(f"{folder}: {error}") from error
+    output.parent.mkdir(parents=True, exist_ok=True)
+    storage.write_file(output, found.text.encode())
+    if keep is not None:
+        found.results.save(keep, force=force)
+    if as_json:
+        _print_json(found)
+    else:
+        _print(found, output, keep)
+
+
+def _print(found: "Fit", output: Path, keep: Path | None) -> None:
+    from ackclock.cli.shown_tables import print_table
+    from ackclock.fit.told import tables
+
+    for table in tables(found):
+        print_table(table)
+        print()
+    for note in found.notes:
+        print(note)
+    print(f"scenario in {output}" + (f", a run of it in {keep}" if keep is not None else ""))
+
+
+def _print_json(found: "Fit") -> None:
+    import json
+
+    parameters = [
+        {"name": one.name, "value": one.value, "low": one.low, "high": None if math.isinf(one.high) else one.high}
+        for one in found.parameters
+    ]
+    residuals = [
+        {
+            "name": one.name,
+            "recorded": one.recorded,
+            "simulated": one.simulated,
+            "spread": one.spread,
+            "is_within": one.is_within,
+            "score": one.score,
+        }
+        for one in found.residuals
+    ]
+    print(json.dumps({"parameters": parameters, "residuals": residuals, "notes": list(found.notes)}, indent=1))

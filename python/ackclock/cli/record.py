@@ -1,0 +1,112 @@
+"""`ackclock record` and `ackclock import`: what real connections did, as folders of results."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import storage
+from ackclock.cli.failures import InputError, WorkError
+from ackclock.cli.progress import busy
+
+if TYPE_CHECKING:
+    from ackclock.results import Results
+
+_Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder of results to write.")]
+_Force = Annotated[bool, typer.Option("--force", help="Replace results that ackclock wrote.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def record(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND", help="The command, with its arguments.", show_default=False),
+    ] = None,
+    output: _Output = Path("recording"),
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", min=1, max=65535, metavar="PORT", help="Record the connections of a port, of whatever program."
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0.1, help="With --port: for how long; until Ctrl-C otherwise.")
+    ] = None,
+    controller: Annotated[
+        str | None, typer.Option("--controller", metavar="NAME", help="A controller for the command's connections.")
+    ] = None,
+    quiet: _Quiet = False,
+    force: _Force = False,
+) -> None:
+    """Record the TCP state of a command's connections, at each segment, as the kernel has it (root).
+
+    ackclock record -o out -- iperf3 -c 192.0.2.1
+    """
+    from ackclock import kernel
+
+    if bool(command) == (port is not None):
+        raise InputError("name a command after --, or a port with --port; one of them")
+    if port is None and seconds is not None:
+        raise InputError("--seconds is for --port; a command is recorded until it ends")
+    if port is not None and controller is not None:
+        raise InputError("--controller is for a command's connections; those of a port have their own")
+    storage.check_folder(output, force=force)
+    with tempfile.TemporaryDirectory(prefix="ackclock-record-") as folder:
+        trace = Path(folder) / "trace.jsonl"
+        ended = kernel.record(trace, command or [], port=port, seconds=seconds, controller=controller)
+        results = _read([trace], output.name or "recording", by="ackclock record")
+        entry = results.recording
+        assert entry is not None
+        entry["sources"] = []  # the trace goes with this block
+        if command:
+            entry["command"], entry["exit_code"] = list(command), ended.code
+        results.save(output, force=force)
+    _say(results, output, quiet=quiet)
+    if ended.is_interrupted:
+        raise KeyboardInterrupt
+    if ended.code != 0:
+        raise WorkError(f"the command ended with {ended.code}; what was recorded until then is in {output}")
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="A capture, a log of ss, a report of iperf3 or a trace.", show_default=False
+        ),
+    ],
+    output: _Output = Path("recording"),
+    name: Annotated[str | None, typer.Option("--name", help="Of the recording; the file's by default.")] = None,
+    quiet: _Quiet = False,
+    force: _Force = False,
+) -> None:
+    """Turn recordings into a folder of results: captures (pcap, pcapng), logs of ss -tin, reports of iperf3 --json.
+
+    What a recording does not tell is null.
+    """
+    storage.check_folder(output, force=force)
+    with busy(f"reading {', '.join(map(str, files))}"):
+        results = _read(files, name, by="ackclock import")
+    results.save(output, force=force)
+    _say(results, output, quiet=quiet)
+
+
+def _read(files: list[Path], name: str | None, *, by: str) -> "Results":
+    from ackclock.recording import RecordingError, read
+
+    try:
+        return read(files, name=name, by=by)
+    except RecordingError as error:
+        raise InputError(str(error)) from error
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise InputError(str(error)) from error
+
+
+def _say(results: "Results", output: Path, *, quiet: bool) -> None:
+    if quiet:
+        return
+    from ackclock.cli import tables
+
+    tables.print_results(results)
+    print(f"results in {output}")

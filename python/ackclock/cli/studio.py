@@ -1,0 +1,43 @@
+"""`ackclock studio`: the simulator in the browser, served on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock.cli.failures import InputError, WorkError
+
+
+def studio(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SCENARIO|DIR]", help="Open this scenario, or that of a results folder.", show_default=False
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of loopback; 0 takes any that is free.")] = 0,
+    opens: Annotated[bool, typer.Option("--open", help="Open it in the browser of this machine.")] = False,
+) -> None:
+    """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; offline."""
+    from ackclock import studio as serving
+
+    try:
+        folder = serving.page()
+    except serving.StudioError as error:
+        raise WorkError(str(error)) from error
+    try:
+        to_open = serving.opened(path) if path else None
+    except serving.StudioError as error:
+        raise InputError(str(error)) from error
+    try:
+        server = serving.server(folder, port=port, to_open=to_open)
+    except OSError as error:
+        raise InputError(f"--port {port} cannot be had: {error.strerror}; leave it out for one that is free") from error
+    address = f"http://127.0.0.1:{server.server_port}/"
+    print(f"{address}  (Ctrl-C ends it)", flush=True)
+    if opens:
+        import webbrowser
+
+        webbrowser.open(address)
+    with server:
+        server.serve_forever()

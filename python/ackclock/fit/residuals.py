@@ -1,0 +1,72 @@
+"""What a recording and runs of the scenario that explains it have, side by side."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ackclock.fit.seen import Figures
+from ackclock.likeness import score
+
+_STUDENT: Final = 2.57
+"""Student's t of 95 % with five degrees of freedom: of six runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """A quantity on both sides.
+
+    Attributes:
+        name: In words, with its unit.
+        recorded: In the recording.
+        simulated: The mean of several runs with other seeds and beginnings.
+        spread: In so much around the mean a single run lies with 95 % confidence.
+        score: How alike they are: the lesser over the greater, 1 if they are the same.
+    """
+
+    name: str
+    recorded: float
+    simulated: float
+    spread: float
+    score: float
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the recording is within the spread of runs."""
+        return abs(self.recorded - self.simulated) <= self.spread
+
+
+def residuals(recorded: Figures, runs: Sequence[Figures], flows: Sequence[str]) -> list[Residual]:
+    """Hold a recording beside runs.
+
+    Args:
+        recorded: What is seen of the recording.
+        runs: What is seen of each run.
+        flows: Names of the flows.
+    """
+    found = []
+    for place, name in enumerate(flows):
+        of = f" of {name}" if len(flows) > 1 else ""
+        found.append((f"goodput{of} (Mbit/s)", 1e-6, [float(one.goodput_bps[place]) for one in (recorded, *runs)]))
+        found.append((f"least round trip{of} (ms)", 1e3, [float(one.base_s[place]) for one in (recorded, *runs)]))
+    for name, scale, key in (
+        ("mean round trip (ms)", 1e3, "rtt_mean_s"),
+        ("95th percentile of round trips (ms)", 1e3, "rtt_p95_s"),
+        ("mean cwnd (segments)", 1 / 1448, "cwnd_bytes"),
+        ("retransmitted (%)", 100.0, "retransmitted"),
+    ):
+        found.append((name, scale, [float(getattr(one, key)) for one in (recorded, *runs)]))
+    return [
+        _residual(name, [scale * value for value in values])
+        for name, scale, values in found
+        if not any(math.isnan(value) for value in values)
+    ]
+
+
+def _residual(name: str, values: Sequence[float]) -> Residual:
+    first, rest = values[0], np.array(values[1:])
+    mean = float(rest.mean())
+    spread = _STUDENT * float(rest.std(ddof=1)) * math.sqrt(1 + 1 / rest.size)
+    return Residual(name, first, mean, spread, score(first, mean))

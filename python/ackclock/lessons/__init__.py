@@ -1,0 +1,39 @@
+"""Exercises of the lessons, with answers that are checked.
+
+    from ackclock import lessons
+
+    lesson = lessons.load("sawtooth")
+    lesson.check(1, 100)  # right, or a hint
+
+What is expected comes from the laws of `ackclock.lessons.theory`, each with its source, or from a run of what the
+learner gave; never from a number that the simulator printed before. The lessons are in docs/lessons.
+"""
+
+from importlib import import_module
+from typing import Final
+
+from ackclock.lessons.exercise import Exercise, Lesson, Verdict
+
+NAMES: Final = ("sawtooth", "rtt_fairness", "bufferbloat", "cubic_and_bbr", "vegas", "train")
+"""In the order in which they are taught."""
+
+__all__ = ["NAMES", "Exercise", "Lesson", "Verdict", "load"]
+
+
+def load(name: str) -> Lesson:
+    """Return a lesson's exercises.
+
+    Args:
+        name: One of `NAMES`.
+
+    Raises:
+        KeyError: If there is no such lesson; the message names those there are.
+
+    Examples:
+        >>> load("sawtooth")
+        <Lesson "sawtooth": 5 exercises>
+    """
+    if name not in NAMES:
+        raise KeyError(f"there is no lesson {name!r}; there are: {', '.join(NAMES)}")
+    exercises: tuple[Exercise, ...] = import_module(f"{__name__}.{name}").EXERCISES
+    return Lesson(name, exercises)

@@ -1,0 +1,284 @@
+"""A capture of packets as streams: what segments and ACKs tell, wherever between the ends it was made.
+
+Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
+halves, seen from the place of the capture: from the oldest segment that an ACK first covers to this ACK (segments
+that were sent twice left out, as Karn does), and from an ACK to the data that its arrival lets out, which echo the
+ACK's timestamp. The least of the second is added to each sample of the first: nothing at the sender's host, all of it
+at the receiver's.
+
+Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
+with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
+Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
+until all that had been sent then is acknowledged.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from socket import AF_INET, AF_INET6, inet_ntop
+from typing import Final
+
+import dpkt
+import numpy as np
+
+from ackclock.captures import Captured, CaptureError, End, segments
+from ackclock.manifests import Recording
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+
+_WRAP: Final = 1 << 32
+_OVERTAKEN_S: Final = 0.003
+_TIMESTAMPS: Final = 12
+"""Octets that the timestamp option takes of a segment with its padding (RFC 7323 appendix A)."""
+
+
+@dataclass(slots=True)
+class _Way:
+    """One direction: what its sender sent, and what came back to it. Offsets count from its first octet."""
+
+    source: End
+    destination: End
+    first_s: float
+    base: int | None = None
+    sent_to: int = 0
+    acked_to: int = 0
+    mss: int | None = None
+    shift: int | None = None
+    """Of the receiver's window; None where its SYN was not seen."""
+    has_timestamps: bool = False
+    segments: int = 0
+    retransmitted: int = 0
+    octets: int = 0
+    is_finished: bool = False
+    last_s: float = 0.0
+    finished_s: float | None = None
+    waiting: deque[tuple[int, float]] = field(default_factory=deque)
+    """Ends of segments that are not acknowledged and were sent once, with when."""
+    holes: list[tuple[int, int, float]] = field(default_factory=list)
+    """What was passed over, and when."""
+    echoes: dict[int, float] = field(default_factory=dict)
+    """When the ACK with a timestamp was seen first."""
+    near_s: float = math.inf
+    recovery_to: int | None = None
+    rows: list[tuple[float, int, int, int, float, float]] = field(default_factory=list)
+    """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
+    episodes: list[Episode] = field(default_factory=list)
+
+    def offset(self, number: int, near: int) -> int:
+        """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
+        assert self.base is not None
+        offset = (number - self.base) % _WRAP
+        return offset + round((near - offset) / _WRAP) * _WRAP
+
+
+def read(path: Path) -> tuple[list[Stream], float, Recording]:
+    """Read a capture.
+
+    Args:
+        path: A pcap or pcapng file.
+
+    Raises:
+        RecordingError: If it is none, damaged, or without data over TCP.
+    """
+    ways: dict[tuple[End, End], _Way] = {}
+    first_s = last_s = math.nan
+    count = 0
+    try:
+        for captured in segments(path):
+            count += 1
+            first_s = captured.time_s if math.isnan(first_s) else first_s
+            last_s = captured.time_s
+            _take(ways, captured, captured.time_s - first_s)
+    except CaptureError as error:
+        raise RecordingError(str(error)) from error
+    streams = [_stream(way) for way in ways.values() if way.octets > 0]
+    if not streams:
+        raise RecordingError(
+            f"{path} has no data over TCP; capture both directions of a connection: tcpdump -w FILE tcp"
+        )
+    if not any(way.octets and way.acked_to > 0 for way in ways.values()):
+        raise RecordingError(f"{path} has the data of a connection and none of its ACKs; capture both directions")
+    about: Recording = {
+        "form": "capture",
+        "release": None,
+        "began_unix_s": first_s,
+        "records": count,
+        "missed": None,
+        "cpu_s": None,
+        "tracepoints_cpu_s": None,
+        "notes": _notes(list(ways.values())),
+    }
+    return streams, last_s - first_s, about
+
+
+def _notes(ways: list[_Way]) -> list[str]:
+    notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
+    if any(way.octets and way.near_s == math.inf for way in ways):
+        notes.append(
+            "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"
+        )
+    if any(way.octets and way.shift is None for way in ways):
+        notes.append(
+            "connections whose SYN was not captured have no receive window, and their frames count as segments"
+        )
+    return notes
+
+
+def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) -> None:
+    there, back = (captured.source, captured.destination), (captured.destination, captured.source)
+    header = captured.header
+    is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
+    if is_opening and there in ways and ways[there].is_finished:
+        # Ports that are used again: what was before stays under a name of its own.
+        ways[(there[0], (b"", len(ways)))] = ways.pop(there)
+        if back in ways:
+            ways[(back[0], (b"", len(ways)))] = ways.pop(back)
+    way = ways.setdefault(there, _Way(*there, time_s))
+    other = ways.setdefault(back, _Way(*back, time_s))
+    options = dict(dpkt.tcp.parse_opts(header.opts)) if header.opts else {}
+    if is_opening:
+        _open(way, other, header, options, time_s)
+    way.last_s = time_s
+    if captured.payload > 0 or way.base is None:
+        _on_data(way, captured, time_s, options)
+    if header.flags & dpkt.tcp.TH_ACK and other.base is not None:
+        _on_ack(other, header, time_s, options)
+    if header.flags & (dpkt.tcp.TH_FIN | dpkt.tcp.TH_RST):
+        way.is_finished = True
+
+
+def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
+    if way.base is None:
+        way.base = (header.seq + 1) % _WRAP
+        way.acked_to = -1
+        way.waiting.append((0, time_s))
+    elif way.sent_to == 0:
+        way.waiting.clear()  # a SYN that was sent again gives no sample
+    mss = options.get(dpkt.tcp.TCP_OPT_MSS)
+    if mss is not None and len(mss) == 2:
+        other.mss = int.from_bytes(mss, "big")
+    scale = options.get(dpkt.tcp.TCP_OPT_WSCALE)
+    other.shift = min(scale[0], 14) if scale else 0
+
+
+def _timestamps(options: dict[int, bytes]) -> tuple[int, int] | None:
+    value = options.get(dpkt.tcp.TCP_OPT_TIMESTAMP)
+    if value is None or len(value) != 8:
+        return None
+    return int.from_bytes(value[:4], "big"), int.from_bytes(value[4:], "big")
+
+
+def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, bytes]) -> None:
+    is_opening = bool(captured.header.flags & dpkt.tcp.TH_SYN)
+    number = (captured.header.seq + is_opening) % _WRAP
+    if way.base is None:
+        way.base = number
+    if captured.payload <= 0:
+        return
+    start = way.offset(number, way.sent_to)
+    end = start + captured.payload
+    stamps = _timestamps(options)
+    way.has_timestamps |= stamps is not None
+    count = _segments_in(way, captured.payload)
+    way.segments += count
+    way.octets += captured.payload
+    if start >= way.sent_to:
+        if start > way.sent_to:
+            way.holes.append((way.sent_to, start, time_s))
+        way.waiting.append((end, time_s))
+    elif _is_retransmission(way, start, end, time_s):
+        way.retransmitted += count
+        _on_retransmission(way, start, time_s)
+    way.sent_to = max(way.sent_to, end)
+    if stamps is not None and (seen_s := way.echoes.pop(stamps[1], None)) is not None:
+        way.near_s = min(way.near_s, time_s - seen_s)
+
+
+def _segments_in(way: _Way, payload: int) -> int:
+    """A host's own capture shows what its card is still to cut into segments."""
+    if way.mss is None:
+        return 1
+    size = max(way.mss - (_TIMESTAMPS if way.has_timestamps else 0), 1)
+    return max(1, math.ceil(payload / size))
+
+
+def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
+    """A segment below what has been sent; it fills a hole, or its octets have been seen."""
+    for place, (begin, until, seen_s) in enumerate(way.holes):
+        if begin <= start and end <= until:
+            del way.holes[place]
+            rest = [(begin, start, seen_s), (end, until, seen_s)]
+            way.holes[place:place] = [hole for hole in rest if hole[0] < hole[1]]
+            return time_s - seen_s > _OVERTAKEN_S
+    return True
+
+
+def _on_retransmission(way: _Way, start: int, time_s: float) -> None:
+    # What was sent twice gives no sample, and neither does what is acknowledged with it.
+    way.waiting = deque(entry for entry in way.waiting if entry[0] <= start)
+    if way.recovery_to is None:
+        way.recovery_to = way.sent_to
+        way.episodes.append(Episode("loss", time_s, lost_segments=0))
+    episode = way.episodes[-1]
+    episode.lost_segments = (episode.lost_segments or 0) + 1
+
+
+def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, bytes]) -> None:
+    acked = way.offset(header.ack, way.acked_to)
+    stamps = _timestamps(options)
+    if stamps is not None and acked > way.acked_to:
+        # Data that this ACK lets out echo its timestamp; older ones are answered no more.
+        if len(way.echoes) > 1024:
+            way.echoes.clear()
+        way.echoes.setdefault(stamps[0], time_s)
+    far_s = math.nan
+    if acked > way.acked_to:
+        while way.waiting and way.waiting[0][0] <= acked:
+            sent_s = way.waiting.popleft()[1]
+            far_s = time_s - sent_s if math.isnan(far_s) else far_s
+        # A FIN takes a number and is no payload.
+        way.acked_to = min(acked, way.sent_to)
+        while way.holes and way.holes[0][1] <= way.acked_to:
+            way.holes.pop(0)
+        if way.sent_to and way.acked_to >= way.sent_to:
+            way.finished_s = time_s
+    if way.recovery_to is not None and acked >= way.recovery_to:
+        way.episodes[-1].duration_s = time_s - way.episodes[-1].time_s
+        way.recovery_to = None
+    is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
+    window = math.nan if way.shift is None else float(header.win << (0 if is_opening else way.shift))
+    if way.octets or not math.isnan(far_s):
+        way.rows.append((time_s, way.acked_to, way.sent_to, way.octets, far_s, window))
+
+
+def _stream(way: _Way) -> Stream:
+    rows = np.array(way.rows, dtype=float).reshape(-1, 6)
+    time_s, acked, sent, octets, far_s, window = (rows[:, column] for column in range(6))
+    stream = Stream(f"{_name(way.source)} > {_name(way.destination)}", way.first_s, way.last_s)
+    near_s = 0.0 if way.near_s == math.inf else way.near_s
+    stream.mss_bytes = None if way.mss is None else way.mss - (_TIMESTAMPS if way.has_timestamps else 0)
+    stream.completion_s = way.finished_s if way.is_finished else None
+    stream.end_s = stream.completion_s if stream.completion_s is not None else way.last_s
+    elapsed_s = stream.end_s - stream.start_s
+    stream.delivered_bytes = int(acked[-1]) if acked.size else None
+    stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
+    stream.throughput_bps = rate(way.octets, elapsed_s)
+    stream.sent_segments, stream.retransmitted_segments = way.segments, way.retransmitted
+    stream.episodes = way.episodes
+    samples = far_s + near_s
+    stream.rtt_ms = distribution_ms(samples)
+    stream.series = {
+        "time_s": time_s,
+        "flight_size_bytes": np.maximum(sent - acked, 0.0),
+        "rtt_sample_s": samples,
+        "rwnd_bytes": window,
+        "throughput_bps": rates(time_s, octets),
+        "goodput_bps": rates(time_s, acked),
+    }
+    return stream
+
+
+def _name(end: End) -> str:
+    address, port = end
+    text = inet_ntop(AF_INET if len(address) == 4 else AF_INET6, address)
+    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"

@@ -1,0 +1,84 @@
+"""Which form a recording has, found by what is in the file and not by its name."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from ackclock import storage
+from ackclock.manifests import Recording
+from ackclock.recording import capture, iperf, sockets, trace
+from ackclock.recording.streams import RecordingError, Stream, name_of, results
+from ackclock.results import Results
+
+Read = tuple[list[Stream], float, Recording]
+
+_CAPTURES: Final = (
+    b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a",
+)  # fmt: skip
+"""How files of pcap begin, with micro- and nanoseconds in both orders of octets, and of pcapng."""
+
+
+def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock import") -> Results:
+    """Read recordings as results.
+
+    Args:
+        paths: Files, each of one recording: a trace of `ackclock-kernel`, a capture (pcap, pcapng), a log of `ss -tin`
+            or a report of `iperf3 --json`. Several must be of one form; the times of each begin at 0.
+        name: Of the results; by default that of the first file.
+        by: Who reads, for the manifest.
+
+    Raises:
+        RecordingError: If a file is none of these, or damaged; the message has its place in the file.
+        OSError: If a file cannot be read.
+    """
+    found = [_reader(path)(path) for path in paths]
+    forms = {about["form"] for _, _, about in found}
+    if len(forms) > 1:
+        raise RecordingError(
+            f"{', '.join(map(str, paths))} are of different forms ({', '.join(sorted(forms))}); import each alone"
+        )
+    streams = [stream for one, _, _ in found for stream in one]
+    recording = _together([about for _, _, about in found])
+    recording["by"] = by
+    recording["sources"] = [{"file": str(path), "sha256": storage.sha256(path)} for path in paths]
+    return results(name or name_of(paths[0]), streams, max(lasted for _, lasted, _ in found), recording)
+
+
+def _together(abouts: Sequence[Recording]) -> Recording:
+    first = abouts[0]
+    if len(abouts) == 1:
+        return first
+    first["records"] = sum(about["records"] for about in abouts)
+    first["notes"] = list(dict.fromkeys(note for about in abouts for note in about["notes"]))
+    for key in ("missed", "cpu_s", "tracepoints_cpu_s"):
+        values = [about[key] for about in abouts]
+        first[key] = None if None in values else sum(value for value in values if value is not None)
+    if len({about["began_unix_s"] for about in abouts}) > 1:
+        first["notes"].append("several files: the times of each begin at 0")
+    return first
+
+
+def _reader(path: Path) -> Callable[[Path], Read]:
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    if not head.strip():
+        raise RecordingError(f"{path} is empty; record again")
+    if head[:4] in _CAPTURES:
+        return capture.read
+    if head.lstrip()[:1] in (b"{", b"["):
+        return trace.read if _is_trace(head) else iperf.read
+    if b"\0" in head:
+        raise RecordingError(
+            f"{path} is no recording that is known here: a capture (pcap, pcapng), a trace of ackclock-kernel, a log "
+            "of `ss -tin` or a report of `iperf3 --json`"
+        )
+    return sockets.read
+
+
+def _is_trace(head: bytes) -> bool:
+    try:
+        first = json.loads(head.lstrip().splitlines()[0])
+    except ValueError:
+        return False
+    return isinstance(first, dict) and "kind" in first

@@ -1,0 +1,226 @@
+"""What was recorded of connections, in the form of results: one stream for each direction that carried data."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from ackclock.manifests import Manifest, Recording
+from ackclock.metrics import Floats
+from ackclock.results import Results, TableName, no_appliances, no_completions
+from ackclock.summaries import Distribution, RunSummary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAMPLE_S: Final = 0.1
+"""Rates are given once in so many seconds; between two ACKs they would be nothing but noise."""
+
+SERIES: Final = (
+    "cwnd_bytes", "ssthresh_bytes", "flight_size_bytes", "srtt_s", "rttvar_s", "rtt_sample_s", "min_rtt_s",
+    "rwnd_bytes", "throughput_bps", "goodput_bps", "delivery_rate_bps", "pacing_rate_bps",
+)  # fmt: skip
+"""Columns of a recording's flows beside time and flow; those that the source does not tell are left out."""
+
+CAUSES: Final = ("loss", "ecn", "timeout")
+
+
+class RecordingError(ValueError):
+    """A file is no recording that can be read: wrong input; the message has file and place, and what to do."""
+
+
+@dataclass(slots=True)
+class Episode:
+    """A congestion episode as far as it was seen; None for what was not."""
+
+    cause: str
+    time_s: float
+    duration_s: float | None = None
+    cwnd_before_bytes: float | None = None
+    cwnd_after_bytes: float | None = None
+    ssthresh_before_bytes: float | None = None
+    ssthresh_after_bytes: float | None = None
+    lost_segments: int | None = None
+
+
+@dataclass(slots=True)
+class Stream:
+    """What one end of a connection sent; times in seconds since the recording began, None for what is not known."""
+
+    name: str
+    start_s: float
+    end_s: float
+    controller: str | None = None
+    completion_s: float | None = None
+    goodput_bps: float | None = None
+    throughput_bps: float | None = None
+    delivered_bytes: int | None = None
+    sent_segments: int | None = None
+    retransmitted_segments: int | None = None
+    lost_segments: int | None = None
+    timeouts: int | None = None
+    fast_recoveries: int | None = None
+    rtt_ms: Distribution | None = None
+    mss_bytes: int | None = None
+    series: dict[str, Floats] = field(default_factory=dict)
+    """`time_s` and some of `SERIES`, of one length; NaN where there is no value."""
+    episodes: list[Episode] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """The entry of `summary.json`."""
+        keys = (
+            "name", "controller", "start_s", "completion_s", "goodput_bps", "throughput_bps", "delivered_bytes",
+            "sent_segments", "retransmitted_segments", "lost_segments", "timeouts", "fast_recoveries",
+        )  # fmt: skip
+        return {key: getattr(self, key) for key in keys} | {"aborted": False, "rtt_ms": self.rtt_ms}
+
+
+def distribution_ms(samples_s: Floats) -> Distribution | None:
+    """Return samples in seconds as a distribution in milliseconds; None without any.
+
+    Args:
+        samples_s: The samples; NaN are left out.
+    """
+    known = samples_s[~np.isnan(samples_s)] * 1e3
+    if not known.size:
+        return None
+    p50, p95, p99 = (float(value) for value in np.percentile(known, (50, 95, 99)))
+    return {"min": float(known.min()), "mean": float(known.mean()), "p50": p50, "p95": p95, "p99": p99}
+
+
+def rate(octets: float | None, seconds: float) -> float | None:
+    """Return octets over a time as bits per second; None if either is not known.
+
+    Args:
+        octets: How many.
+        seconds: In how long.
+    """
+    return None if octets is None or seconds <= 0 else 8.0 * octets / seconds
+
+
+def rates(time_s: Floats, octets: Floats) -> Floats:
+    """Return the rate of a count once in `SAMPLE_S`, since it was given before; NaN in between.
+
+    Args:
+        time_s: Times, ascending.
+        octets: What had been counted at each.
+
+    Examples:
+        >>> rates(np.array([0.0, 0.04, 0.11, 0.14]), np.array([0.0, 500.0, 1000.0, 1375.0])).tolist()
+        [nan, 100000.0, nan, 70000.0]
+    """
+    found = np.full(time_s.size, math.nan)
+    if time_s.size < 2:
+        return found
+    bins = np.floor(time_s / SAMPLE_S)
+    last = np.append(np.flatnonzero(np.diff(bins)), time_s.size - 1)
+    before = np.concatenate([[0], last[:-1]])
+    elapsed, gone = time_s[last] - time_s[before], octets[last] - octets[before]
+    is_known = elapsed > 0
+    found[last[is_known]] = 8.0 * gone[is_known] / elapsed[is_known]
+    return found
+
+
+def results(name: str, streams: Sequence[Stream], duration_s: float, recording: Recording) -> Results:
+    """Return streams as results.
+
+    Args:
+        name: Of the recording.
+        streams: What was sent; of two with one name the later gets a number.
+        duration_s: How long was recorded.
+        recording: The manifest's entry.
+    """
+    _number_alike(streams)
+    goodputs = [stream.goodput_bps for stream in streams]
+    summary = {
+        "scenario": name,
+        "seed": None,
+        "duration_s": duration_s,
+        "jain_index": _jain([value for value in goodputs if value is not None]) if None not in goodputs else None,
+        "flows": [stream.summary() for stream in streams],
+        "links": [],
+    }
+    tables: dict[TableName, pl.DataFrame] = {
+        "flows": _flows(streams),
+        "links": _links(),
+        "episodes": _episodes(streams),
+        "completions": no_completions(),
+    }
+    tables |= {empty: no_appliances() for empty in ("appliances", "media", "events")}
+    origin = cast(Manifest, {"recording": recording, "versions": _versions()})
+    return Results(lambda: cast(RunSummary, summary), origin, tables.__getitem__)
+
+
+def _number_alike(streams: Sequence[Stream]) -> None:
+    taken: set[str] = set()
+    for stream in streams:
+        name, number = stream.name, 1
+        while stream.name in taken:
+            number += 1
+            stream.name = f"{name} ({number})"
+        taken.add(stream.name)
+
+
+def _jain(goodputs: Sequence[float]) -> float | None:
+    total = sum(goodputs)
+    return total * total / (len(goodputs) * sum(one * one for one in goodputs)) if total > 0 else None
+
+
+def _versions() -> dict[str, str]:
+    import platform
+
+    import polars as pl
+
+    from ackclock.version import __version__
+
+    return {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__}
+
+
+def _flows(streams: Sequence[Stream]) -> "pl.DataFrame":
+    """All series in the order of time; a column that no stream has is left out."""
+    import polars as pl
+
+    kept = [column for column in SERIES if any(column in stream.series for stream in streams)]
+    parts = []
+    for stream in streams:
+        time_s = stream.series.get("time_s", np.array([]))
+        nothing = np.full(time_s.size, math.nan)
+        columns = {"time_s": time_s, "flow": pl.Series([stream.name] * time_s.size, dtype=pl.String)}
+        columns |= {column: stream.series.get(column, nothing) for column in kept}
+        parts.append(pl.DataFrame(columns).with_columns(pl.col(kept).fill_nan(None)))
+    schema = {"time_s": pl.Float64, "flow": pl.String} | dict.fromkeys(kept, pl.Float64)
+    return pl.concat(parts).sort("time_s", maintain_order=True) if parts else pl.DataFrame(schema=schema)
+
+
+def _links() -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.DataFrame(schema={"time_s": pl.Float64, "link": pl.String})
+
+
+def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":
+    import polars as pl
+
+    sizes = [f"{what}_{when}_bytes" for what in ("cwnd", "ssthresh") for when in ("before", "after")]
+    schema: dict[str, Any] = {"flow": pl.String, "cause": pl.String, "time_s": pl.Float64}
+    schema |= dict.fromkeys(sizes, pl.Float64) | {"lost_segments": pl.UInt64, "marked_segments": pl.UInt64}
+    schema |= {"duration_s": pl.Float64, "spurious": pl.Boolean}
+    rows = [
+        {"flow": stream.name}
+        | {key: getattr(episode, key, None) for key in schema if key not in ("flow", "marked_segments", "spurious")}
+        for stream in streams
+        for episode in stream.episodes
+    ]
+    return pl.DataFrame(rows, schema=schema).sort("time_s", maintain_order=True)
+
+
+def name_of(path: Path) -> str:
+    """Return what a recording in a file is called.
+
+    Args:
+        path: The file.
+    """
+    return path.name.split(".")[0] or path.name

@@ -1,0 +1,243 @@
+"""A trace of the kernel's TCP, as `ackclock-kernel record` and `watch` write it, as streams.
+
+Source: the kernel's tracepoints `tcp_probe`, `tcp_cong_state_set`, `tcp_retransmit_skb` and `inet_sock_set_state`. A
+sample of the round trip is worked out from two values of the smoothed one, which the kernel keeps in eighths of a
+microsecond: its filter adds an eighth of the difference (RFC 6298 section 2), s' = s + r - s/8 in these eighths.
+
+Departures: an ACK whose sample is just the smoothed value shows none. Timeouts are counted by entries into the state
+of loss.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ackclock.manifests import Recording
+from ackclock.metrics import Floats
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NUMBERS: Final = (
+    "time_s", "flow", "cwnd_segments", "ssthresh_segments", "srtt_s", "rttvar_s", "min_rtt_s", "inflight_segments",
+    "flight_bytes", "lost_total", "retransmissions", "delivery_rate_bps", "pacing_rate_bps", "acked_bytes",
+    "sent_bytes", "retransmitted_bytes", "received_bytes", "sent_segments", "duplicates", "rwnd_bytes", "mss_bytes",
+)  # fmt: skip
+_WHOLE: Final = ("flow", "acked_bytes", "sent_bytes", "retransmitted_bytes", "received_bytes", "sent_segments")
+
+_CAUSES: Final = {"recovery": "loss", "reduced": "ecn", "loss": "timeout"}
+"""The kernel's congestion states that reduce the window, and what brings each about."""
+
+_EIGHTHS: Final = 8e6
+"""The kernel's units of the smoothed round trip in a second."""
+
+
+def read(path: Path) -> tuple[list[Stream], float, Recording]:
+    """Read a trace.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The streams, how long was recorded in seconds, and what the manifest says of it.
+
+    Raises:
+        RecordingError: If it is damaged; a file without its last line, as of a killed recording, is not.
+    """
+    table = _table(path)
+    heads = {kind: _rows(table, kind) for kind in ("begin", "end", "flow")}
+    begin, end = ((heads[kind] or [{}])[0] for kind in ("begin", "end"))
+    records = table.filter(~table["kind"].is_in(["begin", "end", "flow"]))
+    if records.is_empty():
+        raise RecordingError(f"{path} has no records of a connection; was there any, and did it carry data?")
+    first_s = begin.get("time_s") or records["time_s"][0]
+    last_s = end.get("time_s") or records["time_s"][-1]
+    known = {row["flow"]: row for row in heads["flow"]}
+    streams: list[Stream] = []
+    for (number,), rows in records.group_by("flow", maintain_order=True):
+        streams += _streams(rows.sort("time_s", maintain_order=True), known.get(number) or {}, first_s)
+    about: Recording = {
+        "form": "trace",
+        "release": begin.get("release"),
+        "began_unix_s": begin.get("unix_s"),
+        "records": records.height,
+        "missed": end.get("missed"),
+        "cpu_s": end.get("cpu_s"),
+        "tracepoints_cpu_s": end.get("tracepoints_cpu_s"),
+        "notes": []
+        if end
+        else ["the recording has no last line: it did not end by itself, and what was missed is not known"],
+    }
+    return streams, last_s - first_s, about
+
+
+def _table(path: Path) -> "pl.DataFrame":
+    import polars as pl
+
+    schema: dict[str, Any] = dict.fromkeys(("kind", "state", "local", "remote", "controller", "release"), pl.String)
+    schema |= {name: pl.UInt64 if name in _WHOLE else pl.Float64 for name in _NUMBERS}
+    schema |= dict.fromkeys(("unix_s", "cpu_s", "tracepoints_cpu_s"), pl.Float64)
+    schema |= dict.fromkeys(("records", "missed"), pl.UInt64)
+    try:
+        read = pl.read_ndjson(path, schema=schema)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise RecordingError(_damage(path) or f"{path} is no trace that can be read ({error})") from error
+    wanted = read.filter(~read["kind"].is_in(["begin", "end", "flow"]).fill_null(value=False))
+    missing = [name for name in ("kind", "time_s", "flow", "acked_bytes") if wanted[name].has_nulls()]
+    if missing:
+        place = 1 + int(wanted.select(pl.any_horizontal(pl.col(missing).is_null()).arg_max()).item())
+        raise RecordingError(f"{path}: its record {place} has no {missing[0]}; record it anew with this version")
+    return read
+
+
+def _damage(path: Path) -> str | None:
+    """The first line that is no JSON."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                json.loads(line)
+            except ValueError as error:
+                return f"{path}, line {number}: this is no record ({error}); cut the line, or record anew"
+    return None
+
+
+def _rows(table: "pl.DataFrame", kind: str) -> list[dict[str, Any]]:
+    return table.filter(table["kind"] == kind).to_dicts()
+
+
+def _streams(rows: "pl.DataFrame", who: dict[str, Any], first_s: float) -> list[Stream]:
+    """What this end sent, and what it received, if either is anything."""
+    time_s = rows["time_s"].to_numpy() - first_s
+    octets = {name: rows[name].cast(float).to_numpy() for name in _WHOLE[1:]}
+    local, remote = who.get("local") or "?", who.get("remote") or "?"
+    found = []
+    if octets["sent_bytes"][-1] > octets["sent_bytes"][0]:
+        found.append(_sent(f"{local} > {remote}", rows, time_s, octets, who.get("controller")))
+    if octets["received_bytes"][-1] > octets["received_bytes"][0]:
+        received = octets["received_bytes"]
+        stream = _bare(f"{remote} > {local}", rows, time_s)
+        stream.delivered_bytes = int(received[-1] - received[0])
+        stream.goodput_bps = rate(stream.delivered_bytes, stream.end_s - stream.start_s)
+        stream.series = {"time_s": time_s, "goodput_bps": rates(time_s, received)}
+        found.append(stream)
+    return found
+
+
+def _bare(name: str, rows: "pl.DataFrame", time_s: Floats) -> Stream:
+    is_closed = rows["kind"][-1] == "closed"
+    stream = Stream(name, float(time_s[0]), float(time_s[-1]), mss_bytes=int(rows["mss_bytes"][-1]))
+    stream.completion_s = stream.end_s if is_closed else None
+    return stream
+
+
+def _sent(name: str, rows: "pl.DataFrame", time_s: Floats, octets: dict[str, Floats], controller: str | None) -> Stream:
+    stream = _bare(name, rows, time_s)
+    stream.controller = controller
+    acked = _payload(octets)
+    elapsed_s = stream.end_s - stream.start_s
+    stream.delivered_bytes = int(acked[-1] - acked[0])
+    stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
+    stream.throughput_bps = rate(octets["sent_bytes"][-1] - octets["sent_bytes"][0], elapsed_s)
+    for key, column in (
+        ("sent_segments", "sent_segments"),
+        ("retransmitted_segments", "retransmissions"),
+        ("lost_segments", "lost_total"),
+    ):
+        setattr(stream, key, int(rows[column][-1] - rows[column][0]))
+    stream.series = _series(rows, time_s) | {
+        "throughput_bps": rates(time_s, octets["sent_bytes"]),
+        "goodput_bps": rates(time_s, acked),
+    }
+    stream.rtt_ms = distribution_ms(stream.series["rtt_sample_s"])
+    states = _states(rows, time_s)
+    stream.timeouts = sum(state == "loss" for state, _ in states)
+    stream.episodes = _episodes(rows, time_s, states)
+    stream.fast_recoveries = sum(episode.cause == "loss" for episode in stream.episodes)
+    return stream
+
+
+def _payload(octets: dict[str, Floats]) -> Floats:
+    """Payload that is acknowledged: the kernel's count has SYN and FIN in it, that of new payload has not."""
+    return np.minimum(octets["acked_bytes"], octets["sent_bytes"] - octets["retransmitted_bytes"])
+
+
+def _series(rows: "pl.DataFrame", time_s: Floats) -> dict[str, Floats]:
+    column = {name: rows[name].cast(float).fill_null(math.nan).to_numpy() for name in _NUMBERS if name not in _WHOLE}
+    srtt_s = np.where(column["srtt_s"] > 0, column["srtt_s"], math.nan)
+    return {
+        "time_s": time_s,
+        "cwnd_bytes": column["cwnd_segments"] * column["mss_bytes"],
+        "ssthresh_bytes": column["ssthresh_segments"] * column["mss_bytes"],
+        "flight_size_bytes": column["flight_bytes"],
+        "srtt_s": srtt_s,
+        "rttvar_s": np.where(column["srtt_s"] > 0, column["rttvar_s"], math.nan),
+        "rtt_sample_s": samples(column["srtt_s"]),
+        "min_rtt_s": np.where(column["srtt_s"] > 0, column["min_rtt_s"], math.nan),
+        "rwnd_bytes": column["rwnd_bytes"],
+        "delivery_rate_bps": np.where(column["delivery_rate_bps"] > 0, column["delivery_rate_bps"], math.nan),
+        "pacing_rate_bps": column["pacing_rate_bps"],
+    }
+
+
+def samples(srtt_s: Floats) -> Floats:
+    """Return the samples of the round trip that smoothed values show, each where the value after it is found.
+
+    Args:
+        srtt_s: As the kernel keeps it, 0 before the first sample.
+
+    Examples:
+        A first sample of 80 us is the smoothed value; 160 us after it make 80 + (160 - 80) / 8 = 90 us.
+
+        >>> (1e6 * samples(np.array([0.0, 80e-6, 80e-6, 90e-6]))).round(3).tolist()
+        [nan, 80.0, nan, 160.0]
+    """
+    kept = np.round(srtt_s * _EIGHTHS)
+    found = np.full(kept.size, math.nan)
+    before, after = kept[:-1], kept[1:]
+    shown = np.where(before == 0, after // 8, after - before + before // 8)
+    is_new = (before != after) & (shown > 0)
+    found[1:][is_new] = shown[is_new] * 8 / _EIGHTHS
+    return found
+
+
+def _states(rows: "pl.DataFrame", time_s: Floats) -> list[tuple[str, int]]:
+    """The states that the connection went over to, each with its row."""
+    places = (rows["kind"] == "state").arg_true().to_list()
+    names = rows["state"].to_list()
+    return [(str(names[place]), place) for place in places]
+
+
+def _episodes(rows: "pl.DataFrame", time_s: Floats, states: list[tuple[str, int]]) -> list[Episode]:
+    mss = rows["mss_bytes"].to_numpy()
+    cwnd = rows["cwnd_segments"].to_numpy() * mss
+    ssthresh = rows["ssthresh_segments"].to_numpy() * mss
+    lost = rows["lost_total"].to_numpy()
+    found: list[Episode] = []
+    current, begun = "open", 0
+    for number, (state, place) in enumerate(states):
+        if state == current or state not in _CAUSES:
+            current = state
+            continue
+        until = next((at for later, at in states[number + 1 :] if later != state), None)
+        current, begun, last = state, max(place - 1, 0), until if until is not None else rows.height - 1
+        found.append(
+            Episode(
+                _CAUSES[state],
+                float(time_s[place]),
+                None if until is None else float(time_s[last] - time_s[place]),
+                float(cwnd[place]),
+                float(cwnd[last]),
+                _known(ssthresh[begun]),
+                _known(ssthresh[place]),
+                int(lost[last] - lost[begun]),
+            )
+        )
+    return found
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)

@@ -1,0 +1,144 @@
+"""The figures of a sweep: goodput over delay, means over its axes, dots where no axis is a number."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from matplotlib.figure import Figure
+
+from ackclock.estimates import estimate
+from ackclock.figures import Axis, Cloud, Curve, Dot, dots, over, scatter
+from ackclock.figures.grid import MOST_PANELS
+from ackclock.studies.drawn import Drawn
+from ackclock.studies.plan import value_text
+from ackclock.studies.quantities import is_wide, scale
+from ackclock.sweep.ending import MEANS, OF_LINK
+from ackclock.tables import Column, Estimate
+
+if TYPE_CHECKING:
+    from ackclock.sweep.ending import Sweep
+
+_DRAWN: Final = ("goodput_bps", "rtt_ms_mean", "utilization", "queueing_delay_ms_mean")
+_BARS: Final = "bars: 95 % confidence intervals over seeds"
+_Rows = Sequence[Mapping[str, Any]]
+
+
+def figures(sweep: "Sweep") -> Iterator[Drawn]:
+    """Return the figures of a sweep.
+
+    Args:
+        sweep: That has ended.
+    """
+    yield from _trade(sweep)
+    numeric: list[str] = []
+    for axis, values in sweep.axes.items():
+        known = scale(sweep.titles[axis], values)
+        if known and not any(sweep.goes_with(axis, other) for other in numeric):
+            numeric.append(axis)
+            where = dict(zip(map(value_text, values), known[0], strict=True))
+            for column in _columns():
+                yield from _over(sweep, axis, where, known[1], column)
+    if not numeric:
+        for column in _columns():
+            yield from _dots(sweep, column)
+
+
+def _columns() -> Iterator[Column]:
+    return (column for column in MEANS if column.key in _DRAWN)
+
+
+def _pages(
+    name: str, caption: str, panels: Mapping[str, Any], draw: Callable[[Mapping[str, Any]], Figure]
+) -> Iterator[Drawn]:
+    """Figures of as many panels as are legible."""
+    items = list(panels.items())
+    for at in range(0, len(items), MOST_PANELS):
+        page = dict(items[at : at + MOST_PANELS])
+        suffix = f"-{at // MOST_PANELS + 1}" if len(items) > MOST_PANELS else ""
+        yield Drawn(f"{name}{suffix}", caption, lambda page=page: draw(page))  # type: ignore[misc]
+
+
+def _who(key: Sequence[str]) -> str:
+    """The flow and its controller, of the key of a group."""
+    return key[-2] if key[-1] in key[-2] else f"{key[-2]} ({key[-1]})"
+
+
+def _title(sweep: "Sweep", key: Sequence[str], axes: Sequence[str]) -> str:
+    names = list(sweep.axes)
+    return ", ".join(f"{sweep.titles[axis]} {key[names.index(axis)]}" for axis in axes)
+
+
+def _alone(sweep: "Sweep", without: Sequence[str] = ()) -> list[str]:
+    """The axes that tell panels apart: without those left out, and without what only goes with an earlier one."""
+    kept: list[str] = []
+    for axis in sweep.axes:
+        if axis not in without and not any(sweep.goes_with(axis, other) for other in (*without, *kept)):
+            kept.append(axis)
+    return kept
+
+
+def _trade(sweep: "Sweep") -> Iterator[Drawn]:
+    """A panel for each combination, a cloud for each flow; with an axis that is no number, a cloud for each value."""
+    named = [axis for axis in sweep.axes if scale(sweep.titles[axis], sweep.axes[axis]) is None]
+    apart = _alone(sweep, named)
+    panels: dict[str, list[Cloud]] = {}
+    for key, group in sweep.groups.items():
+        rows = [row for row in group if row.get("queueing_delay_ms_mean") is not None]
+        label = ", ".join(part for part in (_title(sweep, key, named), _who(key)) if part)
+        if rows:
+            delays = [row["queueing_delay_ms_mean"] for row in rows]
+            cloud = Cloud(label, delays, [row["goodput_bps"] / 1e6 for row in rows])
+            panels.setdefault(_title(sweep, key, apart), []).append(cloud)
+    if not panels or max(len({cloud.label for cloud in panel}) for panel in panels.values()) > _MOST_CLOUDS:
+        return
+    values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
+    x = Axis("mean queueing delay (ms)", is_log=min(values) > 0.01 and is_wide(values))
+    caption = "Goodput of each flow over queueing delay: a point a seed, means, ellipses of one standard deviation."
+    yield from _pages("trade-off", caption, panels, lambda page: scatter(page, x, Axis("goodput (Mbit/s)")))
+
+
+_MOST_CLOUDS: Final = 12
+
+
+def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, column: Column) -> Iterator[Drawn]:
+    place, apart = list(sweep.axes).index(axis), _alone(sweep, [axis])
+    panels: dict[str, dict[str, list[tuple[float, Estimate]]]] = {}
+    for key, group in sweep.groups.items():
+        found = estimate(row.get(column.key) for row in group)
+        if found is None:
+            continue
+        line = "the link" if column.key in OF_LINK else _who(key)
+        points = panels.setdefault(_title(sweep, key, apart), {}).setdefault(line, [])
+        if where[key[place]] not in {at for at, _ in points}:
+            points.append((where[key[place]], found.scaled(column.factor)))
+    curves = {title: [_curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
+    x, y = Axis(label, is_log=is_wide(list(where.values()))), Axis(column.heading, low=0.0)
+    name = f"{_slug(column)}-over-{sweep.titles[axis].replace('.', '-')}"
+    caption = f"Mean {column.title} over {sweep.titles[axis]}; {_BARS}."
+    yield from _pages(name, caption, curves, lambda page: over(page, x, y))
+
+
+def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
+    panels: dict[str, list[Dot]] = {"": []}
+    for key, group in sweep.groups.items():
+        found = estimate(row.get(column.key) for row in group)
+        who = "the link" if column.key in OF_LINK else _who(key)
+        label = ", ".join(part for part in (_title(sweep, key, _alone(sweep)), who) if part)
+        if found and label not in {dot.label for dot in panels[""]}:
+            scaled = found.scaled(column.factor)
+            panels[""].append(Dot(label, who, scaled.mean, scaled.half))
+    if panels[""] and len(panels[""]) <= _MOST_DOTS:
+        x = Axis(column.heading, low=0.0)
+        yield from _pages(_slug(column), f"Mean {column.title}; {_BARS}.", panels, lambda page: dots(page, x))
+
+
+_MOST_DOTS: Final = 40
+
+
+def _slug(column: Column) -> str:
+    return column.title.lower().replace(" ", "-")
+
+
+def _curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
+    ordered = sorted(points, key=lambda point: point[0])
+    halves = [0.0 if found.half is None else found.half for _, found in ordered]
+    return Curve(name, [at for at, _ in ordered], [found.mean for _, found in ordered], halves if any(halves) else None)

@@ -1,0 +1,134 @@
+"""What Linux and macOS do otherwise than Windows: locks, signals that wait, folders on disk, memory of a process.
+
+Departures: on Windows a folder cannot be opened, so that folders are neither locked nor written through, and signals do
+not wait; what a kill leaves there is told by its age alone. The branches of Windows were written from Python's
+documentation and have run on no Windows yet.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+    import resource
+
+
+def lock(handle: int) -> None:
+    """Lock an open file for as long as it is open; no other process can meanwhile.
+
+    Args:
+        handle: As of `os.open`.
+
+    Raises:
+        BlockingIOError: If another process has it.
+        OSError: If the file system has no locks.
+    """
+    if sys.platform == "win32":
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(*error.args) from error
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def held_folder(folder: Path) -> Iterator[None]:
+    """Keep a lock on a folder for as long as this process lives; where there are no such locks, go without.
+
+    Args:
+        folder: Which.
+    """
+    handle = None if sys.platform == "win32" else os.open(folder, os.O_RDONLY)
+    try:
+        if handle is not None:
+            with suppress(OSError):
+                lock(handle)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def is_held(folder: Path) -> bool:
+    """Say whether a process keeps a lock on a folder, or nothing can be said of it.
+
+    Args:
+        folder: Which.
+    """
+    if sys.platform == "win32":
+        return not folder.exists()
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        lock(handle)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait, so that what is said of an interrupted command is true."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk.
+
+    Args:
+        path: Which.
+    """
+    if sys.platform == "win32" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def allow_as_usual(handle: int) -> None:
+    """Give a temporary file the permissions of any other new file.
+
+    Args:
+        handle: Of the file.
+    """
+    if sys.platform != "win32":
+        os.fchmod(handle, 0o666 & ~umask())
+
+
+def umask() -> int:
+    """Return the permissions that new files are not to have."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process has now, or the most it had where the system does not tell; 0 on Windows."""
+    if sys.platform == "win32":
+        return 0
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024
+    return pages * resource.getpagesize()

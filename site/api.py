@@ -1,0 +1,56 @@
+"""Pages of the Python reference: which names of the package each has. mkdocstrings reads the rest from the sources."""
+
+from stage import Stage
+
+PAGES = {
+    "run": ("Scenarios and runs", "What to simulate, and doing it.", [
+        "ackclock.dumbbells.dumbbell", "ackclock._core.Scenario", "ackclock._core.ScenarioError",
+        "ackclock.running.run", "ackclock.events.watch", "ackclock.diagnostics",
+    ]),
+    "results": ("Results", "What comes out: summaries, tables, folders.", [
+        "ackclock.results.Results", "ackclock.summaries", "ackclock.manifests", "ackclock.metrics",
+    ]),
+    "studies": ("Studies", "Controllers, paths and seeds; means, differences and their intervals.", [
+        "ackclock.studies.study", "ackclock.estimates", "ackclock.tables.table",
+    ]),
+    "plots": ("Plots and figures", "Pictures of results, and the forms that studies are drawn in.", [
+        "ackclock.plots", "ackclock.figures.curves", "ackclock.figures.planes", "ackclock.figures.matrices",
+        "ackclock.figures.intervals", "ackclock.figures.grid", "ackclock.figures.theme", "ackclock.figures.files",
+    ]),
+    "controllers": ("Controllers of your own", "The class that a controller derives from, and what it is told.", [
+        "ackclock.controllers.CongestionController", "ackclock._core.Start", "ackclock._core.AckEvent",
+    ]),
+    "parts": ("Parts of your own", "Queues, effects of links, sources of traffic, observations and rewards.", [
+        "ackclock.parts",
+    ]),
+    "gym": ("Environments", "Flows as environments, for Gymnasium and PettingZoo.", [
+        "ackclock.gym.flow.FlowEnv", "ackclock.gym.vector.VectorFlowEnv", "ackclock.gym.parallel.ParallelFlows",
+        "ackclock.gym.agent.AgentSettings",
+    ]),
+    "claims": ("Claims", "Published statements beside runs.", ["ackclock.claims"]),
+    "lessons": ("Lessons", "Exercises whose answers are checked, and the laws behind them.", [
+        "ackclock.lessons", "ackclock.lessons.exercise", "ackclock.lessons.theory",
+    ]),
+}  # fmt: skip
+
+
+def add(stage: Stage, *, with_rust: bool) -> None:
+    """Write the pages.
+
+    Args:
+        stage: Where to.
+        with_rust: Whether the reference of the crates is on the site.
+    """
+    rows = []
+    for page, (title, about, names) in PAGES.items():
+        body = "\n\n".join(f"::: {name}" for name in names)
+        stage.write(f"api/{page}.md", f"# {title}\n\n{about}\n\n{body}\n")
+        rows.append(f"- [{title}]({page}.md): {about}")
+    crates = '<a href="../rust/ackclock/index.html">the reference of the crates</a>' if with_rust else "`make docs`"
+    text = (
+        "# Python reference\n\nFrom the package's own texts, as `help()` and an editor show them. "
+        "How to begin: [use it from Python](../how-to/python.md).\n\n" + "\n".join(rows) + "\n\n## Rust\n\n"
+        "The crates, with the trait that controllers, queues and sources implement: "
+        f"{crates}. How to begin: [a controller of your own in Rust](../how-to/own-controller-rust.md).\n"
+    )
+    stage.write("api/index.md", text)

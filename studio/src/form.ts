@@ -1,0 +1,83 @@
+// The form: flows with their controllers, the kind of queue, the stack, duration and seed.
+import type { FormFlow, Path } from "./path";
+import { colorOf } from "./plots";
+
+const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
+/** Those that need a file or a program beside the scenario. */
+const NOT_HERE = new Set(["policy", "python", "external"]);
+
+export class Form {
+  private path: Path | null = null;
+  private controllers: string[] = [];
+
+  constructor(private readonly changed: (path: Path) => void) {
+    const change = (id: string, take: (path: Path, value: string) => Path) =>
+      element<HTMLInputElement>(id).addEventListener("change", (event) => {
+        if (this.path) this.changed(take(this.path, (event.target as HTMLInputElement).value));
+      });
+    change("queueKind", (path, queue) => ({ ...path, queue }));
+    change("profile", (path, profile) => ({ ...path, profile }));
+    change("duration", (path, value) => ({ ...path, duration_s: Number(value) }));
+    change("seed", (path, value) => ({ ...path, seed: Number(value) }));
+    element("addFlow").addEventListener("click", () => {
+      if (this.path) this.changeFlows([...this.path.flows, { controller: "cubic", count: 1, start_s: 0 }]);
+    });
+  }
+
+  begin(catalogue: any): void {
+    const names = (list: any[]): string[] => list.map((entry) => entry.name);
+    this.controllers = names(catalogue.controllers).filter((name) => !NOT_HERE.has(name));
+    const hasLimit = (queue: any) => queue.parameters?.some((parameter: any) => parameter.name === "limit");
+    fill(element("queueKind"), names(catalogue.queues.filter(hasLimit)));
+    fill(element("profile"), names(catalogue.profiles));
+  }
+
+  /** What the text says; nothing where it says more than a form can. */
+  show(path: Path | null): void {
+    this.path = path;
+    element("formNote").hidden = path !== null;
+    for (const control of element("form").querySelectorAll<HTMLInputElement>("input, select, button")) control.disabled = path === null;
+    if (!path) return;
+    element<HTMLSelectElement>("queueKind").value = path.queue;
+    element<HTMLSelectElement>("profile").value = path.profile;
+    element<HTMLInputElement>("duration").value = String(path.duration_s);
+    element<HTMLInputElement>("seed").value = String(path.seed);
+    const heads = document.createElement("div");
+    heads.className = "flow heads";
+    heads.append(...["", "controller", "count", "start, s", ""].map((word) => Object.assign(document.createElement("span"), { textContent: word })));
+    element("flows").replaceChildren(heads, ...path.flows.map((flow, index) => this.row(flow, index)));
+  }
+
+  private changeFlows(flows: FormFlow[]): void {
+    this.changed({ ...this.path!, flows });
+  }
+
+  private row(flow: FormFlow, index: number): HTMLElement {
+    const row = document.createElement("div");
+    row.className = "flow";
+    const mark = document.createElement("i");
+    mark.style.background = colorOf(index);
+    const controller = document.createElement("select");
+    controller.setAttribute("aria-label", `Controller of flow ${index + 1}`);
+    fill(controller, this.controllers.includes(flow.controller) ? this.controllers : [...this.controllers, flow.controller]);
+    controller.value = flow.controller;
+    const change = (part: Partial<FormFlow>) => this.changeFlows(this.path!.flows.map((old, at) => (at === index ? { ...old, ...part } : old)));
+    controller.addEventListener("change", () => change({ controller: controller.value }));
+    const number = (label: string, value: number, step: string, take: (value: number) => Partial<FormFlow>) => {
+      const input = Object.assign(document.createElement("input"), { type: "number", min: step === "1" ? "1" : "0", step, value: String(value) });
+      input.setAttribute("aria-label", `${label} of flow ${index + 1}`);
+      input.addEventListener("change", () => change(take(Number(input.value))));
+      return input;
+    };
+    const remove = Object.assign(document.createElement("button"), { textContent: "×", title: "Take this flow away" });
+    remove.setAttribute("aria-label", `Take flow ${index + 1} away`);
+    remove.disabled = this.path!.flows.length === 1;
+    remove.addEventListener("click", () => this.changeFlows(this.path!.flows.filter((_, at) => at !== index)));
+    row.append(mark, controller, number("Count", flow.count, "1", (count) => ({ count })), number("Start", flow.start_s, "any", (start_s) => ({ start_s })), remove);
+    return row;
+  }
+}
+
+function fill(of: HTMLSelectElement, values: string[]): void {
+  of.replaceChildren(...values.map((value) => new Option(value, value)));
+}

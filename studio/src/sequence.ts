@@ -1,0 +1,126 @@
+// Time and sequence of one flow, as tcptrace draws it: each segment a stroke over what it carries, what was acknowledged a line of
+// steps below, what is sent again in another colour. Of many segments that fall into one column of the screen each is drawn once.
+import { fit } from "./canvas";
+import { Kind, each } from "./events";
+import { look } from "./plots";
+
+const MOST = 300_000; // events that are kept, the newest
+const WINDOW_S = 2;
+
+export class Sequence {
+  private events: number[] = []; // four each: time, kind, a, b
+  private flow = 0;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {}
+
+  begin(flow: number): void {
+    this.flow = flow;
+    this.events = [];
+  }
+
+  add(numbers: Float64Array): void {
+    for (const { time_s, kind, place, a, b, c } of each(numbers)) {
+      if (kind < Kind.Segment || place !== this.flow) continue;
+      this.events.push(time_s, kind === Kind.Segment && c === 1 ? -1 : kind, a, b);
+    }
+    if (this.events.length > 4 * MOST) this.events.splice(0, this.events.length - 4 * MOST);
+  }
+
+  draw(now_s: number, window: [number, number] | null, isWatched: boolean): void {
+    const { context, width, height } = fit(this.canvas);
+    const { ink, grid } = look();
+    context.font = "11px system-ui";
+    context.fillStyle = ink;
+    if (this.events.length === 0) {
+      context.fillText(isWatched ? "no segment yet" : "turn on Packets to see segments", 60, height / 2);
+      return;
+    }
+    const [from, to] = window ?? [Math.max(0, now_s - WINDOW_S), Math.max(now_s, WINDOW_S)];
+    const first = this.firstAt(from);
+    const [low, high] = this.span(first, to);
+    const box = { left: 58, right: width - 8, top: 8, bottom: height - 22 };
+    const x = (time: number) => box.left + ((time - from) / (to - from)) * (box.right - box.left);
+    const y = (offset: number) => box.bottom - ((offset - low) / (high - low)) * (box.bottom - box.top);
+    axes(context, box, [from, to], [low, high], ink, grid);
+    context.save();
+    context.beginPath();
+    context.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
+    context.clip();
+    this.strokes(context, first, to, x, y, box);
+    context.restore();
+  }
+
+  private strokes(context: CanvasRenderingContext2D, first: number, to: number, x: (t: number) => number, y: (o: number) => number,
+    box: { left: number; top: number; bottom: number }): void {
+    const style = getComputedStyle(document.documentElement);
+    const color = (name: string) => style.getPropertyValue(name);
+    const paths = { data: new Path2D(), again: new Path2D(), ack: new Path2D(), lost: new Path2D() };
+    let acknowledged: number | null = null;
+    for (let at = first; at < this.events.length && this.events[at]! <= to; at += 4) {
+      const [time, kind, a, b] = [x(this.events[at]!), this.events[at + 1]!, this.events[at + 2]!, this.events[at + 3]!];
+      if (kind === Kind.Segment || kind === -1) {
+        const path = kind === -1 ? paths.again : paths.data;
+        path.moveTo(time, y(a));
+        path.lineTo(time, Math.min(y(a + b), y(a) - 1.5));
+      } else if (kind === Kind.Ack) {
+        if (acknowledged === null) paths.ack.moveTo(box.left, y(a));
+        else paths.ack.lineTo(time, y(acknowledged));
+        paths.ack.lineTo(time, y(a));
+        acknowledged = a;
+      } else {
+        paths.lost.moveTo(time, box.top);
+        paths.lost.lineTo(time, box.top + (kind === Kind.TimedOut ? box.bottom - box.top : 9));
+      }
+    }
+    for (const [name, width] of [["ack", 1], ["data", 2], ["lost", 1], ["again", 3]] as const) {
+      context.strokeStyle = color(`--${name}`);
+      context.lineWidth = width;
+      context.stroke(paths[name]);
+    }
+  }
+
+  /** Where the first event at or after a time is. */
+  private firstAt(time: number): number {
+    let [low, high] = [0, this.events.length / 4];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.events[4 * middle]! < time) low = middle + 1; else high = middle;
+    }
+    return 4 * low;
+  }
+
+  private span(first: number, to: number): [number, number] {
+    let [low, high] = [Infinity, -Infinity];
+    for (let at = first; at < this.events.length && this.events[at]! <= to; at += 4) {
+      const kind = this.events[at + 1]!;
+      if (kind > Kind.Ack) continue;
+      low = Math.min(low, this.events[at + 2]!);
+      high = Math.max(high, this.events[at + 2]! + (kind === Kind.Ack ? 0 : this.events[at + 3]!));
+    }
+    return low < high ? [low, high] : [0, 1];
+  }
+}
+
+function axes(context: CanvasRenderingContext2D, box: { left: number; right: number; top: number; bottom: number },
+  [from, to]: [number, number], [low, high]: [number, number], ink: string, grid: string): void {
+  context.strokeStyle = grid;
+  context.fillStyle = ink;
+  context.lineWidth = 1;
+  for (let tick = 0; tick <= 4; tick++) {
+    const across = box.left + (tick / 4) * (box.right - box.left);
+    const up = box.bottom - (tick / 4) * (box.bottom - box.top);
+    context.beginPath();
+    context.moveTo(across, box.top);
+    context.lineTo(across, box.bottom);
+    context.moveTo(box.left, up);
+    context.lineTo(box.right, up);
+    context.stroke();
+    context.textAlign = tick === 0 ? "left" : tick === 4 ? "right" : "center";
+    context.fillText(`${(from + (tick / 4) * (to - from)).toFixed(to - from < 1 ? 3 : 2)} s`, across, box.bottom + 15);
+    context.textAlign = "right";
+    context.fillText(amount(low + (tick / 4) * (high - low)), box.left - 5, up + 4);
+  }
+}
+
+const amount = (octets: number): string =>
+  octets >= 1e8 ? `${(octets / 1e6).toFixed(0)} MB` : octets >= 1e6 ? `${(octets / 1e6).toFixed(2)} MB` : `${(octets / 1e3).toFixed(0)} kB`;

@@ -1,0 +1,47 @@
+// A scenario in the fragment of an address: JSON, deflated, in base64url. Nothing of it is sent to any server.
+
+import { stringify } from "smol-toml";
+
+export interface Shared { text: string; files: Record<string, Uint8Array> }
+
+async function through(stream: CompressionStream | DecompressionStream, bytes: Uint8Array): Promise<Uint8Array> {
+  const piped = new Blob([bytes as BlobPart]).stream().pipeThrough(stream as any);
+  return new Uint8Array(await new Response(piped).arrayBuffer());
+}
+
+const toBase64 = (bytes: Uint8Array): string => {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+};
+
+const fromBase64 = (text: string): Uint8Array =>
+  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0));
+
+export async function toFragment({ text, files }: Shared): Promise<string> {
+  const packed = Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, toBase64(bytes)]));
+  const json = new TextEncoder().encode(JSON.stringify({ text, files: packed }));
+  return "#s=" + toBase64(await through(new CompressionStream("deflate-raw"), json));
+}
+
+/** What `ackclock studio PATH` was given to open; nothing from any other server, or from none. */
+export async function fromServer(): Promise<Shared | null> {
+  try {
+    const response = await fetch("opened.json");
+    const opened = response.ok ? await response.json() : null;
+    if (!opened) return null;
+    const text = opened.text.trimStart().startsWith("{") ? stringify(JSON.parse(opened.text)) + "\n" : opened.text;
+    const files = Object.entries<string>(opened.files).map(([name, packed]) => [name, fromBase64(packed)] as const);
+    return { text, files: Object.fromEntries(files) };
+  } catch {
+    return null;
+  }
+}
+
+/** What a fragment holds; nothing if it holds no scenario. */
+export async function fromFragment(fragment: string): Promise<Shared | null> {
+  if (!fragment.startsWith("#s=")) return null;
+  const json = await through(new DecompressionStream("deflate-raw"), fromBase64(fragment.slice(3)));
+  const { text, files } = JSON.parse(new TextDecoder().decode(json));
+  return { text, files: Object.fromEntries(Object.entries<string>(files ?? {}).map(([name, packed]) => [name, fromBase64(packed)])) };
+}

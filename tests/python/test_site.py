@@ -1,0 +1,110 @@
+"""What the site is made of, as far as it can be looked at without building it: `make site` does the rest."""
+
+import ast
+import importlib.util
+import json
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import get_args
+
+import pytest
+import typer
+
+import ackclock
+from ackclock import _core, figures, plots
+from ackclock.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "site"
+DOCS = ROOT / "docs"
+
+
+def _module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(SITE))
+    spec = importlib.util.spec_from_file_location(f"site_{name}", SITE / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_gallery_lists_every_script_and_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = (DOCS / "gallery" / "README.md").read_text(encoding="utf-8")
+    gallery = _module("gallery", monkeypatch)
+    assert written == gallery.page(), "make gallery writes it"
+    assert {name for name, _, _ in gallery.recorded()} == {file.name for file in (DOCS / "images").iterdir()}
+
+
+def test_the_gallery_draws_every_figure_that_there_is() -> None:
+    used = set()
+    for script in (DOCS / "gallery").glob("*.py"):
+        tree = ast.parse(script.read_text(encoding="utf-8"))
+        used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert set(get_args(plots.SeriesName)) <= used
+    assert set(figures._DRAWN) <= used
+
+
+def test_commands_of_pictures_exist() -> None:
+    pictures = tomllib.loads((DOCS / "gallery" / "recorded.toml").read_text(encoding="utf-8"))["pictures"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    known = set(getattr(typer.main.get_command(app), "commands", {}))
+    for entry in pictures.values():
+        for command in entry["command"].split(" && "):
+            program, *rest = command.split()
+            if program == "make":
+                assert f"\n{rest[0]}:" in makefile
+            elif program == "ackclock":
+                assert rest[0] in known, command
+            else:
+                assert (ROOT / rest[0]).is_file(), command
+            assert all((ROOT / word).exists() for word in rest if word.startswith("scenarios/")), command
+
+
+@pytest.mark.parametrize(("family", "read"), [("controllers", _core.controllers), ("queues", _core.queues)])
+def test_every_setting_of_a_picture_names_an_entry_and_a_path(family: str, read: object) -> None:
+    standard = tomllib.loads((SITE / "standard.toml").read_text(encoding="utf-8"))
+    names = {entry["name"] for entry in json.loads(read())}  # type: ignore[operator]
+    assert set(standard[family]) <= names
+    for entry in standard[family].values():
+        assert entry.get("path", "wide") in standard["paths"]
+
+
+def test_every_controller_and_queue_has_a_scenario_for_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    portraits = _module("portraits", monkeypatch)
+    runs = []
+    for entry in json.loads(_core.controllers()):
+        found = portraits.controller_runs(entry["name"])
+        runs += found[0] if found else []
+    for entry in json.loads(_core.queues()):
+        drawn, reference, _ = portraits.queue_runs(entry["name"])
+        runs += [*drawn, *([reference] if reference else [])]
+    for run in runs:
+        assert isinstance(run.scenario(), ackclock.Scenario)
+
+
+def test_every_page_can_be_reached_from_the_first_one() -> None:
+    first = DOCS / "README.md"
+    seen, waiting = set(), [first]
+    while waiting:
+        page = waiting.pop()
+        seen.add(page)
+        text = page.read_text(encoding="utf-8")
+        targets = [(page.parent / part.split(")")[0].split("#")[0]).resolve() for part in text.split("](")[1:]]
+        waiting += [target for target in targets if target.suffix == ".md" and target.exists() and target not in seen]
+    assert set(DOCS.rglob("*.md")) <= seen
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "index.html").write_text('<h1 id="here">x</h1>')
+    (tmp_path / "index.html").write_text(
+        '<a href="there/#here">a</a><a href="there/#gone">b</a><a href="gone/">c</a>'
+        '<script src="https://elsewhere.example/x.js"></script><a href="https://elsewhere.example">d</a>'
+    )
+    assert _module("links", monkeypatch).mistakes(tmp_path) == [
+        "index.html fetches https://elsewhere.example/x.js",
+        "index.html: gone/ is no page of the site",
+        "index.html: there/#gone has no such place in its page",
+    ]
