@@ -62,11 +62,11 @@ fi
 build
 made=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/ackclock_studio.wasm
 optimise=studio/node_modules/.bin/wasm-opt
+cp "$made" studio/engine.wasm
 if [[ -x $optimise ]]; then
     # What this rustc turns on for this target by itself.
     "$optimise" -O3 --enable-simd --enable-bulk-memory --enable-bulk-memory-opt --enable-mutable-globals --enable-nontrapping-float-to-int \
-        --enable-sign-ext --enable-reference-types --enable-multivalue --enable-call-indirect-overlong "$made" -o studio/engine.wasm
-else
-    cp "$made" studio/engine.wasm
+        --enable-sign-ext --enable-reference-types --enable-multivalue --enable-call-indirect-overlong "$made" -o studio/engine.opt &&
+        mv studio/engine.opt studio/engine.wasm || echo "wasm-opt failed; the engine stays as rustc made it" >&2
 fi
 ls -l studio/engine.wasm

@@ -42,10 +42,11 @@ links = [
 name = "unused"
 controller = "cubic"
 """
-FAULTS = (
+ONE_WAY = (
     'loss = { kind = "random", p = 0.01 }, duplicate = 0.01, '
     'jitter = { kind = "uniform", max = "2 ms" }, keep_order = false'
 )
+FAULTS = f"{ONE_WAY}, reverse = {{ {ONE_WAY} }}"
 
 
 @dataclass
@@ -167,6 +168,9 @@ async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
         header = await asyncio.wait_for(reader.readexactly(HEADER.size), PATIENCE_S)
     except (asyncio.IncompleteReadError, ConnectionError):
         tally.reset += 1
+        return writer.close()
+    except TimeoutError:  # reset before its header came, and the reset was lost
+        tally.silent += 1
         return writer.close()
     number, up, down, ending = HEADER.unpack(header)
     plan = Plan(number, up, down, ending)

@@ -98,7 +98,8 @@ async def soak(port: int, pid: int, options: argparse.Namespace) -> dict[str, ob
         await asyncio.sleep(min(left, options.minutes * 6))
         samples.append(memory_kb(pid))
     await asyncio.gather(*tasks)
-    is_alive = sum(await _still_answers(reader, writer) for reader, writer in idle[:: max(1, len(idle) // 100)])
+    tried = idle[:: max(1, len(idle) // 100)]
+    is_alive = sum([await _still_answers(reader, writer) for reader, writer in tried])
     for _, writer in idle:
         writer.close()
     for _ in range(100):

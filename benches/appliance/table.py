@@ -1,6 +1,6 @@
 """Tables in Markdown, and the picture of `credit`, from what thesis.py has recorded.
 
-    python benches/appliance/table.py [recorded.json] [--picture docs/explanation/credit-real.svg]
+    python benches/appliance/table.py [recorded.json] [--picture docs/images/credit-real.png]
 
 Of real runs the median is shown, with the least and the greatest in brackets.
 """
@@ -56,10 +56,9 @@ def picture(rows: Rows, path: Path) -> None:
     """Draw goodput and added latency of `credit` over its bound, simulated and real."""
     import matplotlib
 
-    matplotlib.use("svg")
+    matplotlib.use("agg")
     from matplotlib import pyplot as plt
 
-    plt.rcParams["svg.hashsalt"] = "ackclock"
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(6.4, 5.6), sharex=True, layout="constrained")
     bounds = sorted(float(name.split()[2]) for name in rows if name.startswith("H5 credit "))
     of = {bound: rows[f"H5 credit {bound:g} ms"] for bound in bounds}
@@ -83,10 +82,12 @@ def picture(rows: Rows, path: Path) -> None:
     lower.set_xscale("log")
     lower.set_yscale("log")
     lower.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
-    upper.set_ylim(bottom=min(60.0, upper.get_ylim()[0]))
+    lower.minorticks_off()
+    lower.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+    upper.set_ylim(60, 102)
     for axes in (upper, lower):
         axes.legend(frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:

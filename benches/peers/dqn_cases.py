@@ -20,9 +20,12 @@ OURS = {
     "newreno": '"reno"',
     "cubic": '{ kind = "cubic", hystart = "linux" }',
     "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "action" }',
-    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action", hystart = "linux" }',
+    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action" }',
 }
-"""Controllers by their names in ns-3's program; NewReno there has SACK, which is ackclock's Reno."""
+"""Controllers by their names in ns-3's program; NewReno there has SACK, which is ackclock's Reno.
+
+DQN-CUBIC has HyStart in ns-3 alone, where it does not keep slow start from its first losses.
+"""
 
 WORDS = {"newreno": "NewReno", "cubic": "CUBIC", "dqn_newreno": "DQN-NewReno", "dqn_cubic": "DQN-CUBIC"}
 

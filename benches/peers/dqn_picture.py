@@ -34,9 +34,9 @@ def draw(lines: list[Line]) -> Figure:
         lines: The record.
     """
     tables = {name: [line for line in lines if line.table == name and line.unit == "Mbit/s"] for name in TITLES}
-    tables = {name: [each for each in found if each.quantity != "both"] for name, found in tables.items()}
+    tables = {name: [each for each in found if each.quantity != "both"] for name, found in tables.items() if found}
     with mpl.rc_context({**STYLE, "axes.grid": False}):
-        heights = [max(len(found), 1) for found in tables.values()]
+        heights = [len(found) for found in tables.values()]
         figure = Figure(figsize=(9.6, 1.6 + 0.26 * sum(heights)), layout="constrained")
         axes = figure.subplots(len(tables), 1, sharex=True, height_ratios=heights, squeeze=False)
         for axis, (name, found) in zip(axes[:, 0], tables.items(), strict=True):

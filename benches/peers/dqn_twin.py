@@ -16,13 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import ns3_builds
-from dqn_cases import FOLDER, ROWS, Row
+from dqn_cases import DELAYS_MS, FOLDER, ROWS, Row
 from dqn_runs import KEPT, run_ackclock, run_ns3
 from dqn_tables import table
 
 from ackclock.claims.origin import now
 
 RECORD = FOLDER / "twin.json"
+MOST = len(DELAYS_MS)
+"""Runs of a row."""
+
 RUNS = {"ns-3": run_ns3, "ackclock": run_ackclock}
 
 
@@ -34,14 +37,16 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help="tables (D1 to D4) or rows; all if none is given")
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each row, at most 5 (5)")
+    parser.add_argument(
+        "--seeds", type=int, default=MOST, metavar="N", help=f"runs of each row, at most {MOST} ({MOST})"
+    )
     parser.add_argument("--only", choices=list(RUNS), help="run one of the two")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at a time (2)")
     parser.add_argument("--record", action="store_true", help="run nothing; write what has been run")
     parser.add_argument("-o", dest="record_file", type=Path, default=RECORD, metavar="FILE", help=f"JSON ({RECORD})")
     options = parser.parse_args(arguments)
-    if not 1 <= options.seeds <= 5:
-        parser.error(f"--seeds is {options.seeds}, and must be from 1 to 5")
+    if not 1 <= options.seeds <= MOST:
+        parser.error(f"--seeds is {options.seeds}, and must be from 1 to {MOST}")
     options.wanted = [row for row in ROWS if not options.rows or {row.table, row.name} & set(options.rows)]
     if not options.wanted:
         parser.error(f"there is no row {', '.join(options.rows)}; there are D1 to D4 and {[row.name for row in ROWS]}")
@@ -67,17 +72,14 @@ def run_all(options: argparse.Namespace) -> None:
         list(pool.map(run, wanted))
 
 
-def record(options: argparse.Namespace) -> dict[str, object]:
-    """Return the record of all that has been run.
-
-    Args:
-        options: The command line's.
-    """
+def record() -> dict[str, object]:
+    """Return the record of all that has been run on this machine, asked for this time or not."""
+    entries = [entry for row in ROWS for entry in table(row, MOST)]
     program = hashlib.sha256(b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)).hexdigest()
     return {
         "made": now().as_dict(),
         "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
-        "rows": [entry for row in options.wanted for entry in table(row, options.seeds)],
+        "rows": [entry for entry in entries if entry["ns-3"] or entry["ackclock"]],
     }
 
 
@@ -88,7 +90,7 @@ def main() -> int:
     try:
         if not options.record:
             run_all(options)
-        found = record(options)
+        found = record()
     except (ns3_builds.Ns3Missing, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -95,9 +95,11 @@ def labels(results: "Sequence[Results]") -> list[str]:
     keys = list(dict.fromkeys(key for one in every for key in one))
     differing = [key for key in keys if len({one.get(key, "") for one in every}) > 1]
     wanted = _fewest(every, differing)
-    # A recording has no scenario: what it lacks of one is not said.
+    # A recording has no scenario: what it lacks of one is not said, and of a single one that it is one is enough.
+    is_single = "by" in wanted and sum(run.is_recorded for run in results) == 1
     shown = [
-        [key for key in wanted if key in one or not run.is_recorded] for one, run in zip(every, results, strict=True)
+        [key for key in (["by"] if is_single else wanted) if key in one] if run.is_recorded else wanted
+        for one, run in zip(every, results, strict=True)
     ]
     names = [
         ", ".join(_said(key, one.get(key, "")) for key in keys) or results[0].name

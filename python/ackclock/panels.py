@@ -396,8 +396,15 @@ def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
             time_s = rows["time_s"].to_numpy()
             for column in columns:
                 values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
+                times = time_s
+                if result.is_recorded:
+                    # A row has what its record tells; where one tells nothing of a column, the line goes on.
+                    is_known = ~np.isnan(values)
+                    times, values = time_s[is_known], values[is_known]
+                    if not times.size:
+                        continue
                 label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
-                yield Series(label, column, group, position, name, time_s, values)
+                yield Series(label, column, group, position, name, times, values)
 
 
 def run_label(results: list[Results], position: int) -> str:

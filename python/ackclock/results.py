@@ -475,8 +475,8 @@ def _manifest(folder: Path) -> Manifest:
 def _is_recorded(manifest: bytes) -> bool:
     try:
         read = json.loads(manifest)
-    except ValueError:
-        return False
+    except (ValueError, RecursionError):
+        return False  # which is told with the file's name once it is read in earnest
     return isinstance(read, dict) and "recording" in read
 
 

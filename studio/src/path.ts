@@ -7,8 +7,12 @@ export interface Path {
   duration_s: number; seed: number; profile: string; flows: FormFlow[];
 }
 
+/** What the engine takes where a text names no stack. */
+const DEFAULT_PROFILE = "linux-6.x";
+
 export const FIRST: Path = {
-  rate_mbps: 20, rtt_ms: 40, loss_percent: 0, limit_packets: 67, queue: "drop_tail", duration_s: 60, seed: 1, profile: "rfc",
+  rate_mbps: 20, rtt_ms: 40, loss_percent: 0, limit_packets: 67, queue: "drop_tail", duration_s: 60, seed: 1,
+  profile: DEFAULT_PROFILE,
   flows: [{ controller: "cubic", count: 1, start_s: 0 }, { controller: "bbr", count: 1, start_s: 10 }],
 };
 
@@ -31,7 +35,7 @@ export function toText(path: Path): string {
   };
   if (path.loss_percent > 0) bottleneck.loss = { kind: "random", p: short(path.loss_percent / 100) };
   const scenario: Record<string, unknown> = { duration: `${short(path.duration_s)} s`, seed: path.seed };
-  if (path.profile !== "rfc") scenario.tcp = { profile: path.profile };
+  scenario.tcp = { profile: path.profile };
   scenario.topology = {
     kind: "dumbbell",
     access: { rate: rateText(Math.max(ACCESS_MBPS, 10 * path.rate_mbps)), delay: timeText(ACCESS_MS) },
@@ -83,7 +87,7 @@ export function fromText(text: string): Path | null {
   return {
     rate_mbps: rate!, rtt_ms: 2 * delay! + 4 * access!, loss_percent: 100 * Number(link.loss?.p ?? 0),
     limit_packets: Number(limit[1]), queue: link.queue.kind, duration_s: duration! / 1000, seed: Number(tree.seed ?? 1),
-    profile: tcp?.profile ?? "rfc", flows: flows as FormFlow[],
+    profile: tcp?.profile ?? DEFAULT_PROFILE, flows: flows as FormFlow[],
   };
 }
 

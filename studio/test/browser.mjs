@@ -30,7 +30,8 @@ async function runCases() {
     const result = await page.evaluate(async ([text, files]) => {
       const bytes = Object.fromEntries(Object.entries(files).map(([name, content]) => [name, Uint8Array.from(atob(content), (c) => c.charCodeAt(0))]));
       return globalThis.studio.whole(text, bytes);
-    }, [text, files]);
+    }, [text, files]).catch((error) => { errors.push(`${name}: ${error}`); });
+    if (!result) continue;
     writeFileSync(join(folder, `${name}.browser.json`), result.summary);
     speeds.push({ name, packets: result.packets, seconds: result.cost_s });
   }

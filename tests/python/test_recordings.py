@@ -35,9 +35,9 @@ def _record(kind: str, time_s: float, **changed: object) -> dict[str, object]:
 TRACE = [
     {"kind": "begin", "time_s": 100.0, "unix_s": 1.7e9, "release": "6.18.0"},
     {"kind": "flow", "flow": 7, "local": "10.0.0.1:40000", "remote": "10.0.0.2:5201", "controller": "cubic"},
-    _record("established", 101.0, acked_bytes=1),
-    _record("segment", 101.05, sent_bytes=10_000, sent_segments=10, acked_bytes=1, srtt_s=0.0),
-    # A first sample of 50 ms is the smoothed round trip; 58 ms after it make 51 ms.
+    _record("established", 101.0, acked_bytes=1, srtt_s=0.05),  # the handshake's sample
+    _record("segment", 101.05, sent_bytes=10_000, sent_segments=10, acked_bytes=1, srtt_s=0.05),
+    # The first sample is the smoothed round trip; 58 ms after 50 ms make 51 ms.
     _record("segment", 101.1, sent_bytes=20_000, sent_segments=20, acked_bytes=10_001, srtt_s=0.05),
     _record("segment", 101.2, sent_bytes=20_000, sent_segments=20, acked_bytes=10_001, srtt_s=0.051),
     _record("state", 101.25, state="recovery", ssthresh_segments=7, lost_total=1, srtt_s=0.051, acked_bytes=10_001,

@@ -106,7 +106,12 @@ pub fn frozen(kind: LearnedKind, rules: WindowRules, network: Frozen) -> Control
         }
         LearnedKind::Cubic { c, formula_c } => {
             let default = DqnCubicConfig::default();
-            ControllerConfig::DqnCubic(Box::new(DqnCubicConfig { dqn: with_rules(default.dqn), c, formula_c, ..default }))
+            ControllerConfig::DqnCubic(Box::new(DqnCubicConfig {
+                dqn: with_rules(default.dqn),
+                c,
+                formula_c,
+                ..default
+            }))
         }
     }
 }

@@ -35,7 +35,15 @@ pub struct Replay {
 impl Replay {
     /// For states of `width` numbers; at most `capacity` tuples, at least one.
     pub fn new(capacity: usize, width: usize) -> Self {
-        Self { capacity, width, states: Vec::new(), actions: Vec::new(), rewards: Vec::new(), discounts: Vec::new(), oldest: 0 }
+        Self {
+            capacity,
+            width,
+            states: Vec::new(),
+            actions: Vec::new(),
+            rewards: Vec::new(),
+            discounts: Vec::new(),
+            oldest: 0,
+        }
     }
 
     /// How many it holds.
@@ -91,7 +99,13 @@ mod tests {
 
     fn push(replay: &mut Replay, number: usize) {
         let at = number as f32;
-        replay.push(&Tuple { state: &[at, -at], action: number, reward: at / 2.0, next: &[at + 1.0, 0.0], discount: at / 10.0 });
+        replay.push(&Tuple {
+            state: &[at, -at],
+            action: number,
+            reward: at / 2.0,
+            next: &[at + 1.0, 0.0],
+            discount: at / 10.0,
+        });
     }
 
     #[test]

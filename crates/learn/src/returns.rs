@@ -34,7 +34,15 @@ impl Returns {
     /// Of so many steps, at least one, between states of `width` numbers.
     pub(crate) fn new(steps: usize, discount: f32, width: usize) -> Self {
         let (pending, states) = (VecDeque::with_capacity(steps), VecDeque::with_capacity(steps * width));
-        Self { steps, discount, width, pending, states, last: Vec::with_capacity(width), room: Vec::with_capacity(width) }
+        Self {
+            steps,
+            discount,
+            width,
+            pending,
+            states,
+            last: Vec::with_capacity(width),
+            room: Vec::with_capacity(width),
+        }
     }
 
     /// Takes a step, and hands over the tuple that is complete with it.

@@ -86,7 +86,7 @@ fn rows_come_at_multiples_of_the_interval_and_have_every_flow_and_link() {
     let rows = ask_numbers(&mut engine, Operation::Rows);
     let times: Vec<f64> = rows.chunks_exact(width).map(|row| row[0]).collect();
     assert_eq!(times, [0.0, 0.5, 1.0, 1.5, 2.0]);
-    assert!(rows[width + NUMBERS_OF_FLOW + 3].is_nan(), "the second flow has no round trip before it begins");
+    assert!(rows[width + 1 + NUMBERS_OF_FLOW + 3].is_nan(), "the second flow has no round trip before it begins");
     // A queue of 30 packets, and 40 ms of the path itself; the first flow alone fills it within two seconds.
     let srtt = rows[2 * width + 4];
     assert!((0.04..=0.04 + 32.0 * 0.0012).contains(&srtt), "{srtt}");

@@ -2,10 +2,10 @@
 
 Method: indirect inference (Gourieroux, Monfort and Renault 1993). The figures of `seen` are biased estimates, each
 mostly of one parameter; simulations have the same bias. So each parameter is multiplied by what its figure is in the
-recording over what it is in the simulation, until that is one. A bounded search of Nelder and Mead then goes on for
-as long as all that was recorded comes nearer together, and is taken only if it does. How far off a parameter may be
-is found by finding known ones again: paths near the found one are simulated with other seeds and beginnings, and
-looked at in the same way.
+recording over what it is in the simulation, until that is one. Queue and rate are then moved within bounds, by golden
+sections, for as long as all that was recorded comes nearer together. How far off a parameter may be is found by
+finding known ones again: paths near the found one are simulated with other seeds and beginnings, and looked at in the
+same way.
 
 Departures: the search is over one bottleneck with a DropTail queue, the same both ways; loss is independent; the
 application of a flow that had not ended sends all the time.
@@ -15,15 +15,16 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ackclock._core import Scenario, ScenarioError
+from ackclock.fit.golden import least
 from ackclock.fit.path import PACKET, PAYLOAD, FitError, Path, Sender, document, toml
 from ackclock.fit.residuals import Residual, residuals
 from ackclock.fit.seen import Figures, How, figures
-from ackclock.metrics import Floats
 from ackclock.running import run
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _QUANTILE: Final = 2.2
 """Student's t of 95 % with eleven degrees of freedom."""
 
 _RUNS: Final = 6
-_REFINEMENTS: Final = 40
+_REFINEMENTS: Final = 10
 _REACH_OF_RATE: Final = 0.03
 _REACH: Final = 0.12
 """How far the last search may go from where it began, as a share: of the rate, and of the queue."""
@@ -126,7 +127,7 @@ def _jitter(path: Path, seed: int) -> float:
 
 def _mean(every: Sequence[Figures]) -> Figures:
     first = every[0]
-    mean = {
+    mean: dict[str, Any] = {
         key: _average([getattr(one, key) for one in every])
         for key in (
             "rate_bps",
@@ -178,7 +179,7 @@ def fit(
     path, simulated = _calibrated(task, path, recorded)
     is_queue_seen = _is_queue_seen(task, path, simulated)
     say("searching nearby")
-    refined = _refined(task, path, recorded, simulated)
+    refined = _refined(task, path, recorded)
     say("finding known paths again")
     unbounded = [] if is_queue_seen else ["queue"]
     unbounded += ["rate"] if recorded.waiting < _SELDOM else []
@@ -301,9 +302,27 @@ def _calibrated(task: _Task, path: Path, wanted: Figures) -> tuple[Path, Figures
 
 def _most_loss(seen: Figures) -> float:
     """The most that the loss may be where too few were seen to tell: by Poisson's law, with 95 % confidence."""
-    from scipy.stats import chi2
+    return min(1.0, most_expected(seen.early_losses) / max(seen.sent * seen.quiet, 1.0))
 
-    return min(1.0, float(chi2.ppf(0.95, 2 * seen.early_losses + 2)) / 2 / max(seen.sent * seen.quiet, 1.0))
+
+def most_expected(count: int) -> float:
+    """Return the mean with which no more than a count comes in one of twenty cases (Poisson).
+
+    Args:
+        count: What was counted.
+
+    Examples:
+        The rule of three, and what tables of the law have beside it.
+
+        >>> [round(most_expected(count), 3) for count in range(3)]
+        [2.996, 4.744, 6.296]
+    """
+    low, high = 0.0, 10.0 + 3.0 * count
+    for _ in range(60):
+        mean = (low + high) / 2
+        chance = math.exp(-mean) * sum(mean**one / math.factorial(one) for one in range(count + 1))
+        low, high = (mean, high) if chance > 0.05 else (low, mean)
+    return low
 
 
 def _is_queue_seen(task: _Task, path: Path, seen: Figures) -> bool:
@@ -329,29 +348,27 @@ def _distance(wanted: Figures, got: Figures) -> float:
     return sum(math.log(a / b) ** 2 for a, b in known) + (0.0 if math.isnan(lost) else lost**2)
 
 
-def _refined(task: _Task, path: Path, wanted: Figures, seen: Figures) -> Path:
-    from scipy.optimize import minimize
-
+def _refined(task: _Task, path: Path, wanted: Figures) -> Path:
+    """Move the queue, the rate and the queue again for as long as all that was recorded comes nearer together."""
     seeds = range(1, 1 + _SEEDS)
     before = _distance(wanted, task.mean(path, seeds))
     # Where losses are random, two runs differ by more than what there is to be won.
     if path.loss > 0 or before < len(task.senders) * _CLOSE**2:
         return path
+    steps, distance = {"queue": 0.0, "rate": 0.0}, before
 
-    def moved(steps: Floats) -> Path:
-        rate, queue = np.exp(steps)
-        return path.scaled(rate=rate, queue=queue)
+    def moved(name: str, step: float) -> Path:
+        return path.scaled(**{key: math.exp(value) for key, value in (steps | {name: step}).items()})
 
-    reach = np.array([_REACH_OF_RATE, _REACH])
-    start = np.vstack([np.zeros(2), np.diag(reach / 4)])
-    found = minimize(
-        lambda steps: _distance(wanted, task.mean(moved(steps), seeds)),
-        np.zeros(2),
-        method="Nelder-Mead",
-        bounds=list(zip(-reach, reach, strict=True)),
-        options={"maxfev": _REFINEMENTS, "initial_simplex": start, "fatol": 1e-6, "xatol": 1e-4},
-    )
-    return moved(found.x) if found.fun < 0.8 * before else path
+    def distance_at(name: str, step: float) -> float:
+        return _distance(wanted, task.mean(moved(name, step), seeds))
+
+    for name, reach in (("queue", _REACH), ("rate", _REACH_OF_RATE), ("queue", _REACH / 2)):
+        middle = steps[name]
+        step, found = least(partial(distance_at, name), middle - reach, middle + reach, _REFINEMENTS)
+        if found < distance:
+            steps[name], distance = step, found
+    return moved("queue", steps["queue"]) if distance < 0.8 * before else path
 
 
 def _intervals(task: _Task, path: Path, calibrated: Path, unbounded: tuple[str, ...]) -> list[Interval]:

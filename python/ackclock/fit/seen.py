@@ -161,7 +161,8 @@ def _flow(table: "pl.DataFrame", name: str, how: How) -> _Flow:
     cwnd_times, cwnds = _known(rows, "cwnd_bytes")
     begin, end = (float(time_s[0]), min(float(time_s[-1]), how.duration_s)) if time_s.size else (0.0, 0.0)
     grid = np.arange(begin, end, how.step_s)
-    edges = np.arange(math.ceil(begin / how.window_s), math.floor(end / how.window_s) + 1) * how.window_s
+    first, last = math.ceil(begin / how.window_s), math.floor(end / how.window_s)
+    edges = np.arange(first, last + 1, dtype=np.float64) * how.window_s
     return _Flow(
         grid, _held(grid, rtt_times, rtts), edges, _arrived(rows, how.rate, edges), _held(grid, cwnd_times, cwnds)
     )
@@ -188,7 +189,8 @@ def _arrived(rows: "pl.DataFrame", column: str, edges: Floats) -> Floats:
     if times.size < 2 or not edges.size:
         return np.zeros(edges.size)
     octets = np.concatenate([[0.0], np.cumsum(rates[1:] * np.diff(times)) / 8.0])
-    return np.interp(edges, times, octets)
+    found: Floats = np.interp(edges, times, octets)
+    return found
 
 
 def _least(flow: _Flow, results: "Results", name: str, how: How) -> float:

@@ -175,7 +175,7 @@ def _series(rows: "pl.DataFrame", time_s: Floats) -> dict[str, Floats]:
         "flight_size_bytes": column["flight_bytes"],
         "srtt_s": srtt_s,
         "rttvar_s": np.where(column["srtt_s"] > 0, column["rttvar_s"], math.nan),
-        "rtt_sample_s": samples(column["srtt_s"]),
+        "rtt_sample_s": samples(column["srtt_s"], is_begun=rows["kind"][0] != "established"),
         "min_rtt_s": np.where(column["srtt_s"] > 0, column["min_rtt_s"], math.nan),
         "rwnd_bytes": column["rwnd_bytes"],
         "delivery_rate_bps": np.where(column["delivery_rate_bps"] > 0, column["delivery_rate_bps"], math.nan),
@@ -183,11 +183,12 @@ def _series(rows: "pl.DataFrame", time_s: Floats) -> dict[str, Floats]:
     }
 
 
-def samples(srtt_s: Floats) -> Floats:
+def samples(srtt_s: Floats, *, is_begun: bool = False) -> Floats:
     """Return the samples of the round trip that smoothed values show, each where the value after it is found.
 
     Args:
         srtt_s: As the kernel keeps it, 0 before the first sample.
+        is_begun: The connection is older than the first value, which is then of more samples than the handshake's.
 
     Examples:
         A first sample of 80 us is the smoothed value; 160 us after it make 80 + (160 - 80) / 8 = 90 us.
@@ -197,6 +198,8 @@ def samples(srtt_s: Floats) -> Floats:
     """
     kept = np.round(srtt_s * _EIGHTHS)
     found = np.full(kept.size, math.nan)
+    if not is_begun and kept.size and kept[0] > 0:
+        found[0] = (kept[0] // 8) * 8 / _EIGHTHS
     before, after = kept[:-1], kept[1:]
     shown = np.where(before == 0, after // 8, after - before + before // 8)
     is_new = (before != after) & (shown > 0)

@@ -124,7 +124,8 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
             values = _delays_s(result, str(name), rows)
             if values is not None:
                 chosen = values[_of(window, rows["time_s"].to_numpy())]
-                found[str(name)] = [chosen[~np.isnan(chosen)]]
+                if np.nan_to_num(chosen).any():  # a queue in which nothing waited has no distribution to show
+                    found[str(name)] = [chosen[~np.isnan(chosen)]]
         lines += _joined(results, run, found, 1e3)
     note = "What a packet that came at each sample would have waited."
     yield from _one("queueing-cdf", "Queueing delay", "queueing delay (ms)", note, lines)

@@ -87,17 +87,18 @@ function momentSaid(i) {
   return parts.join(", ");
 }
 
-// Go to the next or the previous episode: it is put in the middle.
+// Go to the next or the previous episode, which is put in the middle; where all is shown, to the first or the last.
 function step(direction) {
-  const middle = (view.from + view.to) / 2, half = (view.to - view.from) / 2, nearly = half * 1e-3;
+  const { from, to } = content.window, isAll = view.from === from && view.to === to;
+  const half = (view.to - view.from) / 2, nearly = half * 1e-3;
+  const middle = isAll ? (direction > 0 ? from - 2 * nearly : to + 2 * nearly) : view.from + half;
   let found = -1;
   for (const i of shownMoments(content.window.from, content.window.to)) {
     if (direction > 0 && moments.at[i] > middle + nearly) { found = i; break; }
     if (direction < 0 && moments.at[i] < middle - nearly) found = i;
   }
   if (found < 0) return said(direction > 0 ? "no later episode" : "no earlier episode");
-  const whole = content.window.to - content.window.from;
-  const width = Math.min(half, whole / 40);
+  const width = Math.min(half, (to - from) / 40);
   zoom(moments.at[found] - width, moments.at[found] + width);
   said(momentSaid(found));
 }

@@ -51,8 +51,8 @@ class Plot {
       width: this.width, height: this.height, legend: { show: false }, pxAlign: 0,
       scales: { x: { time: false, min: view.from, max: view.to, auto: false }, y: { range: (u, low, high) => this.range(low, high) } },
       axes: [
-        { ...axis, label: "time (s)", labelSize: 16, labelFont: "12px system-ui", size: 30, values: (u, at) => at.map(number) },
-        { ...axis, label: this.label(), labelSize: 18, labelFont: "12px system-ui", size: 60, values: (u, at) => at.map(number), ...this.vertical() },
+        { ...axis, label: "time (s)", labelSize: 16, labelFont: "12px system-ui", size: 30, values: (u, at) => at.map(value => (value == null ? "" : number(value))) },
+        { ...axis, label: this.label(), labelSize: 18, labelFont: "12px system-ui", size: 60, values: (u, at) => at.map(value => (value == null ? "" : number(value))), ...this.vertical() },
       ],
       series: [{}, ...this.series()],
       cursor: {

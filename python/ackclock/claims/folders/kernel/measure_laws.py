@@ -94,7 +94,7 @@ _MEASURES: dict[str, Measure] = {
     "K4-O3b": flight_with_scaling,
     "K4-O7a": rate("DS1 off"),
     "K4-O7b": rate("DS1 on"),
-} | {f"K7-{depth}": shares(depth) for depth in DEPTHS}
+} | {f"K7{letter}": shares(depth) for letter, depth in zip("abcdef", DEPTHS, strict=True)}
 
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     claim: _vegas.on_both(measure) for claim, measure in _MEASURES.items()
