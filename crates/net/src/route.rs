@@ -121,7 +121,7 @@ mod tests {
             channel: None,
         };
         let links = links.iter().map(link).collect();
-        NetworkConfig { nodes: (0..nodes).map(node).collect(), links, discarders: Vec::new() }
+        NetworkConfig { nodes: (0..nodes).map(node).collect(), links, discarders: Vec::new(), changes: Vec::new() }
     }
 
     fn path(network: &NetworkConfig, from: usize, to: usize) -> Option<Vec<usize>> {
