@@ -25,7 +25,7 @@ const NAME: &str = "ackclock";
 
 /// A TUN device, alone in its namespace.
 pub struct Device {
-    device: SyncDevice,
+    tun: SyncDevice,
     name: String,
     address: Ipv4Addr,
 }
@@ -47,7 +47,7 @@ impl Device {
 
     /// The same under a name, in a network of its address and so many bits, in a namespace that may be others'.
     pub fn named(namespace: &Namespace, name: &str, (address, prefix): (Ipv4Addr, u8), mtu: u16) -> io::Result<Self> {
-        let device = namespace.within(|| {
+        let tun = namespace.within(|| {
             let device = DeviceBuilder::new()
                 .name(name)
                 .ipv4(address, prefix, None)
@@ -60,7 +60,7 @@ impl Device {
             device.set_nonblocking(true)?;
             Ok(device)
         })?;
-        Ok(Self { device, name: name.to_owned(), address })
+        Ok(Self { tun, name: name.to_owned(), address })
     }
 
     /// The address of the hosts behind it.
@@ -70,7 +70,7 @@ impl Device {
 
     /// Takes the next packet that a host has sent, if there is one.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match self.device.recv(buffer) {
+        match self.tun.recv(buffer) {
             Ok(octets) => Ok(Some(octets)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
@@ -79,7 +79,7 @@ impl Device {
 
     /// Hands a packet to the hosts; the kernel's TCP has dealt with it when this returns, unless its socket was in use.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        self.device.send(packet).map(|_| ())
+        self.tun.send(packet).map(|_| ())
     }
 
     /// What it has dropped.
@@ -98,7 +98,7 @@ impl fmt::Debug for Device {
 
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
+        self.tun.as_fd()
     }
 }
 

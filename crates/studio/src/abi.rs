@@ -61,7 +61,7 @@ pub extern "C" fn studio_last_words_len() -> usize {
 /// Where they are.
 #[unsafe(no_mangle)]
 pub extern "C" fn studio_last_words() -> *const u8 {
-    LAST_WORDS.with_borrow(|words| words.as_ptr())
+    LAST_WORDS.with_borrow(Vec::as_ptr)
 }
 
 fn keep(words: &str) {

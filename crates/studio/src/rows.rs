@@ -106,7 +106,7 @@ impl Rows {
             ]);
         }
         self.since = now;
-        self.next = self.next + self.interval;
+        self.next += self.interval;
     }
 
     /// The rows since the last call, one behind the other.

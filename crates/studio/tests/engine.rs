@@ -1,5 +1,7 @@
 //! A page's way through the engine: mistakes, a run in slices, series, packets, results.
 
+#![allow(clippy::float_cmp, reason = "numbers of nodes, links and kinds are whole")]
+
 use ackclock_scenario::Scenario;
 use ackclock_sim::{Simulation, write_summary};
 use ackclock_studio::protocol::{Operation, answer};

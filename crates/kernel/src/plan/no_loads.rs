@@ -7,7 +7,7 @@ use crate::run::Failure;
 
 /// Nothing is registered for a run.
 #[derive(Debug, Default)]
-pub struct Loads;
+pub struct Loads {}
 
 impl Loads {
     #[expect(clippy::unused_self, reason = "as where there are some")]
@@ -16,7 +16,6 @@ impl Loads {
     }
 
     /// Nothing.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as where there are some")]
     pub fn register(&self) -> Result<Vec<()>, Failure> {
         Ok(Vec::new())
     }
