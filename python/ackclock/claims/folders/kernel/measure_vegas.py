@@ -36,7 +36,7 @@ def gain(modified: str, *flows: str) -> Measure:
     """By how much connections that are modified have more than when all were plain: the one that gains less."""
 
     def measure(case: Callable[[str], Results]) -> dict[str, float]:
-        found = {}
+        found: dict[str, float] = {}
         for flow in flows:
             plain, now = goodput(case("3 Vegas"), flow), goodput(case(modified), flow)
             found |= {f"{flow}, times": now / plain, f"{flow}, Mbit/s": now, f"{flow} when plain, Mbit/s": plain}
