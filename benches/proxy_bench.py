@@ -140,7 +140,7 @@ def connects(port: int, seconds: float) -> tuple[float, int]:
 
 
 def ping(port: int, seconds: float) -> tuple[float, float]:
-    """Round trips of a question and its answer, in seconds: median and 99th of a hundred."""
+    """Round trips of a question and its answer, in seconds: median and 99th percentile."""
     with socket.create_connection(("127.0.0.1", port)) as s:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         times, message, start = [], bytes(64), time.monotonic()

@@ -6,7 +6,7 @@ Client, proxy and server are hosts on an emulated network (benches/appliance/lab
 as in Isogaki's thesis (2005), and its own controller is Reno. Each case runs by itself: no proxy, ours with buffer
 policies, HAProxy, nginx. Printed: what the server got after the first third (Mbit/s), and how long octets took from
 being written by the client to being read by the server, as stamps in the stream tell, less the link's own delay
-(median and 99th of a hundred, ms). Standard library only.
+(median and 99th percentile, ms). Standard library only.
 """
 
 import argparse

@@ -77,7 +77,7 @@ def picture(rows: Rows, path: Path) -> None:
     lower.plot(bounds, bounds, linestyle=":", color="0.4", label="the bound")
     upper.axhline(0.98 * 96.53, linestyle=":", color="0.4", label="98 % of the link's")
     upper.set_ylabel("goodput, Mbit/s")
-    lower.set_ylabel("kept for, 99th of a hundred, ms")
+    lower.set_ylabel("time in the appliance,\n99th percentile, ms")
     lower.set_xlabel("bound of credit (target), ms")
     lower.set_xscale("log")
     lower.set_yscale("log")

@@ -96,12 +96,12 @@ def archive(file: Path, remedy: str) -> bytes:
         OSError: If it cannot be read.
     """
     found = file.read_bytes()
-    # zipfile raises NotImplementedError where the file names a compression that there is none of.
+    # zipfile raises a RuntimeError for a part that is encrypted, and for one whose compression it does not know.
     try:
         with zipfile.ZipFile(BytesIO(found)) as parts:
             broken = parts.testzip()
             begins = min((part.header_offset for part in parts.infolist()), default=0)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
         raise DamagedError(file, f"it cannot be unpacked ({error})", remedy) from error
     if broken is not None:
         raise DamagedError(file, f"the checksum of its {broken} is wrong", remedy)

@@ -4,7 +4,7 @@ const KINDS = {
   again: ["sent again", "#d55e00"],
   ack: ["ACK", "#009e73"],
   sack: ["SACK", "#cc79a7"],
-  edge: ["receiver's window", "#e69f00"],
+  edge: ["receiver's window", "#7f7f7f"],
   drop: ["dropped on the way", "#c1121f"],
 };
 const NEAR_PIXELS = 12;
