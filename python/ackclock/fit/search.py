@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ackclock._core import Scenario, ScenarioError
+from ackclock.estimates import CONFIDENCE
 from ackclock.fit.golden import least
 from ackclock.fit.path import PACKET, PAYLOAD, FitError, Path, Sender, document, toml
 from ackclock.fit.residuals import Residual, residuals
 from ackclock.fit.seen import Figures, How, figures
 from ackclock.running import run
+from ackclock.student import quantile
 
 if TYPE_CHECKING:
     from ackclock.results import Results
@@ -36,8 +38,6 @@ _CLOSE: Final = 0.003
 
 _SEEDS: Final = 2
 _KNOWN_PATHS: Final = 12
-_QUANTILE: Final = 2.2
-"""Student's t of 95 % with eleven degrees of freedom."""
 
 _RUNS: Final = 6
 _REFINEMENTS: Final = 10
@@ -385,7 +385,7 @@ def _intervals(task: _Task, path: Path, calibrated: Path, unbounded: tuple[str, 
             errors.setdefault(key, []).append(math.log(one / other))
     found = []
     for key, (value, before) in _pairs(path, calibrated).items():
-        spread = _QUANTILE * float(np.sqrt(np.mean(np.square(errors[key])))) + 0.005
+        spread = quantile(_KNOWN_PATHS - 1, CONFIDENCE) * float(np.sqrt(np.mean(np.square(errors[key])))) + 0.005
         # Where the last search moved it, the two ways differ by that much.
         spread = math.hypot(spread, math.log(value / before))
         high = math.inf if key.startswith(unbounded) else value * math.exp(spread)
