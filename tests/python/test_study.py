@@ -15,6 +15,7 @@ import pytest
 
 import ackclock
 from ackclock.studies.design import trials
+from ackclock.studies.drawn import Drawings
 from ackclock.studies.file import read
 from ackclock.studies.study import load_study
 from conftest import Cli, command
@@ -211,6 +212,15 @@ def test_the_table_is_of_the_runs_themselves(small: ackclock.Study) -> None:
     assert row["goodput_bps"].half == pytest.approx(4.3027 * values.std(ddof=1) / 3**0.5, rel=1e-4)
     both = small.frame.filter(line_up="cubic + reno").group_by("seed").agg(share=pl.col("share").sum())
     assert both["share"].to_list() == pytest.approx([1.0] * 3)
+
+
+@pytest.mark.parametrize("line_ups", [["pairs"], ["pairs", "itself"]])
+def test_every_figure_says_what_it_shows(small: ackclock.Study, line_ups: list[str]) -> None:
+    plan, _ = read(SMALL | {"line_ups": line_ups})
+    names = {line_up.name for line_up in plan.line_ups}
+    drawn = list(Drawings(plan, [run for run in small.runs if run.trial.line_up.name in names]).all())
+    assert "shares" in {figure.name for figure in drawn}
+    assert [figure.name for figure in drawn if len(figure.caption.split()) < 4] == []
 
 
 def test_a_run_of_a_study_is_the_run_of_its_scenario(small: ackclock.Study) -> None:

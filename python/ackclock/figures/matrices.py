@@ -40,7 +40,7 @@ def matrix(tables: Mapping[str, Shares]) -> Picture:
     with mpl.rc_context(PAPER | {"axes.grid": False}):
         for axes, table in zip(drawn, tables.values(), strict=True):
             _table(axes, table, is_alone=len(tables) == 1)
-        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("share in % of"))
+        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("whose share (%)"))
         drawn[0].set_ylim(size - 0.5, -0.5)
     return figure
 

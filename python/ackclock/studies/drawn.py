@@ -142,10 +142,9 @@ class Drawings:
             halves = [[_half(found[one, other]) for other in names] for one in names]
             return Shares(names, values, halves)
 
-        caption = (
-            "Share of the goodput that the row's flow has beside the column's, in percent"
-            "; on the diagonal, of the lesser of two of a kind" * any(line_up.kind == "itself" for line_up in pairs)
-        )
+        caption = "Share of the goodput that the row's flow has beside the column's, in percent"
+        if any(line_up.kind == "itself" for line_up in pairs):
+            caption += "; on the diagonal, of the lesser of two of a kind"
         yield from self._pages("shares", caption, matrix, self._by_cell(table))
 
     def _share(self, cell: int, pairs: Sequence[LineUp], one: str, other: str) -> Estimate | None:
