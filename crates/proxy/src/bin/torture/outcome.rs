@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -104,13 +106,23 @@ fn told(seen: Seen) -> String {
 /// Plays a case: the client connects to `to`, the server is at `at`.
 fn play(case: &Case, to: SocketAddr, at: SocketAddr) -> io::Result<Outcome> {
     if !case.same_port {
-        return play_once(case, to, at, None).map(|(outcome, _)| outcome);
+        return play_once(case, to, at, None);
     }
-    let (_, port) = play_once(case, to, at, None)?;
-    play_once(case, to, at, port).map(|(outcome, _)| outcome)
+    let port = Some(own_port());
+    play_once(case, to, at, port)?;
+    play_once(case, to, at, port)
 }
 
-fn play_once(case: &Case, to: SocketAddr, at: SocketAddr, port: Option<u16>) -> io::Result<(Outcome, Option<u16>)> {
+/// A port that the kernel gives to nobody by itself: one that it had given could be in use again at once, by the proxy's way to
+/// the server or by a case beside this one.
+fn own_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    const PORTS: Range<u32> = 20_000..30_000; // Linux gives ports from 32,768 on
+    let turn = std::process::id().wrapping_mul(97).wrapping_add(u32::from(NEXT.fetch_add(1, Ordering::Relaxed)));
+    (PORTS.start + turn % (PORTS.end - PORTS.start)) as u16
+}
+
+fn play_once(case: &Case, to: SocketAddr, at: SocketAddr, port: Option<u16>) -> io::Result<Outcome> {
     let backlog = if case.at_first == Server::Late { 0 } else { 16 };
     let listener = if case.at_first == Server::Absent { None } else { Some(listen(at, backlog, case.receive_buffer)?) };
     let meeting = Meeting::default();
@@ -122,10 +134,9 @@ fn play_once(case: &Case, to: SocketAddr, at: SocketAddr, port: Option<u16>) -> 
             Endpoint::new(taken, false, &meeting).follow(&case.server)
         });
         let socket = connect(to, case.receive_buffer, port);
-        let used = socket.as_ref().ok().and_then(|it| it.local_addr().ok()).map(|address| address.port());
         let client = Endpoint::new(socket, true, &meeting).follow(&case.client);
         let server = server.join().map_err(|_| io::Error::other("the server panicked"))?;
-        Ok(([client, server], used))
+        Ok([client, server])
     })
 }
 
