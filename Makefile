@@ -119,7 +119,7 @@ studio: ## the simulator in the browser, into studio/dist; `ackclock studio` ser
 	@command -v npm >/dev/null || { echo "the studio is left out, for want of npm (apt-get install npm)"; exit 1; }
 	@cd studio && npm ci --no-audit --no-fund --silent
 	studio/engine.sh
-	@cd studio && npm run --silent check && npm run --silent build
+	@cd studio && npm run --silent build && npm run --silent check
 
 studio-test: build ## the built studio in a browser beside the native engine: scenarios to the byte, speed, frames, pictures in out/studio (STUDIO_SCENARIOS)
 	@$(BIN)/python tests/python/studio_cases.py --scenarios $(or $(STUDIO_SCENARIOS),50)
