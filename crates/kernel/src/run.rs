@@ -233,23 +233,32 @@ fn work(
             .enumerate()
             .map(|(index, (flow, ends))| scope.spawn(move || converse(config, (index, flow), ends, clock, is_over)))
             .collect();
-        for (flow, sockets) in config.traffic.datagrams.iter().zip(datagrams) {
-            scope.spawn(move || hosts::send(&sockets[0], flow, config.seed, clock, is_over));
-            scope.spawn(move || hosts::drain(&sockets[1], is_over));
-        }
+        let flows = config.traffic.datagrams.iter().zip(datagrams);
+        let (sending, draining): (Vec<_>, Vec<_>) = flows
+            .map(|(flow, [from, to])| {
+                let send = move || hosts::send(from, flow, config.seed, clock, is_over);
+                (scope.spawn(send), scope.spawn(move || hosts::drain(to, is_over)))
+            })
+            .unzip();
         while clock.now() < end && !stop.load(Ordering::Relaxed) && !pumping.is_finished() {
             thread::sleep(clock.until(end).min(LOOK));
         }
         let is_cut_short = clock.now() < end && stop.load(Ordering::Relaxed);
         let pump = if is_cut_short { None } else { Some(pumping.join().expect("the emulator does not panic")) };
+        // Without it nothing moves any more, and there is nothing to wait for.
+        is_over.store(matches!(pump, Some(Err(_))), Ordering::Relaxed);
         // Counts are taken before sockets are shut down.
         let sampled = if is_cut_short { None } else { Some(observing.join().expect("sampling does not panic")) };
         is_over.store(true, Ordering::Relaxed);
         ends.iter().for_each(Ends::shut_down);
         let exchanges = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
         let exchanges: Vec<Vec<Exchanged>> = exchanges.collect::<io::Result<_>>()?;
+        let refused = sending.into_iter().map(|thread| thread.join().expect("sending datagrams does not panic"));
+        // What the kernel would not take from a sender no queue of the scenario has seen.
+        let device_drops = refused.sum::<io::Result<u64>>()?;
+        draining.into_iter().try_for_each(|thread| thread.join().expect("draining does not panic"))?;
         match (pump, sampled) {
-            (Some(pump), Some(sampled)) => Ok(Done { pump: pump?, sampled, exchanges, device_drops: 0, is_cut_short }),
+            (Some(pump), Some(sampled)) => Ok(Done { pump: pump?, sampled, exchanges, device_drops, is_cut_short }),
             _ => Err(Failure::Interrupted),
         }
     })

@@ -57,7 +57,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
 
 fn flow_summary(config: &SimulationConfig, place: &Place<'_>, done: &Done) -> FlowSummary {
     let Place { flow, ends, stream, index, .. } = *place;
-    let info = ends.info(stream).unwrap_or_default();
+    let info = done.sampled.ends[index];
     let completed = ends.streams[stream].completed();
     let (goodput_bps, throughput_bps) = rates(config, place, &done.sampled, completed);
     let is_recovery = |episode: &&Episode| episode.stream == index && episode.state == ca_state::RECOVERY;
