@@ -130,6 +130,7 @@ pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Fail
 struct Surroundings {
     namespaces: [Namespace; 2],
     devices: [Device; 2],
+    mtu: u16,
 }
 
 impl Surroundings {
@@ -151,7 +152,7 @@ impl Surroundings {
         }
         let device = |side: Side| Device::new(&namespaces[side.index()], ADDRESSES[side.index()], plan.mtu);
         let devices = [device(Side::Openers).map_err(missing)?, device(Side::Acceptors).map_err(missing)?];
-        Ok(Self { namespaces, devices })
+        Ok(Self { namespaces, devices, mtu: plan.mtu })
     }
 }
 
@@ -218,9 +219,9 @@ fn work(
 ) -> Result<Done, Failure> {
     let end = SimTime(config.duration.0);
     let is_over = AtomicBool::new(false);
-    let (is_over, sides) = (&is_over, &sides.devices);
+    let is_over = &is_over;
     thread::scope(|scope| {
-        let pump = Pump::new(clock, config, [&sides[0], &sides[1]]);
+        let pump = Pump::new(clock, config, [&sides.devices[0], &sides.devices[1]], sides.mtu);
         let pumping = scope.spawn(move || pump.run(end, is_over));
         let starts: Vec<SimTime> = config.flows.iter().map(|flow| flow.start).collect();
         let observer = FlowSampler::new(ends, &starts, &config.trace.flows, config.measure);

@@ -20,18 +20,18 @@ use super::pace::Pace;
 use super::packet::{Side, read};
 use super::rtt::RttMeter;
 use crate::clock::WallClock;
-use crate::device::Device;
+use crate::device::{Batch, Device};
 
-/// Packets taken from a device before the other has its turn.
-pub(super) const BATCH: usize = 32;
-/// Room for any IPv4 packet.
-pub(super) const LARGEST: usize = 65_536;
+/// After so many packets of a device the other has its turn; they come in super-packets of up to 45 segments of Ethernet's size.
+pub(super) const TURN: usize = 32;
+
 /// Moves packets in real time.
 #[derive(Debug)]
 pub struct Pump<'a> {
     clock: WallClock,
     network: Network,
     devices: [&'a Device; 2],
+    batch: Batch,
     exit: Exit<'a>,
     measure_from: SimTime,
     /// Packets that are nothing of ours.
@@ -84,7 +84,8 @@ pub struct PumpOutcome {
 
 impl<'a> Pump<'a> {
     /// Carries what the scenario's hosts send between these devices, of the openers and of the acceptors.
-    pub fn new(clock: WallClock, config: &SimulationConfig, devices: [&'a Device; 2]) -> Self {
+    /// `mtu` is that of the devices.
+    pub fn new(clock: WallClock, config: &SimulationConfig, devices: [&'a Device; 2], mtu: u16) -> Self {
         let datagrams = &config.traffic.datagrams;
         let connections = config.flows.len() + datagrams.len();
         let meter = |flow: &DatagramConfig| DatagramFlow::new(flow, config.seed, config.measure);
@@ -99,18 +100,18 @@ impl<'a> Pump<'a> {
             tcp_connections: config.flows.len(),
         };
         let measure_from = config.measure.from.unwrap_or(SimTime::ZERO);
-        Self { clock, network: Network::new(config), devices, exit, measure_from, foreign: 0 }
+        let (network, batch) = (Network::new(config), Batch::new(mtu));
+        Self { clock, network, devices, batch, exit, measure_from, foreign: 0 }
     }
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
     pub fn run(mut self, end: SimTime, stop: &AtomicBool) -> io::Result<PumpOutcome> {
         let mut pace = Pace::begin(self.clock);
         let before = thread_cpu()?;
-        let mut buffer = vec![0; LARGEST];
         let mut is_restarted = self.measure_from == SimTime::ZERO;
         let devices = self.devices.map(AsFd::as_fd);
         loop {
-            let was_busy = self.take_in(&mut buffer)?;
+            let was_busy = self.take_in()?;
             let now = self.clock.now().min(end);
             self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
             if !is_restarted && now >= self.measure_from {
@@ -127,28 +128,37 @@ impl<'a> Pump<'a> {
     }
 
     /// Takes what hosts have sent; true if there was anything.
-    fn take_in(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    fn take_in(&mut self) -> io::Result<bool> {
         let mut was_busy = false;
         for side in Side::BOTH {
-            for _ in 0..BATCH {
-                let Some(octets) = self.devices[side.index()].receive(buffer)? else { break };
-                was_busy = true;
-                self.enter(&buffer[..octets], side);
+            let mut taken = 0;
+            while taken < TURN {
+                let packets = self.devices[side.index()].receive(&mut self.batch)?;
+                if packets == 0 {
+                    break;
+                }
+                taken += packets;
+                self.enter(side);
             }
+            was_busy |= taken > 0;
         }
         Ok(was_busy)
     }
 
-    fn enter(&mut self, octets: &[u8], side: Side) {
-        let now = self.clock.now();
-        let packet = read(octets, side, now).filter(|packet| self.exit.knows(packet));
-        let Some(mut packet) = packet else {
-            self.foreign += 1;
-            return;
-        };
-        self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
-        self.exit.on_sent(now, &mut packet);
-        self.network.enter(packet, octets);
+    /// The packets of the batch enter the network, from the hosts of a side.
+    fn enter(&mut self, side: Side) {
+        let Self { clock, network, batch, exit, foreign, .. } = self;
+        for octets in batch.packets() {
+            let now = clock.now();
+            let packet = read(octets, side, now).filter(|packet| exit.knows(packet));
+            let Some(mut packet) = packet else {
+                *foreign += 1;
+                continue;
+            };
+            network.run_until(now, &mut |delivered| exit.deliver(&delivered));
+            exit.on_sent(now, &mut packet);
+            network.enter(packet, octets);
+        }
     }
 
     fn finish(self, cpu: Duration, is_real_time: bool) -> PumpOutcome {
