@@ -118,7 +118,7 @@ impl Carrier {
                 break;
             }
             let devices: Vec<BorrowedFd<'_>> = self.places.iter().map(|place| place.device.as_fd()).collect();
-            pace.rest(was_busy, self.network.next_event().min(end), &devices)?;
+            pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
         }
         let (cpu_s, wall_s) = (thread_cpu()?.saturating_sub(before).as_secs_f64(), self.clock.now().as_secs_f64());
         let packets_entered = self.network.entered();

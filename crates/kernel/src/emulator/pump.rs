@@ -121,7 +121,7 @@ impl<'a> Pump<'a> {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            pace.rest(was_busy, self.network.next_event().min(end), &devices)?;
+            pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
         }
         let cpu = thread_cpu()?.saturating_sub(before);
         Ok(self.finish(cpu, pace.is_real_time))
