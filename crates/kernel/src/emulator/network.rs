@@ -24,6 +24,8 @@ use super::packet::write_ecn;
 enum Event {
     Arrival(LinkId),
     Service(LinkId),
+    /// The change of this number.
+    Change(usize),
     Sample,
     MeasureFrom,
     MeasureUntil,
@@ -67,7 +69,9 @@ impl Network {
     /// The network of a checked scenario without appliances, at time zero, with the routes of its flows.
     pub fn new(config: &SimulationConfig) -> Self {
         let mut new = Self::without_routes(config);
-        routes(config).into_iter().for_each(|route| new.add_route(route));
+        for route in routes(config) {
+            new.add_route(route);
+        }
         new
     }
 
@@ -95,6 +99,9 @@ impl Network {
             entered: 0,
         };
         new.links.iter_mut().filter_map(Link::served).for_each(|mut link| link.watch());
+        for (number, change) in network.changes.iter().enumerate() {
+            new.schedule(change.at, Event::Change(number));
+        }
         new.schedule_measurement(config);
         new
     }
@@ -112,7 +119,7 @@ impl Network {
         for link in route.iter().rev() {
             let beyond = &mut self.beyond[link.index()];
             *beyond = rest.min(*beyond);
-            rest = rest + self.least_delay(*link);
+            rest += self.least_delay(*link);
         }
         self.routes.push(route);
     }
@@ -143,7 +150,7 @@ impl Network {
                 later(SimDuration(self.least_delay(link).0.saturating_add(self.beyond[link.index()].0)))
             }
             Event::Sample => SimTime::NEVER,
-            Event::MeasureFrom | Event::MeasureUntil => time,
+            Event::Change(_) | Event::MeasureFrom | Event::MeasureUntil => time,
         };
         self.agenda.schedule(time, event, outcome);
     }
@@ -160,6 +167,7 @@ impl Network {
             match event {
                 Event::Arrival(link) => self.arrive(link, deliver),
                 Event::Service(link) => self.service(link),
+                Event::Change(number) => self.change(number),
                 Event::Sample => self.sample(),
                 Event::MeasureFrom => self.links.iter_mut().for_each(|link| link.begin_measurement(time)),
                 Event::MeasureUntil => self.end_measurement(),
@@ -223,6 +231,16 @@ impl Network {
             self.depart(at);
             self.serve(at);
         }
+    }
+
+    /// A link becomes another, packets in it and before it as they are.
+    fn change(&mut self, number: usize) {
+        let at = self.config.changes[number].link;
+        self.depart(at);
+        if let Some(mut link) = self.links[at.index()].served() {
+            link.change(self.now, &self.config.changes[number]);
+        }
+        self.serve(at);
     }
 
     /// What leaves a served link travels on.

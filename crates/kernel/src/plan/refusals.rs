@@ -31,10 +31,6 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
         let reason = format!("more than {MOST_CONNECTIONS} flows, each with sockets and threads of its own");
         refusals.push(refusal("flow", reason, "use fewer"));
     }
-    if !config.network.changes.is_empty() {
-        let reason = "links are changed on the way in the simulator only";
-        refusals.push(refusal("change", reason, "write rates and delays into the schedules of links"));
-    }
     if config.trace.events.is_some() {
         let reason = "events are told by the simulated endpoint, which the kernel's is not";
         refusals.push(refusal("trace.events", reason, "leave events out"));
