@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +101,8 @@ def rate() -> Row:
 
 def measure(only: Sequence[str], runs: int) -> list[Row]:
     """Run each chosen case so many times, in turn."""
-    cases: list[tuple[str, Callable[[], Row]]] = [
-        (name, lambda text=text: emulated(text))
-        for kind, group in RUNS.items()
-        if kind in only
-        for name, text in group.items()
-    ]
+    chosen = [case for kind, group in RUNS.items() if kind in only for case in group.items()]
+    cases: list[tuple[str, Callable[[], Row]]] = [(name, partial(emulated, text)) for name, text in chosen]
     if "rate" in only:
         cases.append((f"{RATE_MBPS} Mbit/s, whose limit", rate))
     rows: list[Row] = []
