@@ -42,8 +42,10 @@ pub struct Exchanged {
     pub start: SimTime,
     /// When all of the response had been read.
     pub end: SimTime,
-    /// Octets of both.
-    pub size: Bytes,
+    /// Octets of the request.
+    pub request: Bytes,
+    /// Octets of the response.
+    pub response: Bytes,
 }
 
 /// One connection at work.
@@ -196,8 +198,9 @@ impl Conversation<'_> {
 
     /// The opener has read the response: it goes on, or both ends close.
     fn on_responded(&mut self, now: SimTime) {
-        let (start, size, next) = self.apps[0].on_response(now).expect("a response was asked for");
-        self.exchanges.push(Exchanged { start, end: now, size });
+        let response = self.apps[0].wanted_response().expect("a response was asked for");
+        let (start, both, next) = self.apps[0].on_response(now).expect("a response was asked for");
+        self.exchanges.push(Exchanged { start, end: now, request: both - response, response });
         if next.is_some() {
             self.wakes[0] = next;
             return;
