@@ -25,9 +25,9 @@ pub(super) struct ShortConnections {
 impl ShortConnections {
     /// Behind the connections that are there from the beginning.
     pub(super) fn new(config: &SimulationConfig) -> Self {
-        let mut router = Router::new(&config.network);
+        let mut finder = Router::new(&config.network);
         let mut links = |from: NodeId, to: NodeId| -> Route {
-            router.shortest_path(from, to).expect("a checked scenario has a route for every flow").into()
+            finder.shortest_path(from, to).expect("a checked scenario has a route for every flow").into()
         };
         let ends = config.traffic.arrivals.iter().map(|group| (group.flow.from, group.flow.to));
         let routes = ends.map(|(from, to)| [links(to, from), links(from, to)]).collect();

@@ -92,9 +92,16 @@ impl<'a> ShortFlows<'a> {
     /// Works on threads in the namespaces of openers and of acceptors, until `stop` is set.
     pub fn run(&self, sides: &[Namespace; 2], stop: &AtomicBool) -> io::Result<()> {
         thread::scope(|scope| {
-            let accepting = || Ok(thread::scope(|inner| self.accept(inner, stop)));
-            let accepting = scope.spawn(|| sides[1].within(accepting));
-            let opening = sides[0].within(|| Ok(thread::scope(|inner| self.open_all(inner, stop))));
+            let accepting = scope.spawn(|| {
+                sides[1].within(|| {
+                    thread::scope(|inner| self.accept(inner, stop));
+                    Ok(())
+                })
+            });
+            let opening = sides[0].within(|| {
+                thread::scope(|inner| self.open_all(inner, stop));
+                Ok(())
+            });
             accepting.join().expect("accepting does not panic").and(opening)
         })
     }
