@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ackclock.cli.answers import answer, answer_now
 from ackclock.cli.failures import InputError, WorkError
 
 
@@ -34,6 +35,8 @@ def studio(
     except OSError as error:
         raise InputError(f"--port {port} cannot be had: {error.strerror}; leave it out for one that is free") from error
     address = f"http://127.0.0.1:{server.server_port}/"
+    answer(address=address, page=str(folder), opened=str(path) if path else None)
+    answer_now()
     print(f"{address}  (Ctrl-C ends it)", flush=True)
     if opens:
         import webbrowser
