@@ -16,7 +16,7 @@ mod sampling;
 mod short_flows;
 mod writing;
 
-pub use conversation::{Exchanged, hold};
+pub use conversation::{Exchanged, Held, hold};
 pub use datagrams::{drain, send};
 pub use ends::{Border, Ends, Stream, listen, set_controller, socket};
 pub use reading::Reader;

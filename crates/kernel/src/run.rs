@@ -18,7 +18,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::clock::WallClock;
 use crate::device::Device;
 use crate::emulator::{FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
-use crate::hosts::{self, Ends, Exchanged, FlowSampler, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
+use crate::hosts::{self, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
 use crate::namespace::Namespace;
 use crate::plan::{FlowPlan, Plan, Refusal};
 use crate::summary;
@@ -244,8 +244,8 @@ fn datagram_sockets(config: &SimulationConfig, sides: &Surroundings) -> io::Resu
 pub(crate) struct Done {
     pub(crate) pump: PumpOutcome,
     pub(crate) sampled: Sampled,
-    /// By flow: requests that were answered.
-    pub(crate) exchanges: Vec<Vec<Exchanged>>,
+    /// By flow.
+    pub(crate) held: Vec<Held>,
     /// By group of short flows.
     pub(crate) groups: Vec<ShortFlowsDone>,
     device_drops: u64,
@@ -296,11 +296,11 @@ fn work(
         for group in coming {
             group.join().expect("short flows do not panic")?;
         }
-        let exchanges = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
-        let exchanges: Vec<Vec<Exchanged>> = exchanges.collect::<io::Result<_>>()?;
+        let held = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
+        let held: Vec<Held> = held.collect::<io::Result<_>>()?;
         match (pump, sampled) {
             (Some(pump), Some(sampled)) => {
-                Ok(Done { pump: pump?, sampled, exchanges, groups: Vec::new(), device_drops: 0, is_cut_short })
+                Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops: 0, is_cut_short })
             }
             _ => Err(Failure::Interrupted),
         }
@@ -313,7 +313,7 @@ fn converse(
     ends: &Ends,
     clock: WallClock,
     is_over: &AtomicBool,
-) -> io::Result<Vec<Exchanged>> {
+) -> io::Result<Held> {
     let mut apps = vec![App::new(&flow.app, config.seed, &flow.name)];
     if flow.app.has_responses() {
         apps.push(App::responder());

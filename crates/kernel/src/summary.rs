@@ -10,7 +10,7 @@ use ackclock_sim::{
 };
 use ackclock_units::SimTime;
 
-use crate::hosts::{Border, Ends, Episode, Exchanged, Sampled, ShortFlowsDone};
+use crate::hosts::{Border, Ends, Episode, Exchanged, Held, Sampled, ShortFlowsDone};
 use crate::run::{Done, Outcome, Report};
 use crate::sys::ca_state;
 
@@ -24,7 +24,7 @@ struct Place<'a> {
 }
 
 pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, report: Report) -> Outcome {
-    let exchanges = exchange_logs(config, &done.exchanges);
+    let exchanges = exchange_logs(config, &done.held);
     let mut flows = Vec::new();
     let mut names = Vec::new();
     for (connection, (flow, ends)) in config.flows.iter().zip(ends).enumerate() {
@@ -90,27 +90,26 @@ fn flow_summary(
         aborted: false,
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
         exchanges: exchanges[place.connection].as_ref().filter(|_| stream == 0).map(CompletionLog::exchange_summary),
-        video: None,
+        video: done.held[place.connection].video.clone().filter(|_| stream == 0),
     }
 }
 
 /// By flow: the requests that were answered, of one that makes any.
-fn exchange_logs(config: &SimulationConfig, exchanges: &[Vec<Exchanged>]) -> Vec<Option<CompletionLog>> {
+fn exchange_logs(config: &SimulationConfig, held: &[Held]) -> Vec<Option<CompletionLog>> {
     let mut router = Router::new(&config.network);
-    let mut log = |(flow, exchanges): (&FlowConfig, &Vec<Exchanged>)| {
+    let mut log = |(flow, held): (&FlowConfig, &Held)| {
         let mut route = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
         let (there, back) = (route(flow.from, flow.to), route(flow.to, flow.from));
         let path = EmptyPath::new(flow, &config.network.links, &there, &back);
         let mut log = CompletionLog::new(&[]);
-        for Exchanged { start, end, request, response } in exchanges.iter().copied() {
+        for Exchanged { start, end, request, response } in held.exchanges.iter().copied() {
             let time = end - start;
             let ideal = path.exchange(request, response, time);
             log.add(Completion { start, size: request + response, time, ideal }, &config.measure);
         }
         log
     };
-    let logs = config.flows.iter().zip(exchanges);
-    logs.map(|(flow, exchanges)| flow.app.has_responses().then(|| log((flow, exchanges)))).collect()
+    config.flows.iter().zip(held).map(|(flow, held)| flow.app.has_responses().then(|| log((flow, held)))).collect()
 }
 
 /// Bits per second read and sent over the measurement window, or until the stream was complete.

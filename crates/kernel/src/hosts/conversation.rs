@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use ackclock_sim::{Action, AfterRead, App};
+use ackclock_sim::{Action, AfterRead, App, VideoSummary};
 use ackclock_units::{Bytes, SimTime};
 
 use super::ends::Ends;
@@ -48,6 +48,15 @@ pub struct Exchanged {
     pub response: Bytes,
 }
 
+/// What a connection leaves behind beside counts.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// Requests that were answered.
+    pub exchanges: Vec<Exchanged>,
+    /// How a video played, if one was.
+    pub video: Option<VideoSummary>,
+}
+
 /// One connection at work.
 struct Conversation<'a> {
     ends: &'a Ends,
@@ -60,17 +69,17 @@ struct Conversation<'a> {
     exchanges: Vec<Exchanged>,
 }
 
-/// Opens a connection at `start` and holds it until `stop` is set. Returns the requests that were answered.
+/// Opens a connection at `start` and holds it until `stop` is set.
 pub fn hold(
     ends: &Ends,
     apps: Vec<App>,
     (start, to, reader): (SimTime, SocketAddrV4, Reader),
     clock: WallClock,
     stop: &AtomicBool,
-) -> io::Result<Vec<Exchanged>> {
+) -> io::Result<Held> {
     while clock.now() < start {
         if stop.load(Ordering::Relaxed) {
-            return Ok(Vec::new());
+            return Ok(Held::default());
         }
         thread::sleep(clock.until(start).min(LOOK));
     }
@@ -108,10 +117,10 @@ pub fn hold(
             exchanges: Vec::new(),
         };
         conversation.run(&told, stop);
-        let Conversation { orders, exchanges, .. } = conversation;
+        let Conversation { orders, exchanges, apps, .. } = conversation;
         drop(orders);
         accepting.join().expect("accepting does not panic")?;
-        Ok(exchanges)
+        Ok(Held { exchanges, video: apps[0].video_summary(clock.now()) })
     })
 }
 

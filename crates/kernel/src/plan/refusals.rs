@@ -84,10 +84,12 @@ fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {
     }
     for app in std::iter::once(&flow.app).chain(&flow.reply) {
         match app {
-            AppConfig::Video(_) => refuse("app", "video clients are simulated only", "use request_response or a file"),
             AppConfig::External(_) => refuse("app", "a source from outside runs in the simulator only", "use another"),
-            AppConfig::Bulk | AppConfig::Files { .. } | AppConfig::OnOff { .. } | AppConfig::RequestResponse { .. } => {
-            }
+            AppConfig::Bulk
+            | AppConfig::Files { .. }
+            | AppConfig::OnOff { .. }
+            | AppConfig::RequestResponse { .. }
+            | AppConfig::Video(_) => {}
         }
     }
     refusals
