@@ -132,11 +132,13 @@ def _add_studio(stage: Stage) -> bool:
     if not (STUDIO / "index.html").exists():
         print("the studio is not on the site, as there is no studio/dist; make studio builds it")
         return False
-    for page, place in (("README.md", "studio/"), ("how-to/studio.md", "../studio/")):
+    picture = "![The studio: a path with two flows, their windows, queue and packets](images/studio.png)"
+    shown = f'<a href="studio/index.html" markdown>{picture}</a>\n\n'
+    for page, place, more in (("README.md", "studio/", shown), ("how-to/studio.md", "../studio/", "")):
         file = stage.folder / page
         head, _, rest = file.read_text(encoding="utf-8").partition("\n\n")
-        link = f'<a class="md-button" href="{place}index.html">Open the studio</a>: the simulator in this browser.'
-        file.write_text(f"{head}\n\n{link}\n\n{rest}", encoding="utf-8")
+        link = f'<a class="md-button md-button--primary" href="{place}index.html">Open the studio in this browser</a>'
+        file.write_text(f"{head}\n\n{link}\n\n{more}{rest}", encoding="utf-8")
     return True
 
 

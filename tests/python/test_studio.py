@@ -54,7 +54,7 @@ def test_it_is_served_with_the_types_that_a_browser_wants(page: Path) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/{name}") as answer:
                 assert answer.headers["Content-Type"] == kind
         with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}{studio.OPENED}") as answer:
-            assert json.load(answer) == {"text": "duration = 1", "files": {}}
+            assert json.load(answer) == {"text": "duration = 1", "files": {}, "recorded": False}
     finally:
         server.shutdown()
         server.server_close()
