@@ -371,7 +371,7 @@ def test_a_recording_that_fails_says_why_and_leaves_other_files_alone(
     program.chmod(0o755)
     monkeypatch.setenv("ACKCLOCK_KERNEL", str(program))
     (tmp_path / "told").write_text("mine")
-    with pytest.raises(kernel.KernelError, match="^this kernel has no type information$"):
+    with pytest.raises(kernel.KernelError, match=r"^this kernel has no type information$"):
         kernel.record(tmp_path / "trace.jsonl", port=443)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["program", "told"]
     assert (tmp_path / "told").read_text() == "mine"
