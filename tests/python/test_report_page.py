@@ -255,3 +255,20 @@ def test_totals_by_controller_by_hand() -> None:
     assert (cubic["flows"], cubic["goodput_bps"], cubic["share"]) == (2, 4e6, 0.4)
     assert cubic["jain"] == pytest.approx(16 / (2 * 10)) and cubic["retransmitted"] == 0.05 and cubic["rtt_ms"] == 20.0
     assert (bbr["flows"], bbr["share"], bbr["jain"]) == (1, 0.6, 1.0)
+
+
+def test_totals_of_a_recording_that_does_not_tell_all() -> None:
+    """A controller that is not known has a name, and a sum of which a part is not known is none."""
+    flow = {"controller": None, "sent_segments": None, "retransmitted_segments": 5, "rtt_ms": None}
+    first, second = by_controller(
+        [
+            flow | {"goodput_bps": 1e6},
+            flow | {"goodput_bps": None},
+            flow | {"controller": "bbr", "sent_segments": 100, "goodput_bps": 3e6},
+        ]
+    )
+    assert first == {
+        "name": "unknown", "flows": 2, "goodput_bps": None, "share": None, "jain": None, "least_bps": None,
+        "most_bps": None, "retransmitted": None, "rtt_ms": None,
+    }  # fmt: skip
+    assert (second["name"], second["goodput_bps"], second["share"], second["retransmitted"]) == ("bbr", 3e6, None, 0.05)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ackclock import _core, completions
 from ackclock.capacity import constant_bps, over_time
-from ackclock.crowds import SHOWN_SINGLY
+from ackclock.crowds import SHOWN_SINGLY, controller_of
 from ackclock.figures.theme import COLOURS
 from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, spread_releases
@@ -110,7 +110,7 @@ def _flows(results: list[Results]) -> list[dict[str, Any]]:
     for run, result in enumerate(results):
         tables = _tables_of_flows(result.scenario)
         for flow in (*result.summary["flows"], *result.summary.get("datagrams", [])):
-            name, controller = str(flow["name"]), str(flow.get("controller", "datagrams"))
+            name, controller = str(flow["name"]), controller_of(flow) if "controller" in flow else "datagrams"
             label = f"{names[run]}: {name}" if len(results) > 1 else name
             found.append(
                 {

@@ -231,8 +231,8 @@ mod tests {
         (&ends[0].opener).write_all(&[0; 3_000]).expect("written");
         let sampler = FlowSampler::new(&ends, &[SimTime::ZERO], &[], MeasureWindow::default());
         let interval = SimDuration::from_millis(100);
-        let sampled = sampler.run(interval, WallClock::start(), SimTime(5_000_000), &AtomicBool::new(false));
+        let found = sampler.run(interval, WallClock::start(), SimTime(5_000_000), &AtomicBool::new(false));
         (&ends[0].opener).write_all(&[0; 2_000]).expect("written");
-        assert_eq!((sampled.ends[0].bytes_sent, sampled.until[0].map(|border| border.sent)), (3_000, Some(3_000)));
+        assert_eq!((found.ends[0].bytes_sent, found.until[0].map(|border| border.sent)), (3_000, Some(3_000)));
     }
 }
