@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from ackclock.claims.folder import Claim
-from ackclock.claims.intervals import CONFIDENCE, Interval
+from ackclock.claims.intervals import Interval
 from ackclock.claims.ledger import Finding, recorded_with_more
 from ackclock.claims.measured import Measured
+from ackclock.estimates import CONFIDENCE
 
 ORIGINS = (
     ("source", "statements of the source"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ackclock.capacity import waits_s
+from ackclock.crowds import controller_of
 from ackclock.labels import labels
 from ackclock.metrics import Floats, distribution
 from ackclock.results import Results
@@ -93,7 +94,7 @@ def round_trips(results: list[Results], window: "Window | None" = None) -> Itera
         table = result.flows
         if "rtt_sample_s" not in table.columns or table.is_empty():
             continue
-        controllers = {str(flow["name"]): str(flow["controller"]) for flow in result.summary["flows"]}
+        controllers = {str(flow["name"]): controller_of(flow) for flow in result.summary["flows"]}
         by_controller = len(controllers) > _MOST_SINGLY
         found: dict[str, list[Floats]] = {}
         for (name,), rows in table.group_by("flow", maintain_order=True):
@@ -146,7 +147,7 @@ def completion_times(results: list[Results]) -> Iterator[Distributions]:
         for flow in flows:
             if flow["completion_s"] is not None and not flow.get("exchanges"):
                 took = flow["completion_s"] - flow["start_s"]
-                found.setdefault(str(flow["controller"]), []).append(np.array([took]))
+                found.setdefault(controller_of(flow), []).append(np.array([took]))
         lines += [line for line in _joined(results, run, found, 1.0) if line.values.size > 1]
     note = "From the first packet to the last octet read."
     yield from _one("completion-cdf", "Completion time", "completion time (s)", note, lines)
