@@ -1,11 +1,10 @@
 """What is kept of each run of a study: its summary, and samples of each flow at even intervals."""
 
 import json
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ackclock._core import Scenario
 from ackclock.running import simulate
-from ackclock.summaries import RunSummary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,13 +31,6 @@ class Samples(TypedDict):
 
     flows: dict[str, FlowSamples]
     """By name."""
-
-
-class SampledSummary(RunSummary):
-    """A summary with samples, as the file of a point of a study has it."""
-
-    samples: NotRequired[Samples]
-    """Of its flows."""
 
 
 def sampled_point(scenario_json: str, folder: str) -> str:
