@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use ackclock_net::{LinkConfig, NodeId, Router};
@@ -303,10 +303,7 @@ fn work(
         }
         let held = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
         let held: Vec<Held> = held.collect::<io::Result<_>>()?;
-        let refused = sending.into_iter().map(|thread| thread.join().expect("sending datagrams does not panic"));
-        // What the kernel would not take from a sender no queue of the scenario has seen.
-        let device_drops = refused.sum::<io::Result<u64>>()?;
-        draining.into_iter().try_for_each(|thread| thread.join().expect("draining does not panic"))?;
+        let device_drops = refused(sending, draining)?;
         match (pump, sampled) {
             (Some(pump), Some(sampled)) => {
                 Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops, is_cut_short })
@@ -314,6 +311,17 @@ fn work(
             _ => Err(Failure::Interrupted),
         }
     })
+}
+
+/// How many datagrams the kernel would not take from their senders: no queue of the scenario has seen them.
+fn refused(
+    sending: Vec<ScopedJoinHandle<'_, io::Result<u64>>>,
+    draining: Vec<ScopedJoinHandle<'_, io::Result<()>>>,
+) -> io::Result<u64> {
+    let counts = sending.into_iter().map(|thread| thread.join().expect("sending datagrams does not panic"));
+    let count = counts.sum::<io::Result<u64>>()?;
+    draining.into_iter().try_for_each(|thread| thread.join().expect("draining does not panic"))?;
+    Ok(count)
 }
 
 fn converse(
