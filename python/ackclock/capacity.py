@@ -69,6 +69,26 @@ def _changes(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
     return sorted(found)
 
 
+def waits_s(scenario: Mapping[str, Any], link: str, rows: Any) -> Floats | None:  # noqa: ANN401  a table of Polars
+    """Return how long a packet that came at each sample would have waited at a link; None where that is not known.
+
+    As the discipline told it; for a plain queue on a bottleneck of constant rate, what waits over the rate.
+
+    Args:
+        scenario: As of `over_time`.
+        link: Its name.
+        rows: Of `Results.links`, this link's.
+    """
+    if "queue_delay_s" in rows.columns and not rows["queue_delay_s"].is_null().all():
+        known: Floats = rows["queue_delay_s"].cast(float).to_numpy()
+        return known
+    rate_bps = constant_bps(scenario) if link == "bottleneck" else None
+    if rate_bps is None or "queue_bytes" not in rows.columns:
+        return None
+    waiting = rows["queue_bytes"].cast(float).to_numpy()
+    return np.asarray(waiting * 8 / rate_bps, dtype=np.float64)
+
+
 def _scheduled(rate: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:
     entries = [entry for entry in rate["schedule"] if isinstance(entry, Mapping)]
     steps = [(seconds(entry.get("at", "0 s")), bits_per_second(entry.get("rate"))) for entry in entries]

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -74,6 +75,23 @@ def opened(path: Path) -> dict[str, Any]:
         )
     text = path.read_text()
     return {"text": text, "files": _named(text, path.parent)}
+
+
+def link(base: str, to_open: Mapping[str, Any]) -> str:
+    """Return the address at which a studio on some server opens a scenario; all of it is behind the address's `#`.
+
+    Args:
+        base: Where the studio is, such as "https://example.org/studio/index.html".
+        to_open: As of `opened`.
+    """
+    used = {name: content.translate(_IN_ADDRESSES).rstrip("=") for name, content in to_open["files"].items()}
+    packed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    text = json.dumps({"text": to_open["text"], "files": used}, separators=(",", ":"), ensure_ascii=False)
+    content = packed.compress(text.encode()) + packed.flush()
+    return f"{base}#s={base64.urlsafe_b64encode(content).decode().rstrip('=')}"
+
+
+_IN_ADDRESSES = str.maketrans("+/", "-_")
 
 
 def _named(text: str, folder: Path) -> dict[str, str]:

@@ -19,11 +19,22 @@ def studio(
         ),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of loopback; 0 takes any that is free.")] = 0,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            metavar="ADDRESS",
+            help="Serve nothing: print the address at which the studio that is there opens the scenario.",
+            show_default=False,
+        ),
+    ] = None,
     opens: Annotated[bool, typer.Option("--open", help="Open it in the browser of this machine.")] = False,
 ) -> None:
     """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; offline."""
     from ackclock import studio as serving
 
+    if link is not None:
+        return _print_link(link, path)
     try:
         folder = serving.page()
     except serving.StudioError as error:
@@ -47,3 +58,16 @@ def studio(
         webbrowser.open(address)
     with server:
         server.serve_forever()
+
+
+def _print_link(base: str, path: Path | None) -> None:
+    from ackclock import studio as serving
+
+    if path is None:
+        raise InputError("--link is of a scenario; name a .toml file, or a folder of results")
+    try:
+        address = serving.link(base, serving.opened(path))
+    except serving.StudioError as error:
+        raise InputError(str(error)) from error
+    answer(address=address, opened=str(path))
+    print(address)

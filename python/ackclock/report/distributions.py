@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ackclock.capacity import constant_bps
+from ackclock.capacity import waits_s
 from ackclock.crowds import controller_of
 from ackclock.labels import labels
 from ackclock.metrics import Floats, distribution
@@ -122,7 +122,7 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
         for (name,), rows in result.links.group_by("link", maintain_order=True) if result.links.width else ():
             if str(name).endswith(".reverse"):
                 continue
-            values = _delays_s(result, str(name), rows)
+            values = waits_s(result.scenario, str(name), rows)
             if values is not None:
                 chosen = values[_of(window, rows["time_s"].to_numpy())]
                 if np.nan_to_num(chosen).any():  # a queue in which nothing waited has no distribution to show
@@ -130,17 +130,6 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
         lines += _joined(results, run, found, 1e3)
     note = "What a packet that came at each sample would have waited."
     yield from _one("queueing-cdf", "Queueing delay", "queueing delay (ms)", note, lines)
-
-
-def _delays_s(result: Results, link: str, rows: Any) -> Floats | None:  # noqa: ANN401  a table of Polars
-    if "queue_delay_s" in rows.columns and not rows["queue_delay_s"].is_null().all():
-        known: Floats = rows["queue_delay_s"].cast(float).to_numpy()
-        return known
-    rate_bps = constant_bps(result.scenario) if link == "bottleneck" else None
-    if rate_bps is None or not {"queue_bytes", "queue_packets"} <= set(rows.columns):
-        return None
-    waiting = rows["queue_bytes"].cast(float).to_numpy()
-    return np.asarray(waiting * 8 / rate_bps, dtype=np.float64)
 
 
 def completion_times(results: list[Results]) -> Iterator[Distributions]:
