@@ -1,7 +1,7 @@
 """What is kept of each run of a study: its summary, and samples of each flow at even intervals."""
 
 import json
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from ackclock._core import Scenario
 from ackclock.capacity import waits_s
