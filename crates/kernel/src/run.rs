@@ -12,6 +12,7 @@ use ackclock_sim::{
     App, ArrivalsConfig, DatagramConfig, FlowConfig, FlowGroup, Sampling, SimulationConfig, Summary, Table,
 };
 use ackclock_units::{SimDuration, SimTime};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -109,6 +110,7 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
 /// Runs a checked scenario in real time; `stop` ends it early, without results.
 pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Failure> {
     let plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+    allow_descriptors();
     let sides = Surroundings::new(&plan)?;
     let _registered = plan.loads.register()?;
     let ends = connections(config, &plan, &sides)?;
@@ -131,6 +133,13 @@ pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Fail
     let cpu_s = process_cpu()?.saturating_sub(cpu).as_secs_f64();
     let report = report(config, &plan, &done, (wall_s, cpu_s))?;
     Ok(summary::outcome(config, &ends, done, report))
+}
+
+/// Lets the process have as many open files as it may: shells usually allow 1024, and a flow is three.
+fn allow_descriptors() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 /// Namespaces with their devices, of openers and of acceptors.
@@ -297,10 +306,7 @@ fn work(
         let sampled = if is_cut_short { None } else { Some(observing.join().expect("sampling does not panic")) };
         is_over.store(true, Ordering::Relaxed);
         ends.iter().for_each(Ends::shut_down);
-        groups.iter().for_each(ShortFlows::shut_down);
-        for group in coming {
-            group.join().expect("short flows do not panic")?;
-        }
+        ShortFlows::end(groups, coming)?;
         let held = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
         let held: Vec<Held> = held.collect::<io::Result<_>>()?;
         let device_drops = refused(sending, draining)?;
