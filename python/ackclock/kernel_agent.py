@@ -38,7 +38,6 @@ _DECISION: Final = struct.Struct("=IIIQQ")
 """All of a decision behind its number, which is written last."""
 _DECISION_SIZE: Final = 32
 _COUNTERS: Final = struct.Struct("=7Q")
-_NO_THRESHOLD: Final = 0x7FFF_FFFF
 _KEPT: Final = 1 << 20
 """So many latencies are kept."""
 
