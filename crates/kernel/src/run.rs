@@ -21,7 +21,7 @@ use crate::device::Device;
 use crate::emulator::{FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
 use crate::hosts::{self, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
 use crate::namespace::Namespace;
-use crate::plan::{FlowPlan, Plan, Refusal};
+use crate::plan::{Choice, FlowPlan, Plan, Refusal};
 use crate::summary;
 
 /// The network of the namespaces, which nobody else sees.
@@ -107,9 +107,11 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Runs a checked scenario in real time; `stop` ends it early, without results.
-pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Failure> {
-    let plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+/// Runs a checked scenario in real time; `stop` ends it early, without results. `choices` are
+/// controllers of the kernel in the place of the scenario's.
+pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> Result<Outcome, Failure> {
+    let mut plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+    plan.choose(config, choices).map_err(Failure::Refused)?;
     allow_descriptors();
     let sides = Surroundings::new(&plan)?;
     let _registered = plan.loads.register()?;
@@ -184,8 +186,9 @@ fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> 
             hosts::set_controller(&socket, &plan.controller)?;
             Ok(socket)
         })?;
+        let accepts = plan.acceptors.as_ref().unwrap_or(&plan.controller);
         let listener =
-            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, &plan.controller, acceptor_address(index)))?;
+            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, accepts, acceptor_address(index)))?;
         let mut streams = vec![Stream::new(flow.name.clone())];
         if flow.app.has_responses() || flow.reply.is_some() {
             streams.push(Stream::new(format!("{}.reply", flow.name)));
