@@ -48,7 +48,7 @@ def _first_seed(laboratory: Laboratory, study: Study) -> list[tuple[str, Choices
 
 
 def _name(case: str) -> str:
-    return " and ".join(CONTROLLERS[part][0] for part in case.split(", "))
+    return " and\n".join(CONTROLLERS[part][0] for part in case.split(", "))
 
 
 def alone(rate: str) -> Draw:
@@ -93,6 +93,8 @@ def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
 def shared(names: tuple[str, str]) -> Draw:
     """Draw the goodput of both flows of each case, seed 1: above under the first queue, below under the second.
 
+    Where one queue was simulated only, windows are below.
+
     Args:
         names: Of the flows.
     """
@@ -100,22 +102,26 @@ def shared(names: tuple[str, str]) -> Draw:
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         settings = _first_seed(laboratory, study)
         (first, above), (second, below) = settings[0], settings[min(1, len(settings) - 1)]
+        is_alone = first == second
         parts = [
             Column(
                 _name(case.name),
                 _both(laboratory.runs(study, above)[case.name], names),
-                _both(laboratory.runs(study, below)[case.name], names),
+                _both(laboratory.runs(study, below)[case.name], names, is_alone),
             )
             for case in study.cases
+            if len(study.cases) <= 4 or "dqn" in case.name
         ]
-        return panels.columns(parts, f"Mbit/s, {first}", f"Mbit/s, {second}")
+        under = "cwnd (segments)" if is_alone else f"Mbit/s, {second}"
+        return panels.columns(parts, f"Mbit/s, {first}", under)
 
     return draw
 
 
-def _both(results: Results, names: tuple[str, str]) -> list[Curve]:
+def _both(results: Results, names: tuple[str, str], windows: bool = False) -> list[Curve]:
     looks = zip(("1", "2"), names, (FIRST, SECOND), strict=True)
-    return [Curve(name, *_series(results, flow, "goodput_bps", 1e-6, BINS), color) for flow, name, color in looks]
+    column, factor = ("cwnd_bytes", 1 / SEGMENT_BYTES) if windows else ("goodput_bps", 1e-6)
+    return [Curve(name, *_series(results, flow, column, factor, BINS), color) for flow, name, color in looks]
 
 
 ROUND_TRIPS = ("40 ms", "60 ms")
