@@ -139,10 +139,11 @@ impl Agent {
         let mut builder = RingBufferBuilder::new();
         let added = builder.add(&ring, |octets: &[u8]| {
             let decided = Observation::read(octets).and_then(|seen| Some((seen, decide(&seen)?)));
-            if let Some((seen, decision)) = decided {
+            if let (None, Some((seen, decision))) = (&failure, decided) {
                 failure = put(&decisions, &seen, decision).err();
             }
-            i32::from(failure.is_some())
+            // Less than nothing ends the reading.
+            -i32::from(failure.is_some())
         });
         added.map_err(|error| Error::kernel("opening the ring of observations", error))?;
         let ring = builder.build().map_err(|error| Error::kernel("opening the ring of observations", error))?;

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ackclock import storage
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
 
@@ -34,6 +35,8 @@ def export(
     except SettingError as error:
         raise InputError(str(error)) from error
     storage.write_file(output, content)
+    written = {"kind": "policy", "file": output.name, "controller": trained.setting.own_controller}
+    answer(file=str(output), controller=written)
     if not quiet:
         own = _toml(trained.setting.own_controller)
         print(f"policy in {output}; in a scenario beside it:")
