@@ -127,8 +127,8 @@ class Counters(NamedTuple):
 class KernelAgent:
     """A controller that is decided for here, registered while this is open; connections go on with CUBIC after that.
 
-    It is `ackclock_agent`, whose window is decided; or, with `corrects`, `cubic_corrected`: the kernel's own CUBIC, whose
-    window each decision multiplies by a `factor` once, from where CUBIC goes on.
+    It is `ackclock_agent`, whose window is decided; or, with `corrects`, `cubic_corrected`: the kernel's own CUBIC,
+    whose window each decision multiplies by a `factor` once, from where CUBIC goes on.
 
     Examples:
         with KernelAgent() as agent:
@@ -153,7 +153,9 @@ class KernelAgent:
                 listener.bind(str(place))
                 listener.listen(1)
                 listener.settimeout(0.1)
-                self._child = subprocess.Popen([str(program()), "agent", *(["--corrects"] if corrects else []), str(place)], stderr=subprocess.PIPE)
+                self._child = subprocess.Popen(
+                    [str(program()), "agent", *(["--corrects"] if corrects else []), str(place)], stderr=subprocess.PIPE
+                )
                 self._channel = self._accepted(listener)
         _, descriptors, _, _ = socket.recv_fds(self._channel, 64, 3)
         observations, decisions, counters = descriptors

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 
 use crate::scenario::PyScenario;
 
-/// An agent on a real connection: what the kernel tells of ACKs goes in, a window comes out; what `ackclock.gym` translates
-/// for Gymnasium.
+/// An agent on a real connection: what the kernel tells of ACKs goes in, a window comes out.
+///
+/// It is what `ackclock.gym` translates for Gymnasium.
 ///
 /// Args:
 ///     scenario: The scenario, which says what the flow's own controller is.
@@ -98,7 +99,7 @@ impl PyLiveFlow {
         Ok(())
     }
 
-    /// Return the window that the connection is to have, segments, and its rate in bit/s; 0 if the agent sets none.
+    /// Return the window that the connection is to have, segments, and its rate in bit/s; 0 if none is set.
     fn steering(&self) -> (u32, u64) {
         let (cwnd, rate) = self.inner.steering();
         (cwnd, rate.map_or(0, |rate| rate.0))

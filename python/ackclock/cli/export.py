@@ -83,8 +83,8 @@ def _in_whole_numbers(content: bytes) -> tuple[bytes, list[str]]:
     except ValueError as error:
         raise InputError(str(error)) from error
     lines = [
-        f"on {_FLOWS:,} flows drawn at random {differ:,} decisions ({100 * differ / _FLOWS:.2f} %) differ from those in "
-        f"floating point; actions by {mean:.2g} on average and {greatest:.2g} at most"
+        f"on {_FLOWS:,} flows drawn at random {differ:,} decisions ({100 * differ / _FLOWS:.2f} %) differ from those "
+        f"in floating point; actions by {mean:.2g} on average and {greatest:.2g} at most"
     ]
     return whole, lines
 

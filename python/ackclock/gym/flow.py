@@ -45,7 +45,7 @@ class _Live:
     def __init__(self, kernel: KernelFlow) -> None:
         self._kernel = kernel
 
-    def read(self, agent: int, observation: str, /) -> float:  # noqa: ARG002 (there is one)
+    def read(self, agent: int, observation: str, /) -> float:
         return self._kernel.live.read(observation)
 
 

@@ -1,11 +1,11 @@
-"""The agent's flow as a real connection: the scenario runs on this machine's kernel, in real time, while the agent decides.
+"""The agent's flow as a real connection: the scenario runs on this machine's kernel while the agent decides.
 
-`ackclock-kernel` runs the scenario; the connection of the agent's flow has the controller `ackclock_agent`, which tells of
-each ACK and puts into force what is decided (`ackclock.kernel_agent`). The same agent as in a simulation stands between: what
-it observes, when it is asked and what its actions do are the core's.
+`ackclock-kernel` runs the scenario; the connection of the agent's flow has the controller `ackclock_agent`, which tells
+of each ACK and puts into force what is decided (`ackclock.kernel_agent`). The same agent as in a simulation stands
+between: what it observes, when it is asked and what its actions do are the core's.
 
-Departures: time goes on while the agent thinks. While nothing is decided for three round trips the kernel's own CUBIC has the
-window, and the agent has it back with the next ACK that is looked at.
+Departures: time goes on while the agent thinks. While nothing is decided for three round trips the kernel's own CUBIC
+has the window, and the agent has it back with the next ACK that is looked at.
 """
 
 import json
@@ -67,8 +67,9 @@ class KernelFlow:
         return self.run()
 
     def run(self) -> bool:
-        """Take in ACKs until a decision is due. Returns False if the connection or the scenario's time is over first."""
-        assert self._agent is not None and self._child is not None
+        """Take in ACKs until a decision is due. Returns False if the scenario's time is over first."""
+        assert self._agent is not None
+        assert self._child is not None
         quiet_since = time.monotonic()
         while True:
             for seen in self._agent.seen():
@@ -112,7 +113,8 @@ class KernelFlow:
         self._agent.decide(self._last, Decision(cwnd, float(rate_bps), owns_losses=True))
 
     def _check(self) -> None:
-        assert self._child is not None and self._folder is not None
+        assert self._child is not None
+        assert self._folder is not None
         if self._child.returncode:
             said = (Path(self._folder.name) / "errors").read_text(errors="replace").strip()
             raise KernelError(said.removeprefix("error: ") or f"the run ended with {self._child.returncode}")
@@ -123,7 +125,7 @@ class KernelFlow:
         return None if self._agent is None else self._agent.counters
 
     def told(self) -> dict[str, Any]:
-        """Return what an episode came to on the kernel: counts of ACKs, decisions and fallbacks, and how late decisions were."""
+        """Return what an episode came to: counts of ACKs, decisions and fallbacks, and how late decisions were."""
         counters = self.counters
         return {} if counters is None else {**counters._asdict(), "latency_us": self.latency_us()}
 
