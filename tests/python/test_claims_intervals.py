@@ -190,9 +190,9 @@ def test_statements_of_the_source_and_ours_are_counted_apart() -> None:
 
 
 def test_the_terminal_says_what_is_on_record(cli: Cli, tmp_path: Path) -> None:
-    shown = cli("claims", "H6a1", "D2a1", "-o", tmp_path / "out")
+    shown = cli("claims", "H6a1", "D2e1", "-o", tmp_path / "out")
     assert shown.returncode == 0, shown.stderr
-    rows = [line for line in shown.stdout.splitlines() if re.match("(H6a1|D2a1)  ", line)]
+    rows = [line for line in shown.stdout.splitlines() if re.match("(H6a1|D2e1)  ", line)]
     assert len(rows) == 2 and all("on record" in line for line in rows), rows
     assert "3 seeds, on record" in shown.stdout and "10 seeds, on record" in shown.stdout
     assert "commit a708975e" in shown.stdout and "commit a708975e" in (tmp_path / "out" / "index.html").read_text()
