@@ -95,7 +95,8 @@ export function fromText(text: string): Path | null {
 }
 
 function fromFlow(flow: any): FormFlow | null {
-  if (!onlyHas(flow, ["name", "controller", "count", "start"]) || typeof flow.controller !== "string") return null;
+  const controller = onlyHas(flow?.controller, ["kind"]) ? flow.controller.kind : flow?.controller;
+  if (!onlyHas(flow, ["name", "controller", "count", "start"]) || typeof controller !== "string") return null;
   const start = flow.start === undefined ? 0 : quantity(flow.start);
-  return start === null ? null : { controller: flow.controller, count: Number(flow.count ?? 1), start_s: start / 1000 };
+  return start === null ? null : { controller, count: Number(flow.count ?? 1), start_s: start / 1000 };
 }
