@@ -39,7 +39,7 @@ def goodputs(case: str, other: str) -> Measure:
 
 
 def sprout_waits(runs: Runs) -> Measured:
-    """The 95th percentile of Sprout's wait; beside it what it uses of the link over this round trip and a longer one."""
+    """The 95th percentile of Sprout's wait; beside it its use of the link over this round trip and a longer one."""
     used = {f"use, {case}": _bbr.link(runs[case])["utilization"] for case in ("sprout", "sprout, 100 ms")}
     return Measured(wait_ms(runs["sprout"], "p95"), used)
 
