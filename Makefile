@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help studio studio-test setup build kernel bpf fit-paths kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
+.PHONY: help emulator-bench studio studio-test setup build kernel bpf fit-paths kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -123,6 +123,9 @@ studio: ## the simulator in the browser, into studio/dist; `ackclock studio` ser
 
 studio-test: build ## the built studio in a browser beside the native engine: scenarios to the byte, speed, frames, pictures in out/studio (STUDIO_SCENARIOS)
 	@$(BIN)/python tests/python/studio_cases.py --scenarios $(or $(STUDIO_SCENARIOS),50)
+
+emulator-bench: kernel ## how late the emulator is, what passes through it, and the kernel's token bucket beside it (root; EMULATOR: options)
+	@$(BIN)/python benches/appliance/emulator.py $(EMULATOR)
 
 proxy-thesis: kernel ## the HighSpeed appliance of Isogaki's thesis with real hosts beside the simulated ones (root; THESIS: options)
 	cargo build --quiet --release -p ackclock-proxy

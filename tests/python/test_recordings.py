@@ -10,7 +10,7 @@ import dpkt
 import pytest
 
 import ackclock
-from ackclock import Results
+from ackclock import Results, kernel
 from ackclock.recording import RecordingError, read
 from conftest import Cli
 
@@ -361,3 +361,17 @@ def test_a_recording_is_a_folder_that_other_commands_take(cli: Cli, tmp_path: Pa
     assert "10.0.0.1:40000 > 10.0.0.2:5201" in compared.stdout
     assert cli("report", "recorded", "-o", "page.html").returncode == 0
     assert cli("import", "nowhere.pcap", "-o", "other").returncode == 2
+
+
+def test_a_recording_that_fails_says_why_and_leaves_other_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho 'error: this kernel has no type information' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("ACKCLOCK_KERNEL", str(program))
+    (tmp_path / "told").write_text("mine")
+    with pytest.raises(kernel.KernelError, match=r"^this kernel has no type information$"):
+        kernel.record(tmp_path / "trace.jsonl", port=443)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["program", "told"]
+    assert (tmp_path / "told").read_text() == "mine"

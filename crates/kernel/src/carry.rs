@@ -91,7 +91,7 @@ pub fn carry(
     }
     let places = hosts.iter().map(|host| place(config, host)).collect::<Result<Vec<Place>, Failure>>()?;
     let clock = WallClock::start();
-    let carrier = Carrier::new(clock, config, places)?;
+    let carrier = Carrier::new(clock, config, places, MTU)?;
     writeln!(told, "carrying")?;
     told.flush()?;
     let until = seconds.map_or(SimTime::NEVER, |seconds| SimTime(Duration::from_secs_f64(seconds).as_nanos() as u64));

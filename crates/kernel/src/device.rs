@@ -1,16 +1,16 @@
 //! The TUN device by which a namespace's hosts reach the emulated network.
 //!
-//! The device has no offloads (no `IFF_VNET_HDR`): the kernel cuts its super-packets into segments and fills in their checksums before
-//! they are read, so that each is a packet to the network's queues, and gives what is written to it to TCP one by one, so that nothing
-//! is merged before it is acknowledged.
+//! The device takes super-packets (`IFF_VNET_HDR`), as a network card with segmentation offload does, which are cut into segments here:
+//! one call to the kernel for up to 64 kB, and each segment is a packet of its own to the network's queues. What is written to the device
+//! is given to TCP one by one, so that nothing is merged before it is acknowledged.
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use tun_rs::{DeviceBuilder, SyncDevice};
+use tun_rs::{DeviceBuilder, SyncDevice, VIRTIO_NET_HDR_LEN};
 
 use crate::namespace::Namespace;
 
@@ -23,11 +23,49 @@ const HELD_PACKETS: u32 = 20_000;
 /// Its name in its namespace.
 const NAME: &str = "ackclock";
 
+/// The largest IP packet, and super-packet.
+const LARGEST: usize = 65_535;
+/// Headers of IPv4 and TCP with all their options: what each segment of a super-packet repeats at most.
+const HEADERS: usize = 120;
+/// The least payload of a segment that Linux sends (`TCP_MIN_SND_MSS`, 48 octets, less options).
+const LEAST_PAYLOAD: usize = 8;
+
+/// `struct virtio_net_hdr` of a packet that is one segment, with its checksum.
+const NO_OFFLOAD: [u8; VIRTIO_NET_HDR_LEN] = [0; VIRTIO_NET_HDR_LEN];
+
 /// A TUN device, alone in its namespace.
 pub struct Device {
     tun: SyncDevice,
     name: String,
     address: Ipv4Addr,
+}
+
+/// What was taken from a device with one call: the segments of a super-packet, or a packet. It is made once and used again.
+#[derive(Debug, Default)]
+pub struct Batch {
+    raw: Vec<u8>,
+    segments: Vec<Vec<u8>>,
+    sizes: Vec<usize>,
+    len: usize,
+}
+
+impl Batch {
+    /// For devices whose largest IP packet is `mtu`.
+    pub fn new(mtu: u16) -> Self {
+        let mtu = usize::from(mtu);
+        let most = LARGEST.div_ceil(mtu.saturating_sub(HEADERS).max(LEAST_PAYLOAD));
+        Self {
+            raw: vec![0; VIRTIO_NET_HDR_LEN + LARGEST],
+            segments: vec![vec![0; mtu]; most],
+            sizes: vec![0; most],
+            len: 0,
+        }
+    }
+
+    /// The packets, in the order in which they were sent.
+    pub fn packets(&self) -> impl Iterator<Item = &[u8]> {
+        self.segments.iter().zip(&self.sizes).take(self.len).map(|(octets, size)| &octets[..*size])
+    }
 }
 
 /// Packets that a device has dropped.
@@ -53,7 +91,7 @@ impl Device {
                 .ipv4(address, prefix, None)
                 .mtu(mtu)
                 .with(|device| {
-                    device.tx_queue_len(HELD_PACKETS);
+                    device.tx_queue_len(HELD_PACKETS).offload(true);
                 })
                 .build_sync()?;
             fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1").or_else(absent)?;
@@ -68,18 +106,20 @@ impl Device {
         self.address
     }
 
-    /// Takes the next packet that a host has sent, if there is one.
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match self.tun.recv(buffer) {
-            Ok(octets) => Ok(Some(octets)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// Takes the next packet or super-packet that a host has sent, and returns how many packets it is; 0 if there is none.
+    pub fn receive(&self, batch: &mut Batch) -> io::Result<usize> {
+        let Batch { raw, segments, sizes, len } = batch;
+        *len = match self.tun.recv_multiple(raw, segments, sizes, 0) {
+            Ok(packets) => packets,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(*len)
     }
 
     /// Hands a packet to the hosts; the kernel's TCP has dealt with it when this returns, unless its socket was in use.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        self.tun.send(packet).map(|_| ())
+        self.tun.send_vectored(&[IoSlice::new(&NO_OFFLOAD), IoSlice::new(packet)]).map(|_| ())
     }
 
     /// What it has dropped.

@@ -4,6 +4,7 @@
 //! whenever it is worked out: services end and packets arrive when the links say so, and only the last step, handing a packet to a host,
 //! happens at a moment of the machine's choosing. How much later than due that is, is the emulator's lateness ([`Lateness`]).
 
+mod agenda;
 mod carrier;
 mod frames;
 mod lateness;
@@ -12,6 +13,7 @@ mod pace;
 mod packet;
 mod pump;
 mod rtt;
+mod short_flows;
 
 pub use carrier::{Carried, Carrier, Place};
 pub use lateness::{Lateness, LatenessSummary, Verdict};

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::service::Shared;
 use crate::worker::{ConnectionInfo, Handle};
 
-/// Who asks has to be done within this.
+/// Who asks has to have asked within this, and to have taken the answer within as long again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Serves measurements from now on, one question at a time: whoever is slow keeps nobody for long.
@@ -35,12 +35,20 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> 
     Ok(())
 }
 
+/// How long there is until then; an error if that has passed.
+fn left(until: Instant) -> io::Result<Option<Duration>> {
+    match until.checked_duration_since(Instant::now()) {
+        Some(left) if !left.is_zero() => Ok(Some(left)),
+        _ => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
 fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + PATIENCE;
     let mut request = [0; 2048];
     let mut length = 0;
     while length < request.len() && !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
+        stream.set_read_timeout(left(until)?)?;
         match stream.read(&mut request[length..])? {
             0 => break,
             octets => length += octets,
@@ -57,7 +65,20 @@ fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Res
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-    stream.write_all((head + &body).as_bytes())
+    write_until(&mut stream, (head + &body).as_bytes(), Instant::now() + PATIENCE)
+}
+
+/// Writes all of it, to whoever takes it by then.
+fn write_until(stream: &mut TcpStream, mut octets: &[u8], until: Instant) -> io::Result<()> {
+    while !octets.is_empty() {
+        stream.set_write_timeout(left(until)?)?;
+        match stream.write(octets) {
+            Ok(written) => octets = &octets[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn connections(handles: &[Handle]) -> String {
@@ -72,10 +93,6 @@ fn metrics(shared: &Shared, handles: &[Handle]) -> String {
         let [up, down] = one.backlog();
         *of = [of[0] + up, of[1] + down];
     }
-    for (listener, [up, down]) in waiting {
-        let metrics = shared.metrics.of_listener(&listener);
-        metrics.sides[0].backlog.set(up as i64);
-        metrics.sides[1].backlog.set(down as i64);
-    }
+    shared.metrics.set_backlogs(&waiting);
     shared.metrics.text()
 }

@@ -100,6 +100,15 @@ fn task() -> Result<Task, lexopt::Error> {
         }
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let command = if let [command @ ("rules" | "top"), _] = words[..] { command } else { "" };
+    let flags = [("--check", check, ""), ("--apply", apply, ""), ("--undo", undo, "rules"), ("--once", once, "top")];
+    if let Some((flag, _, with)) = flags.into_iter().find(|(_, is_given, with)| *is_given && *with != command) {
+        let with = if with.is_empty() { "a configuration file alone" } else { with };
+        return Err(format!("{flag} goes with {with}").into());
+    }
+    if check && apply {
+        return Err("--check and --apply exclude each other".into());
+    }
     match words[..] {
         ["rules", path] => Ok(Task::Rules { path: path.into(), undo }),
         ["top", address] => {
@@ -179,7 +188,10 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     look_after_servers(Arc::clone(&app.active))?;
     let has_rules = apply && !add.is_empty();
     if has_rules && ready.is_none() {
-        rules::run(&add)?;
+        rules::run(&add).inspect_err(|_| {
+            // Of several commands some may have been done.
+            let _ = rules::run(&remove);
+        })?;
     }
     let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id()), NotifyState::Ready]);
     tracing::info!(files, workers = app.config().workers, "ready");
@@ -193,13 +205,19 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     Ok(code)
 }
 
-/// Gives up what is not needed. A kernel that cannot do it is told of, and no reason not to work.
+/// Gives up what is not needed; true if that was done. A kernel that cannot do it is told of, and no reason not to work; a successor,
+/// for which the kernel may be no other but the program is, tries again.
 fn confine(config: &Path) -> bool {
     match confine::confine(config, &handover::program()) {
-        Ok(Confined { files, calls }) => tracing::info!(files, calls, "confined"),
-        Err(ref error) => tracing::warn!(%error, "not confined"),
+        Ok(Confined { files, calls }) => {
+            tracing::info!(files, calls, "confined");
+            true
+        }
+        Err(error) => {
+            tracing::warn!(%error, "not confined");
+            false
+        }
     }
-    true
 }
 
 /// Does what signals say until the end; the exit code, and whether a successor goes on.

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::mem;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -23,9 +24,9 @@ use super::lateness::{Lateness, LatenessSummary};
 use super::network::Network;
 use super::pace::Pace;
 use super::packet::{Conversation, read_any};
-use super::pump::{BATCH, LARGEST, thread_cpu};
+use super::pump::{TURN, thread_cpu};
 use crate::clock::WallClock;
-use crate::device::Device;
+use crate::device::{Batch, Device};
 
 /// A host: where it stands, and the device by which it is reached.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ pub struct Carrier {
     clock: WallClock,
     network: Network,
     places: Vec<Place>,
+    batch: Batch,
     /// By address, the host's number.
     hosts: HashMap<Ipv4Addr, usize>,
     /// By the numbers of two hosts, the links from the first to the second.
@@ -85,8 +87,8 @@ struct Tally {
 }
 
 impl Carrier {
-    /// Between these hosts; an error names two that have no path between them.
-    pub fn new(clock: WallClock, config: &SimulationConfig, places: Vec<Place>) -> io::Result<Self> {
+    /// Between these hosts, whose devices' largest packet is `mtu`; an error names two that have no path between them.
+    pub fn new(clock: WallClock, config: &SimulationConfig, places: Vec<Place>, mtu: u16) -> io::Result<Self> {
         let mut router = Router::new(&config.network);
         let mut paths = HashMap::new();
         for (from, start) in places.iter().enumerate() {
@@ -98,26 +100,25 @@ impl Carrier {
             }
         }
         let hosts = places.iter().enumerate().map(|(number, place)| (place.device.address(), number)).collect();
-        let network = Network::without_routes(config);
+        let (network, batch) = (Network::without_routes(config), Batch::new(mtu));
         let (conversations, exits) = (HashMap::new(), Vec::new());
-        Ok(Self { clock, network, places, hosts, paths, conversations, exits, foreign: 0 })
+        Ok(Self { clock, network, places, batch, hosts, paths, conversations, exits, foreign: 0 })
     }
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
     pub fn run(mut self, end: SimTime, stop: &AtomicBool) -> io::Result<Carried> {
         let mut pace = Pace::begin(self.clock);
         let before = thread_cpu()?;
-        let mut buffer = vec![0; LARGEST];
         let mut tally = Tally::default();
         loop {
-            let was_busy = self.take_in(&mut buffer, &mut tally)?;
+            let was_busy = self.take_in(&mut tally)?;
             let now = self.clock.now().min(end);
             self.run_until(now, &mut tally);
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
             let devices: Vec<BorrowedFd<'_>> = self.places.iter().map(|place| place.device.as_fd()).collect();
-            pace.rest(was_busy, self.network.next_event().min(end), &devices)?;
+            pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
         }
         let (cpu_s, wall_s) = (thread_cpu()?.saturating_sub(before).as_secs_f64(), self.clock.now().as_secs_f64());
         let packets_entered = self.network.entered();
@@ -135,15 +136,23 @@ impl Carrier {
     }
 
     /// Takes what hosts have sent; true if there was anything.
-    fn take_in(&mut self, buffer: &mut [u8], tally: &mut Tally) -> io::Result<bool> {
+    fn take_in(&mut self, tally: &mut Tally) -> io::Result<bool> {
         let mut was_busy = false;
+        // Borrowed apart from the network that its packets enter.
+        let mut batch = mem::take(&mut self.batch);
         for from in 0..self.places.len() {
-            for _ in 0..BATCH {
-                let Some(octets) = self.places[from].device.receive(buffer)? else { break };
-                was_busy = true;
-                self.enter(&buffer[..octets], from, tally);
+            let mut taken = 0;
+            while taken < TURN {
+                let packets = self.places[from].device.receive(&mut batch)?;
+                if packets == 0 {
+                    break;
+                }
+                taken += packets;
+                batch.packets().for_each(|octets| self.enter(octets, from, tally));
             }
+            was_busy |= taken > 0;
         }
+        self.batch = batch;
         Ok(was_busy)
     }
 

@@ -2,9 +2,10 @@
 //!
 //! Departures from the simulator's network: hosts' noise is not added, as real hosts have their own; every link has its events, so that
 //! a link on which nothing can wait is no shortcut here.
+//!
+//! What happens within has its exact time however late it is worked out, so that nothing needs to be worked out before it can hand out a
+//! packet: [`Network::next_delivery`].
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use ackclock_net::queue::Treatment;
@@ -14,6 +15,7 @@ use ackclock_net::{
 use ackclock_sim::{LinkRecorder, LinkSummary, Sampling, SimulationConfig, Table, link_summary};
 use ackclock_units::{SimDuration, SimTime};
 
+use super::agenda::Agenda;
 use super::frames::Frames;
 use super::packet::write_ecn;
 
@@ -22,6 +24,8 @@ use super::packet::write_ecn;
 enum Event {
     Arrival(LinkId),
     Service(LinkId),
+    /// The change of this number.
+    Change(usize),
     Sample,
     MeasureFrom,
     MeasureUntil,
@@ -47,12 +51,12 @@ pub struct Network {
     config: NetworkConfig,
     packets: Packets,
     frames: Frames,
-    events: BinaryHeap<Reverse<(SimTime, u64, Event)>>,
-    /// How many events there have been: those of one instant are in the order in which they were scheduled.
-    scheduled: u64,
+    agenda: Agenda<Event>,
     now: SimTime,
     /// The links to each end, by its number.
     routes: Vec<Arc<[LinkId]>>,
+    /// By link, the least time from its far end to a host; [`SimDuration`]'s largest where nothing passes.
+    beyond: Vec<SimDuration>,
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
     recorder: LinkRecorder,
@@ -65,7 +69,9 @@ impl Network {
     /// The network of a checked scenario without appliances, at time zero, with the routes of its flows.
     pub fn new(config: &SimulationConfig) -> Self {
         let mut new = Self::without_routes(config);
-        new.routes = routes(config);
+        for route in routes(config) {
+            new.add_route(route);
+        }
         new
     }
 
@@ -81,10 +87,10 @@ impl Network {
             config: network.clone(),
             packets: Packets::default(),
             frames: Frames::default(),
-            events: BinaryHeap::new(),
-            scheduled: 0,
+            agenda: Agenda::new(),
             now: SimTime::ZERO,
             routes: Vec::new(),
+            beyond: vec![SimDuration(u64::MAX); network.links.len()],
             discarder_of: network.links.iter().map(discarders).collect(),
             discarders: network.discarders.iter().map(|one| Discarder::new(one, config.seed)).collect(),
             recorder: LinkRecorder::new(&config.trace),
@@ -93,6 +99,9 @@ impl Network {
             entered: 0,
         };
         new.links.iter_mut().filter_map(Link::served).for_each(|mut link| link.watch());
+        for (number, change) in network.changes.iter().enumerate() {
+            new.schedule(change.at, Event::Change(number));
+        }
         new.schedule_measurement(config);
         new
     }
@@ -100,8 +109,25 @@ impl Network {
     /// Another connection, with the links to its opener and to its acceptor.
     pub fn connect(&mut self, to_opener: Arc<[LinkId]>, to_acceptor: Arc<[LinkId]>) -> ConnectionIndex {
         let connection = ConnectionIndex::new(self.routes.len() / 2);
-        self.routes.extend([to_opener, to_acceptor]);
+        self.add_route(to_opener);
+        self.add_route(to_acceptor);
         connection
+    }
+
+    fn add_route(&mut self, route: Arc<[LinkId]>) {
+        let mut rest = SimDuration::ZERO;
+        for link in route.iter().rev() {
+            let beyond = &mut self.beyond[link.index()];
+            *beyond = rest.min(*beyond);
+            rest += self.least_delay(*link);
+        }
+        self.routes.push(route);
+    }
+
+    /// What is more than a fixed rate and a fixed delay may be shorter than it says.
+    fn least_delay(&self, link: LinkId) -> SimDuration {
+        let config = self.config.link(link);
+        if config.channel.is_some() { SimDuration::ZERO } else { config.delay }
     }
 
     fn schedule_measurement(&mut self, config: &SimulationConfig) {
@@ -117,25 +143,31 @@ impl Network {
     }
 
     fn schedule(&mut self, time: SimTime, event: Event) {
-        self.scheduled += 1;
-        self.events.push(Reverse((time, self.scheduled, event)));
+        let later = |wait: SimDuration| SimTime(time.0.saturating_add(wait.0));
+        let outcome = match event {
+            Event::Arrival(link) => later(self.beyond[link.index()]),
+            Event::Service(link) => {
+                later(SimDuration(self.least_delay(link).0.saturating_add(self.beyond[link.index()].0)))
+            }
+            Event::Sample => SimTime::NEVER,
+            Event::Change(_) | Event::MeasureFrom | Event::MeasureUntil => time,
+        };
+        self.agenda.schedule(time, event, outcome);
     }
 
-    /// When something is to happen next; [`SimTime::NEVER`] if nothing is.
-    pub fn next_event(&self) -> SimTime {
-        self.events.peek().map_or(SimTime::NEVER, |Reverse((time, ..))| *time)
+    /// Before this no packet is handed out, if none enters; [`SimTime::NEVER`] if none is at all.
+    pub fn next_delivery(&mut self) -> SimTime {
+        self.agenda.next_outcome()
     }
 
     /// Works out all that happens up to `now`, each at its own time, and hands out what arrives.
     pub fn run_until(&mut self, now: SimTime, deliver: &mut impl FnMut(Delivered<'_>)) {
-        while let Some(Reverse((time, _, event))) =
-            self.events.peek().copied().filter(|Reverse((time, ..))| *time <= now)
-        {
-            self.events.pop();
+        while let Some((time, event)) = self.agenda.pop(now) {
             self.move_to(time);
             match event {
                 Event::Arrival(link) => self.arrive(link, deliver),
                 Event::Service(link) => self.service(link),
+                Event::Change(number) => self.change(number),
                 Event::Sample => self.sample(),
                 Event::MeasureFrom => self.links.iter_mut().for_each(|link| link.begin_measurement(time)),
                 Event::MeasureUntil => self.end_measurement(),
@@ -200,19 +232,25 @@ impl Network {
         }
     }
 
+    /// A link becomes another, packets in it and before it as they are.
+    fn change(&mut self, number: usize) {
+        let at = self.config.changes[number].link;
+        self.depart(at);
+        if let Some(mut link) = self.links[at.index()].served() {
+            link.change(self.now, &self.config.changes[number]);
+        }
+        self.serve(at);
+    }
+
     /// What leaves a served link travels on.
     fn depart(&mut self, at: LinkId) {
-        let Self { links, packets, events, scheduled, frames, now, .. } = self;
+        let Self { links, packets, agenda, beyond, frames, now, .. } = self;
         let Some(mut link) = links[at.index()].served() else { return };
-        let lost = link.depart(
-            *now,
-            packets,
-            |time| time,
-            |time| {
-                *scheduled += 1;
-                events.push(Reverse((time, *scheduled, Event::Arrival(at))));
-            },
-        );
+        let beyond = beyond[at.index()].0;
+        let arrives = |time: SimTime| {
+            agenda.schedule(time, Event::Arrival(at), SimTime(time.0.saturating_add(beyond)));
+        };
+        let lost = link.depart(*now, packets, |time| time, arrives);
         if let Some(lost) = lost {
             frames.leave(&lost);
         }

@@ -19,20 +19,22 @@ use super::network::{Delivered, Network};
 use super::pace::Pace;
 use super::packet::{Side, read};
 use super::rtt::RttMeter;
+use super::short_flows::ShortConnections;
 use crate::clock::WallClock;
-use crate::device::Device;
+use crate::device::{Batch, Device};
 
-/// Packets taken from a device before the other has its turn.
-pub(super) const BATCH: usize = 32;
-/// Room for any IPv4 packet.
-pub(super) const LARGEST: usize = 65_536;
+/// After so many packets of a device the other has its turn; they come in super-packets of up to 45 segments of Ethernet's size.
+pub(super) const TURN: usize = 32;
+
 /// Moves packets in real time.
 #[derive(Debug)]
 pub struct Pump<'a> {
     clock: WallClock,
     network: Network,
     devices: [&'a Device; 2],
+    batch: Batch,
     exit: Exit<'a>,
+    short: ShortConnections,
     measure_from: SimTime,
     /// Packets that are nothing of ours.
     foreign: u64,
@@ -46,7 +48,7 @@ struct Exit<'a> {
     lateness: Lateness,
     delivered: u64,
     refused: u64,
-    /// Of the data that each end sends, by its number.
+    /// Of the data that each end sends, by its number; those of short flows have none.
     round_trips: Vec<RttMeter>,
     /// Flows of datagrams, whose numbers come after those of connections of TCP.
     datagrams: Vec<DatagramFlow>,
@@ -84,7 +86,8 @@ pub struct PumpOutcome {
 
 impl<'a> Pump<'a> {
     /// Carries what the scenario's hosts send between these devices, of the openers and of the acceptors.
-    pub fn new(clock: WallClock, config: &SimulationConfig, devices: [&'a Device; 2]) -> Self {
+    /// `mtu` is that of the devices.
+    pub fn new(clock: WallClock, config: &SimulationConfig, devices: [&'a Device; 2], mtu: u16) -> Self {
         let datagrams = &config.traffic.datagrams;
         let connections = config.flows.len() + datagrams.len();
         let meter = |flow: &DatagramConfig| DatagramFlow::new(flow, config.seed, config.measure);
@@ -99,18 +102,19 @@ impl<'a> Pump<'a> {
             tcp_connections: config.flows.len(),
         };
         let measure_from = config.measure.from.unwrap_or(SimTime::ZERO);
-        Self { clock, network: Network::new(config), devices, exit, measure_from, foreign: 0 }
+        let (network, batch) = (Network::new(config), Batch::new(mtu));
+        let short = ShortConnections::new(config);
+        Self { clock, network, devices, batch, exit, short, measure_from, foreign: 0 }
     }
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
     pub fn run(mut self, end: SimTime, stop: &AtomicBool) -> io::Result<PumpOutcome> {
         let mut pace = Pace::begin(self.clock);
         let before = thread_cpu()?;
-        let mut buffer = vec![0; LARGEST];
         let mut is_restarted = self.measure_from == SimTime::ZERO;
         let devices = self.devices.map(AsFd::as_fd);
         loop {
-            let was_busy = self.take_in(&mut buffer)?;
+            let was_busy = self.take_in()?;
             let now = self.clock.now().min(end);
             self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
             if !is_restarted && now >= self.measure_from {
@@ -120,35 +124,45 @@ impl<'a> Pump<'a> {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            pace.rest(was_busy, self.network.next_event().min(end), &devices)?;
+            pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
         }
         let cpu = thread_cpu()?.saturating_sub(before);
         Ok(self.finish(cpu, pace.is_real_time))
     }
 
     /// Takes what hosts have sent; true if there was anything.
-    fn take_in(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    fn take_in(&mut self) -> io::Result<bool> {
         let mut was_busy = false;
         for side in Side::BOTH {
-            for _ in 0..BATCH {
-                let Some(octets) = self.devices[side.index()].receive(buffer)? else { break };
-                was_busy = true;
-                self.enter(&buffer[..octets], side);
+            let mut taken = 0;
+            while taken < TURN {
+                let packets = self.devices[side.index()].receive(&mut self.batch)?;
+                if packets == 0 {
+                    break;
+                }
+                taken += packets;
+                self.enter(side);
             }
+            was_busy |= taken > 0;
         }
         Ok(was_busy)
     }
 
-    fn enter(&mut self, octets: &[u8], side: Side) {
-        let now = self.clock.now();
-        let packet = read(octets, side, now).filter(|packet| self.exit.knows(packet));
-        let Some(mut packet) = packet else {
-            self.foreign += 1;
-            return;
-        };
-        self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
-        self.exit.on_sent(now, &mut packet);
-        self.network.enter(packet, octets);
+    /// The packets of the batch enter the network, from the hosts of a side.
+    fn enter(&mut self, side: Side) {
+        let Self { clock, network, batch, exit, short, foreign, .. } = self;
+        for octets in batch.packets() {
+            let now = clock.now();
+            let mut packet = read(octets, side, now);
+            let is_ours = |packet: &mut Packet| short.claim(packet, octets, network) || exit.knows(packet);
+            let Some(mut packet) = packet.take_if(is_ours) else {
+                *foreign += 1;
+                continue;
+            };
+            network.run_until(now, &mut |delivered| exit.deliver(&delivered));
+            exit.on_sent(now, &mut packet);
+            network.enter(packet, octets);
+        }
     }
 
     fn finish(self, cpu: Duration, is_real_time: bool) -> PumpOutcome {
@@ -192,7 +206,11 @@ impl Exit<'_> {
         self.lateness.add(now.saturating_since(delivered.due));
         self.delivered += 1;
         match &delivered.packet.payload {
-            Payload::Tcp(segment) => self.round_trips[delivered.to.index()].on_ack(now, segment),
+            Payload::Tcp(segment) => {
+                if let Some(meter) = self.round_trips.get_mut(delivered.to.index()) {
+                    meter.on_ack(now, segment);
+                }
+            }
             Payload::Udp(Datagram { sent, number, ecn, .. }) => {
                 let flow = delivered.to.connection().index() - self.tcp_connections;
                 self.datagrams[flow].receive(now, *sent, *number, *ecn == Ecn::Ce);
@@ -207,7 +225,11 @@ impl Exit<'_> {
     fn on_sent(&mut self, now: SimTime, packet: &mut Packet) {
         let connection = packet.connection().index();
         match &mut packet.payload {
-            Payload::Tcp(segment) => self.round_trips[packet.to.peer().index()].on_segment(now, segment),
+            Payload::Tcp(segment) => {
+                if let Some(meter) = self.round_trips.get_mut(packet.to.peer().index()) {
+                    meter.on_segment(now, segment);
+                }
+            }
             // Datagrams come from the device in the order in which they were sent.
             Payload::Udp(datagram) => datagram.number = self.datagrams[connection - self.tcp_connections].send(now).0,
             Payload::Quic(_) => {}

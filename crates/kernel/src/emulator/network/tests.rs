@@ -6,6 +6,10 @@ use crate::emulator::packet::{Side, read};
 
 /// Two hosts, a router between them; the first link is as fast as nothing, the second is the bottleneck: 12 Mbit/s, 5 ms.
 fn network(bottleneck: &str) -> Network {
+    network_with(bottleneck, "")
+}
+
+fn network_with(bottleneck: &str, more: &str) -> Network {
     let text = format!(
         r#"
         duration = "10 s"
@@ -16,6 +20,7 @@ fn network(bottleneck: &str) -> Network {
         [[flow]]
         name = "a"
         controller = "cubic"
+        {more}
         "#
     );
     let scenario = Scenario::parse(&text, "network.toml", &[]).expect("a right scenario");
@@ -56,6 +61,15 @@ fn packets_arrive_when_their_links_say_however_late_it_is_worked_out() {
     let mut network = network("");
     let expected = vec![(6_000, 0, Ecn::Ect0), (7_000, 1, Ecn::Ect0), (16_000, 2, Ecn::Ect0)];
     assert_eq!(sent(&mut network, &[0, 100, 10_000]), expected);
+}
+
+#[test]
+fn a_link_changes_on_the_way() {
+    // Half the rate from 20 ms on: 1500 octets take 2 ms then, and 2 ms of delay more.
+    let mut network =
+        network_with("", "[[change]]\nlink = \"bottleneck\"\nat = \"20 ms\"\nrate = \"6 Mbit/s\"\ndelay = \"7 ms\"\n");
+    let expected = vec![(6_000, 0, Ecn::Ect0), (39_000, 1, Ecn::Ect0), (41_000, 2, Ecn::Ect0)];
+    assert_eq!(sent(&mut network, &[0, 30_000, 30_000]), expected);
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! What is to happen in the network, in the order of time, and when it can hand out a packet at the earliest.
+//!
+//! Events have their exact time however late they are worked out, so that a thread may sleep through those that only move packets
+//! on: it wakes for what can come out.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ackclock_units::SimTime;
+
+/// When an event is, and how many were scheduled before it: those of one instant are in that order.
+type Place = (SimTime, u64);
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Agenda<E> {
+    events: BinaryHeap<Reverse<(Place, E)>>,
+    /// Of each event, and of some that have been: when it can hand out a packet at the earliest.
+    outcomes: BinaryHeap<Reverse<(SimTime, Place)>>,
+    scheduled: u64,
+    /// Of the event that was the last.
+    latest: Place,
+}
+
+impl<E: Ord> Agenda<E> {
+    pub(super) fn new() -> Self {
+        Self { events: BinaryHeap::new(), outcomes: BinaryHeap::new(), scheduled: 0, latest: (SimTime::ZERO, 0) }
+    }
+
+    /// An event that hands out nothing before `outcome`; [`SimTime::NEVER`] if it never does.
+    pub(super) fn schedule(&mut self, time: SimTime, event: E, outcome: SimTime) {
+        self.scheduled += 1;
+        let place = (time, self.scheduled);
+        self.events.push(Reverse((place, event)));
+        if outcome < SimTime::NEVER {
+            self.outcomes.push(Reverse((outcome, place)));
+        }
+    }
+
+    /// The next event, if its time has come by `now`.
+    pub(super) fn pop(&mut self, now: SimTime) -> Option<(SimTime, E)> {
+        if self.events.peek().is_none_or(|Reverse((place, _))| place.0 > now) {
+            return None;
+        }
+        let Reverse((place, event)) = self.events.pop()?;
+        self.latest = place;
+        Some((place.0, event))
+    }
+
+    /// The earliest outcome of what has not happened yet; [`SimTime::NEVER`] if there is none.
+    pub(super) fn next_outcome(&mut self) -> SimTime {
+        while let Some(Reverse((outcome, place))) = self.outcomes.peek() {
+            if *place > self.latest {
+                return *outcome;
+            }
+            self.outcomes.pop();
+        }
+        SimTime::NEVER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_one_instant_are_in_the_order_in_which_they_were_scheduled() {
+        let mut agenda = Agenda::new();
+        for (time, event) in [(5, 'c'), (3, 'b'), (5, 'a')] {
+            agenda.schedule(SimTime(time), event, SimTime(time));
+        }
+        let mut order = Vec::new();
+        while let Some((time, event)) = agenda.pop(SimTime(9)) {
+            order.push((time.0, event));
+        }
+        assert_eq!(order, [(3, 'b'), (5, 'c'), (5, 'a')]);
+        assert_eq!(agenda.pop(SimTime(9)), None);
+    }
+
+    #[test]
+    fn an_event_that_has_been_has_no_outcome_any_more() {
+        let mut agenda = Agenda::new();
+        assert_eq!(agenda.next_outcome(), SimTime::NEVER);
+        agenda.schedule(SimTime(1), "far from a host", SimTime(100));
+        agenda.schedule(SimTime(2), "at a host", SimTime(2));
+        agenda.schedule(SimTime(3), "seen by nobody", SimTime::NEVER);
+        assert_eq!(agenda.next_outcome(), SimTime(2));
+        assert_eq!(agenda.pop(SimTime(2)), Some((SimTime(1), "far from a host")));
+        agenda.schedule(SimTime(4), "its packet at the next link", SimTime(100));
+        assert_eq!(agenda.pop(SimTime(2)), Some((SimTime(2), "at a host")));
+        assert_eq!(agenda.next_outcome(), SimTime(100));
+        assert_eq!(agenda.pop(SimTime(2)), None);
+        assert_eq!(agenda.pop(SimTime(4)), Some((SimTime(3), "seen by nobody")));
+        assert_eq!(agenda.pop(SimTime(4)), Some((SimTime(4), "its packet at the next link")));
+        assert_eq!(agenda.next_outcome(), SimTime::NEVER);
+    }
+}
