@@ -34,6 +34,9 @@ RETURNING = (
 WITH_HEADERS = 1500 / 1448
 """A full segment's bytes with headers of IP and TCP to its payload: the papers' 49.07 and 48.40 are of such bytes."""
 
+MORE = ("double", "five steps", "memory", "all")
+"""Further ones, which are in no study with them."""
+
 Measure = Callable[[Runs], Measured]
 Rate = Callable[[Results, str], float]
 
@@ -381,5 +384,6 @@ MEASURES: dict[str, Measure] = {
     "D4d": losses("dqn_cubic", "dqn_newreno"),
     **_first_testbed(),
     **{f"D6{letter}": regained(case) for letter, case in zip("abcdefjk", RETURNING, strict=True)},
+    **{f"D6{letter}": regained(case) for letter, case in zip("ghil", MORE, strict=True)},
     "D6m": above_cubic("no dropout"),
 }

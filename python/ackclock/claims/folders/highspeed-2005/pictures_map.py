@@ -6,6 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from ackclock.claims.figures import STYLE, Picture
 from ackclock.claims.folder import Folder, Study, load_module
@@ -84,7 +85,7 @@ def _table(
         agrees = low <= values[case] <= high
         whole = all(RANGES[each][0] <= values.get(each, 0.0) <= RANGES[each][1] for each in RANGES)
         axis.add_patch(
-            mpl.patches.Rectangle(
+            Rectangle(
                 (place[0] - 0.5, place[1] - 0.5), 1, 1, facecolor=AGREES if agrees else DIFFERS, edgecolor="white"
             )
         )
