@@ -89,7 +89,10 @@ impl PyLiveFlow {
     ///     ValueError: If the action is no choice of the space, or NaN.
     fn act(&mut self, action: f64) -> PyResult<()> {
         let is_one = match self.inner.config().action.space() {
-            ActionSpace::Discrete(choices) => action.fract() == 0.0 && (0.0..choices as f64).contains(&action),
+            ActionSpace::Discrete(choices) => {
+                let choices = u32::try_from(choices).map_or(f64::INFINITY, f64::from);
+                action.fract() == 0.0 && (0.0..choices).contains(&action)
+            }
             ActionSpace::Range(..) => !action.is_nan(),
         };
         if !is_one {
