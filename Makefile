@@ -127,7 +127,7 @@ proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/proxy_bench.py
 
-studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm and Debian's rustc-web)
+studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm, and Rust's library for wasm32 or Debian's rustc-web)
 	@command -v npm >/dev/null || { echo "the studio is left out, for want of npm (apt-get install npm)"; exit 1; }
 	@cd studio && npm ci --no-audit --no-fund --silent
 	studio/engine.sh

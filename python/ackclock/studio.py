@@ -63,18 +63,27 @@ def opened(path: Path) -> dict[str, Any]:
         path: A scenario, or a folder of results, whose scenario it is then.
 
     Raises:
-        StudioError: If it is neither.
+        StudioError: If it is neither, or cannot be read.
     """
     manifest = path / "manifest.json"
     if manifest.is_file():
-        scenario = json.loads(manifest.read_text())["scenario"]
-        return {"text": json.dumps(scenario), "files": {}}
+        return {"text": json.dumps(_scenario_of(manifest)), "files": {}}
     if not path.is_file():
         raise StudioError(
             f"{path} is neither a scenario nor a folder of results; name a .toml file, or what run -o made"
         )
-    text = path.read_text()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StudioError(f"{path} is no text ({error}); name a scenario") from error
     return {"text": text, "files": _named(text, path.parent)}
+
+
+def _scenario_of(manifest: Path) -> object:
+    try:
+        return json.loads(manifest.read_bytes())["scenario"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StudioError(f"{manifest} is no manifest of results ({error}); run the scenario again") from error
 
 
 def link(base: str, to_open: Mapping[str, Any]) -> str:

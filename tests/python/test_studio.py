@@ -47,6 +47,16 @@ def test_what_is_no_scenario_is_wrong_input(cli: Cli, page: Path, tmp_path: Path
     assert (done.returncode, "nothing.toml" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("content", [b"{}", b"[1]", b"\xff\xfe", b'{"scenario": '])
+def test_a_damaged_folder_of_results_is_wrong_input(cli: Cli, page: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "manifest.json").write_bytes(content)
+    done = cli("studio", str(tmp_path))
+    assert done.returncode == 2 and "is no manifest of results" in done.stderr
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    done = cli("studio", str(tmp_path / "binary.toml"))
+    assert done.returncode == 2 and "is no text" in done.stderr
+
+
 def test_it_is_served_with_the_types_that_a_browser_wants(page: Path) -> None:
     server = studio.server(page, to_open={"text": "duration = 1", "files": {}})
     assert server.server_address[0] == "127.0.0.1"

@@ -54,13 +54,33 @@ pub struct Plan {
 pub struct FlowPlan {
     /// The kernel's name of its controller.
     pub controller: String,
+    /// That of who accepts the connection, if it is another.
+    pub acceptors: Option<String>,
     /// Of the socket that opens the connection.
     pub opener: SocketOptions,
     /// Of the one that accepts it.
     pub acceptor: SocketOptions,
 }
 
+/// A flow by its name, and the controller that who opens its connection is to have, as the kernel names it.
+pub type Choice = (String, String);
+
 impl Plan {
+    /// Controllers in the place of the scenario's; who accepts the connections has the kernel's CUBIC then.
+    pub fn choose(&mut self, config: &SimulationConfig, choices: &[Choice]) -> Result<(), Vec<Refusal>> {
+        for (name, controller) in choices {
+            let place = config.flows.iter().position(|flow| flow.name == *name && flow.quic.is_none());
+            let Some(place) = place else {
+                let reason = format!("there is no flow {name:?} of TCP that could have {controller:?}");
+                let remedy = "name one of the scenario's flows".to_owned();
+                return Err(vec![Refusal { place: "flow".to_owned(), reason, remedy }]);
+            };
+            self.flows[place].controller.clone_from(controller);
+            self.flows[place].acceptors = Some("cubic".to_owned());
+        }
+        Ok(())
+    }
+
     /// What the scenario comes to, or everything in it that the kernel cannot do. `available` are the kernel's controllers.
     pub fn new(config: &SimulationConfig, available: &[String]) -> Result<Self, Vec<Refusal>> {
         let mut refusals = refusals::of_scenario(config);
@@ -85,7 +105,7 @@ impl Plan {
                 }
             }
             let [Some(opener), Some(acceptor)] = options else { unreachable!("both were just set") };
-            flows.push(FlowPlan { controller, opener, acceptor });
+            flows.push(FlowPlan { controller, acceptors: None, opener, acceptor });
         }
         let mut places = BTreeSet::new();
         refusals.retain(|refusal| places.insert((refusal.place.clone(), refusal.reason.clone())));

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use ackclock_net::{LinkConfig, NodeId, Router};
@@ -12,6 +12,7 @@ use ackclock_sim::{
     App, ArrivalsConfig, DatagramConfig, FlowConfig, FlowGroup, Sampling, SimulationConfig, Summary, Table,
 };
 use ackclock_units::{SimDuration, SimTime};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -20,7 +21,7 @@ use crate::device::Device;
 use crate::emulator::{FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
 use crate::hosts::{self, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
 use crate::namespace::Namespace;
-use crate::plan::{FlowPlan, Plan, Refusal};
+use crate::plan::{Choice, FlowPlan, Plan, Refusal};
 use crate::summary;
 
 /// The network of the namespaces, which nobody else sees.
@@ -106,9 +107,12 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Runs a checked scenario in real time; `stop` ends it early, without results.
-pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Failure> {
-    let plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+/// Runs a checked scenario in real time; `stop` ends it early, without results. `choices` are
+/// controllers of the kernel in the place of the scenario's.
+pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> Result<Outcome, Failure> {
+    let mut plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+    plan.choose(config, choices).map_err(Failure::Refused)?;
+    allow_descriptors();
     let sides = Surroundings::new(&plan)?;
     let _registered = plan.loads.register()?;
     let ends = connections(config, &plan, &sides)?;
@@ -131,6 +135,13 @@ pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Fail
     let cpu_s = process_cpu()?.saturating_sub(cpu).as_secs_f64();
     let report = report(config, &plan, &done, (wall_s, cpu_s))?;
     Ok(summary::outcome(config, &ends, done, report))
+}
+
+/// Lets the process have as many open files as it may: shells usually allow 1024, and a flow is three.
+fn allow_descriptors() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 /// Namespaces with their devices, of openers and of acceptors.
@@ -175,8 +186,9 @@ fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> 
             hosts::set_controller(&socket, &plan.controller)?;
             Ok(socket)
         })?;
+        let accepts = plan.acceptors.as_ref().unwrap_or(&plan.controller);
         let listener =
-            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, &plan.controller, acceptor_address(index)))?;
+            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, accepts, acceptor_address(index)))?;
         let mut streams = vec![Stream::new(flow.name.clone())];
         if flow.app.has_responses() || flow.reply.is_some() {
             streams.push(Stream::new(format!("{}.reply", flow.name)));
@@ -297,16 +309,10 @@ fn work(
         let sampled = if is_cut_short { None } else { Some(observing.join().expect("sampling does not panic")) };
         is_over.store(true, Ordering::Relaxed);
         ends.iter().for_each(Ends::shut_down);
-        groups.iter().for_each(ShortFlows::shut_down);
-        for group in coming {
-            group.join().expect("short flows do not panic")?;
-        }
+        ShortFlows::end(groups, coming)?;
         let held = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
         let held: Vec<Held> = held.collect::<io::Result<_>>()?;
-        let refused = sending.into_iter().map(|thread| thread.join().expect("sending datagrams does not panic"));
-        // What the kernel would not take from a sender no queue of the scenario has seen.
-        let device_drops = refused.sum::<io::Result<u64>>()?;
-        draining.into_iter().try_for_each(|thread| thread.join().expect("draining does not panic"))?;
+        let device_drops = refused(sending, draining)?;
         match (pump, sampled) {
             (Some(pump), Some(sampled)) => {
                 Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops, is_cut_short })
@@ -314,6 +320,17 @@ fn work(
             _ => Err(Failure::Interrupted),
         }
     })
+}
+
+/// How many datagrams the kernel would not take from their senders: no queue of the scenario has seen them.
+fn refused(
+    sending: Vec<ScopedJoinHandle<'_, io::Result<u64>>>,
+    draining: Vec<ScopedJoinHandle<'_, io::Result<()>>>,
+) -> io::Result<u64> {
+    let counts = sending.into_iter().map(|thread| thread.join().expect("sending datagrams does not panic"));
+    let count = counts.sum::<io::Result<u64>>()?;
+    draining.into_iter().try_for_each(|thread| thread.join().expect("draining does not panic"))?;
+    Ok(count)
 }
 
 fn converse(

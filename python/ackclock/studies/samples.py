@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from ackclock._core import Scenario
 from ackclock.capacity import waits_s
 from ackclock.running import simulate
-from ackclock.summaries import RunSummary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,13 +35,6 @@ class Samples(TypedDict):
 
     queueing_ms: NotRequired[dict[str, list[float | None]]]
     """By link whose waits are known: what a packet that came then would have waited, ms."""
-
-
-class SampledSummary(RunSummary):
-    """A summary with samples, as the file of a point of a study has it."""
-
-    samples: NotRequired[Samples]
-    """Of its flows."""
 
 
 def sampled_point(scenario_json: str, folder: str) -> str:

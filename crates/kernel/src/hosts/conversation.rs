@@ -77,11 +77,8 @@ pub fn hold(
     clock: WallClock,
     stop: &AtomicBool,
 ) -> io::Result<Held> {
-    while clock.now() < start {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(Held::default());
-        }
-        thread::sleep(clock.until(start).min(LOOK));
+    if !reaches(start, clock, stop) {
+        return Ok(Held::default());
     }
     thread::scope(|scope| {
         let (tell, told) = channel();
@@ -132,6 +129,18 @@ fn wait_for_sender<'a>(ends: &'a Ends, stream: usize, stop: &AtomicBool) -> Opti
             None if stop.load(Ordering::Relaxed) => return None,
             None => thread::sleep(Duration::from_micros(200)),
         }
+    }
+}
+
+/// Waits until `start`; false if `stop` is set before. The clock reads zero for a while before the run begins, so that it is
+/// asked how long there is left: a SYN that left early would wait for the network, and its round trip be too long.
+fn reaches(start: SimTime, clock: WallClock, stop: &AtomicBool) -> bool {
+    loop {
+        let left = clock.until(start);
+        if left.is_zero() || stop.load(Ordering::Relaxed) {
+            return left.is_zero();
+        }
+        thread::sleep(left.min(LOOK));
     }
 }
 
@@ -228,5 +237,21 @@ impl Conversation<'_> {
         {
             let _ = acceptor.shutdown(Shutdown::Write);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_connection_of_the_first_instant_waits_for_the_run_to_begin() {
+        let (made, lead) = (Instant::now(), Duration::from_millis(30));
+        let clock = WallClock::start_in(lead);
+        assert!(reaches(SimTime::ZERO, clock, &AtomicBool::new(false)));
+        assert!(made.elapsed() >= lead);
+        assert!(!reaches(SimTime(1 << 40), clock, &AtomicBool::new(true)));
     }
 }

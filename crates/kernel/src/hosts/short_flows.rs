@@ -12,7 +12,7 @@ use std::net::{Shutdown, SocketAddrV4};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, Scope};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use ackclock_sim::{Arrival, ArrivalsConfig, FlowGroup, SimulationConfig};
@@ -106,8 +106,21 @@ impl<'a> ShortFlows<'a> {
         })
     }
 
+    /// Ends the threads of groups, whose `stop` is set. One that begins to wait just after it was woken is woken again: a connection that
+    /// nobody answers any more would be tried for two minutes.
+    pub fn end(groups: &[Self], threads: Vec<ScopedJoinHandle<'_, io::Result<()>>>) -> io::Result<()> {
+        for (group, thread) in groups.iter().zip(threads) {
+            while !thread.is_finished() {
+                group.shut_down();
+                thread::sleep(ASK);
+            }
+            thread.join().expect("short flows do not panic")?;
+        }
+        Ok(())
+    }
+
     /// Wakes every thread that waits for a socket: the run is over.
-    pub fn shut_down(&self) {
+    fn shut_down(&self) {
         let _ = self.listener.shutdown(Shutdown::Both);
         for socket in self.state().open.values() {
             let _ = socket.shutdown(Shutdown::Both);
@@ -182,7 +195,10 @@ impl<'a> ShortFlows<'a> {
     fn accept<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, stop: &'scope AtomicBool) {
         super::hurry();
         while !stop.load(Ordering::Relaxed) {
-            let Ok((socket, from)) = self.listener.accept() else { continue };
+            let Ok((socket, from)) = self.listener.accept() else {
+                thread::sleep(ASK); // the run is over, or no descriptor is left
+                continue;
+            };
             scope.spawn(move || self.serve(socket, &from, stop));
         }
     }

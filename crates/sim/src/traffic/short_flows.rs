@@ -382,5 +382,5 @@ fn is_acknowledged(endpoint: &Endpoint) -> bool {
 struct Nowhere;
 
 impl Output for Nowhere {
-    fn send(&mut self, _segment: Segment) {}
+    fn send(&mut self, _segment: &Segment) {}
 }
