@@ -69,15 +69,18 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
 def by_controller(flows: Sequence[Entry]) -> list[Entry]:
     """Return an entry for each controller: what its flows had together, and how even that was among them.
 
+    What is not known of a flow, as of a recording, is left out.
+
     Args:
         flows: As in `summary.json`.
     """
-    every = sum(flow["goodput_bps"] for flow in flows)
+    every = sum(flow["goodput_bps"] or 0.0 for flow in flows)
     found: list[Entry] = []
-    for name in dict.fromkeys(str(flow["controller"]) for flow in flows):
-        mine = [flow for flow in flows if str(flow["controller"]) == name]
-        goodputs = _column(flow["goodput_bps"] for flow in mine)
-        sent = sum(flow["sent_segments"] for flow in mine)
+    for name in dict.fromkeys(_controller(flow) for flow in flows):
+        mine = [flow for flow in flows if _controller(flow) == name]
+        goodputs = _column(flow["goodput_bps"] or 0.0 for flow in mine)
+        counted = [flow for flow in mine if None not in (flow["sent_segments"], flow["retransmitted_segments"])]
+        sent = sum(flow["sent_segments"] for flow in counted)
         rtts = _column((flow["rtt_ms"] or {}).get("mean") for flow in mine)
         found.append(
             {
@@ -88,11 +91,15 @@ def by_controller(flows: Sequence[Entry]) -> list[Entry]:
                 "jain": jain_fairness(goodputs) if goodputs.any() else None,
                 "least_bps": float(goodputs.min()),
                 "most_bps": float(goodputs.max()),
-                "retransmitted": sum(flow["retransmitted_segments"] for flow in mine) / sent if sent else None,
+                "retransmitted": sum(flow["retransmitted_segments"] for flow in counted) / sent if sent else None,
                 "rtt_ms": float(np.nanmean(rtts)) if not np.isnan(rtts).all() else None,
             }
         )
     return found
+
+
+def _controller(flow: Entry) -> str:
+    return flow["controller"] or "not known"
 
 
 def outermost(flows: Sequence[Entry], count: int = OUTERMOST) -> list[Entry]:

@@ -40,9 +40,11 @@ pub fn commands(config: &Config) -> (String, String) {
             }
             chains.push_str("  }\n");
             let ip = if is_ipv6 { "ip -6" } else { "ip" };
+            // One that was killed has left them behind.
             let _ = writeln!(
                 routes.0,
-                "{ip} rule add fwmark {MARK} lookup {TABLE}\n{ip} route add local default dev lo table {TABLE}"
+                "{ip} rule del fwmark {MARK} lookup {TABLE} 2>/dev/null || true\n\
+                 {ip} rule add fwmark {MARK} lookup {TABLE}\n{ip} route replace local default dev lo table {TABLE}"
             );
             let _ = writeln!(routes.1, "{ip} rule del fwmark {MARK} lookup {TABLE}\n{ip} route flush table {TABLE}");
         }
@@ -168,7 +170,7 @@ destinations = ["10.0.0.0/8"]
         let rule = "meta nfproto ipv4 iifname { \"p0\" } ip daddr { 10.0.0.0/8 } tcp dport { 80, 8000-8080 } \
                     fib daddr type != local tproxy ip to :9000 meta mark set 0x6163 accept";
         assert!(add.contains(rule), "{add}");
-        assert!(add.contains("ip route add local default dev lo table 24931"));
+        assert!(add.contains("ip route replace local default dev lo table 24931"));
         assert!(remove.contains("nft delete table inet ackclock_proxy") && remove.contains("ip rule del"));
         let plain = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\n";
         assert_eq!(commands(&parse("a.toml", plain).unwrap()), Default::default());

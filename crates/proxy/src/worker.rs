@@ -19,7 +19,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use slab::Slab;
 
-pub use commands::{Command, ConnectionInfo, Handle, SideInfo};
+pub use commands::{Command, ConnectionInfo, Handle, Pair, SideInfo};
 
 use crate::config::Config;
 use crate::connection::{After, Connection, Side, Stage};
@@ -63,6 +63,7 @@ pub struct Worker {
     queue: VecDeque<u64>,
     generation: u32,
     start: Instant,
+    ended: commands::Ended,
     is_draining: bool,
     should_stop: bool,
 }
@@ -87,6 +88,7 @@ impl Worker {
             queue: VecDeque::new(),
             generation: 0,
             start: Instant::now(),
+            ended: commands::Ended::default(),
             is_draining: false,
             should_stop: false,
         };
@@ -260,6 +262,7 @@ impl Worker {
     /// Ends a connection and forgets it.
     fn end(&mut self, key: usize, is_in_order: bool) {
         let mut connection = self.connections.remove(key);
+        self.ended.note(&connection);
         connection.close(is_in_order, &mut self.carrier);
         let metrics = &connection.service.metrics;
         metrics.active.dec();
