@@ -72,6 +72,18 @@ record-controllers: build ## record the claims about controllers anew: measureme
 	@cd out/controllers/figures && for figure in *.png; do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
 
+record-testbeds: build ## H1 of the HighSpeed thesis over testbeds of 2005: measurements, figure, the page's table (ACKCLOCK_KEPT)
+	@$(BIN)/ackclock claims H1n H1o H1p --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/testbeds
+	@cp out/testbeds/claims.json claims/highspeed-2005/recorded-testbeds.json
+	@cp out/testbeds/figures/testbeds.png docs/images/claims-highspeed-testbeds.png
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
+
+record-dqn: build ## D1 to D4 on ns-3's testbed anew, by action, ten seeds on every queue (ACKCLOCK_KEPT; some 15 minutes of CPU)
+	@$(BIN)/ackclock claims D1a D1b D1c D1d D1e D1g D2a D2b D2c D2d D3a D3b D3c D3d D3e D4a D4b D4c D4d --full \
+		--keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
+	@cp out/dqn/claims.json claims/dqn-2023/recorded-testbed.json
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
+
 record-vegas: build ## record anew which statements of the Vegas study hold in each cell of the whole grid, and its figure
 	@$(BIN)/ackclock claims V1a --full -o out/vegas
 	@cp out/vegas/regions.json claims/vegas-1999/regions.json
@@ -115,7 +127,7 @@ proxy-bench: ## the proxy beside HAProxy and nginx, in turn, with intervals
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/proxy_bench.py
 
-studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm and Debian's rustc-web)
+studio: ## the simulator in the browser, into studio/dist; `ackclock studio` serves it (needs npm, and Rust's library for wasm32 or Debian's rustc-web)
 	@command -v npm >/dev/null || { echo "the studio is left out, for want of npm (apt-get install npm)"; exit 1; }
 	@cd studio && npm ci --no-audit --no-fund --silent
 	studio/engine.sh

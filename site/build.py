@@ -26,6 +26,9 @@ import lessons  # noqa: E402
 import links  # noqa: E402
 from stage import PROJECT, ROOT, Stage, in_order, title  # noqa: E402
 
+from ackclock import dumbbell  # noqa: E402
+from ackclock.studio import link  # noqa: E402
+
 TARGET = ROOT / "target" / "site"
 HTML = TARGET / "html"
 STUDIO = ROOT / "studio" / "dist"
@@ -46,6 +49,8 @@ def main() -> int:
     catalogue.add(stage, TARGET / "pictures")
     lessons.add(stage)
     gallery.add(stage, TARGET / "pictures" / "gallery")
+    if has_studio:
+        _link_lessons(stage)
     api.add(stage, with_rust=not options.without_rust)
     shutil.copy(HERE / "site.css", stage.folder / "site.css")
     _said("pages are staged", begun)
@@ -132,12 +137,25 @@ def _add_studio(stage: Stage) -> bool:
     if not (STUDIO / "index.html").exists():
         print("the studio is not on the site, as there is no studio/dist; make studio builds it")
         return False
-    for page, place in (("README.md", "studio/"), ("how-to/studio.md", "../studio/")):
+    picture = "![The studio: a path with two flows, their windows, queue and packets](images/studio.png)"
+    shown = f'<a href="studio/index.html" markdown>{picture}</a>\n\n'
+    for page, place, more in (("README.md", "studio/", shown), ("how-to/studio.md", "../studio/", "")):
         file = stage.folder / page
         head, _, rest = file.read_text(encoding="utf-8").partition("\n\n")
-        link = f'<a class="md-button" href="{place}index.html">Open the studio</a>: the simulator in this browser.'
-        file.write_text(f"{head}\n\n{link}\n\n{rest}", encoding="utf-8")
+        link = f'<a class="md-button md-button--primary" href="{place}index.html">Open the studio in this browser</a>'
+        file.write_text(f"{head}\n\n{link}\n\n{more}{rest}", encoding="utf-8")
     return True
+
+
+def _link_lessons(stage: Stage) -> None:
+    """Open the path of each lesson in the studio."""
+    for stem, path in lessons.PATHS.items():
+        file = stage.folder / "lessons" / f"{stem}.md"
+        head, _, rest = file.read_text(encoding="utf-8").partition("\n\n")
+        text = dumbbell(**path).to_json()
+        address = link("../studio/index.html", {"text": text, "files": {}})
+        button = f'<a class="md-button" href="{address}">Open its path in the studio</a>'
+        file.write_text(f"{head}\n\n{button}\n\n{rest}", encoding="utf-8")
 
 
 def _copy_rust() -> None:

@@ -30,6 +30,35 @@ from ackclock import lessons
 LONGEST_S = 60
 """A lesson may run for so long."""
 
+PATHS: dict[str, dict[str, Any]] = {
+    "sawtooth": {"bottleneck": "20 Mbit/s", "rtt": "60 ms", "queue": "1 bdp", "flows": "reno", "duration": "60 s"},
+    "rtt-fairness": {
+        "bottleneck": "20 Mbit/s",
+        "rtt": "10 ms",
+        "flows": [
+            {"name": "near", "controller": "reno", "rtt": "25 ms"},
+            {"name": "far", "controller": "reno", "rtt": "100 ms"},
+        ],
+        "duration": "60 s",
+    },
+    "bufferbloat": {
+        "bottleneck": "10 Mbit/s",
+        "rtt": "40 ms",
+        "queue": "10 bdp",
+        "flows": "cubic*2",
+        "duration": "60 s",
+    },
+    "cubic-and-bbr": {
+        "bottleneck": "20 Mbit/s",
+        "rtt": "40 ms",
+        "queue": "4 bdp",
+        "flows": "cubic,bbr",
+        "duration": "60 s",
+    },
+    "vegas": {"bottleneck": "10 Mbit/s", "rtt": "40 ms", "queue": "2 bdp", "flows": "vegas,reno", "duration": "60 s"},
+}
+"""What of each lesson opens in the studio; the last one trains, which the studio cannot."""
+
 KEPT = ROOT / "target" / "site" / "lessons"
 _SHOWING = ("notebook", "sparks", "plots", "panels")
 """Modules that decide what a cell shows."""

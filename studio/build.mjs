@@ -25,10 +25,11 @@ rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 writeFileSync(join(here, "src", "examples.gen.json"), JSON.stringify(examples()));
 await build({
-  entryPoints: { studio: join(here, "src/main.ts"), worker: join(here, "src/worker.ts") },
+  entryPoints: { studio: join(here, "src/main.ts"), worker: join(here, "src/worker.ts"), results: join(here, "src/results.ts") },
   bundle: true, minify: true, format: "esm", target: "es2022", outdir: dist, logLevel: "warning", legalComments: "linked",
 });
-copyFileSync(join(here, "src/index.html"), join(dist, "index.html"));
+for (const page of ["index.html", "results.html"]) copyFileSync(join(here, "src", page), join(dist, page));
+rmSync(join(dist, "results.css"), { force: true }); // a part of studio.css
 const engine = join(here, "engine.wasm");
 if (existsSync(engine)) copyFileSync(engine, join(dist, "engine.wasm"));
 else console.error("engine.wasm is missing: run studio/engine.sh before");

@@ -18,6 +18,7 @@ import random
 import socket
 import struct
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -239,6 +240,12 @@ def server(seconds: float) -> Tally:
     return tally
 
 
+def _scenario(folder: Path) -> Path:
+    file = folder / "faults.toml"
+    file.write_text(SCENARIO.replace("FAULTS", FAULTS))
+    return file
+
+
 def main() -> int:
     """Play, and say what was wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -247,10 +254,11 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first, of which all that it does is drawn")
     parser.add_argument("--policy", default="socket")
     options = parser.parse_args()
-    file = Path("/tmp") / f"ackclock-faults-{options.first}.toml"
-    file.write_text(SCENARIO.replace("FAULTS", FAULTS))
     start = time.monotonic()
-    with Lab(file, ("L", "B", "X"), seed=options.first + 1) as lab:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Lab(_scenario(Path(folder)), ("L", "B", "X"), seed=options.first + 1) as lab,
+    ):
         for host in range(3):
             lab.parameters(host, {"net.ipv4.ip_local_port_range": "1024 65000", "net.ipv4.tcp_max_syn_backlog": "8192"})
         lab.proxy(
@@ -262,7 +270,6 @@ def main() -> int:
         time.sleep(0.5)
         asked = lab.begin(0, clients, options.first, options.connections, options.at_once)
         tallies = {"clients": asked(), "servers": served()}
-    file.unlink()
     counts = ("delivered_packets", "losses", "duplicates", "reordered")
     links = {count: sum(link[count] for link in lab.carried["links"]) for count in counts}
     told = {name: asdict(tally) | {"wrong": tally.wrong[:20]} for name, tally in tallies.items()}

@@ -56,9 +56,13 @@ class Lab:
 
     def __enter__(self) -> Self:
         """Make namespaces and network."""
-        for name in self.names:
-            run("ip", "netns", "add", name)
-            run("ip", "-n", name, "link", "set", "lo", "up")
+        try:
+            for name in self.names:
+                run("ip", "netns", "add", name)
+                run("ip", "-n", name, "link", "set", "lo", "up")
+        except (OSError, subprocess.CalledProcessError):
+            self._remove()
+            raise
         self.emulator = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
         assert self.emulator.stdout
         if self.emulator.stdout.readline().strip() != "carrying":
@@ -74,9 +78,14 @@ class Lab:
             child.kill()
             child.wait()
         self.emulator.send_signal(signal.SIGINT)
-        told, _ = self.emulator.communicate(timeout=10)
+        try:
+            told, _ = self.emulator.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.emulator.kill()
+            told, _ = self.emulator.communicate()
+        finally:
+            self._remove()
         self.carried = json.loads(told) if told.strip() else {}
-        self._remove()
 
     def _remove(self) -> None:
         for name in self.names:

@@ -17,15 +17,12 @@ DELAYS_MS = (30.0, 30.03, 29.97, 30.06, 29.94)
 TARGETS_MS = {"100": 17.0, "50": 29.0}
 
 OURS = {
-    "newreno": '"reno"',
+    "newreno": '{ kind = "reno", increase = "acks" }',
     "cubic": '{ kind = "cubic", hystart = "linux" }',
     "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "action" }',
-    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action" }',
+    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action", hystart = "linux" }',
 }
-"""Controllers by their names in ns-3's program; NewReno there has SACK, which is ackclock's Reno.
-
-DQN-CUBIC has HyStart in ns-3 alone, where it does not keep slow start from its first losses.
-"""
+"""Controllers by their names in ns-3's program; NewReno there has SACK and counts ACKs, which is ackclock's Reno so."""
 
 WORDS = {"newreno": "NewReno", "cubic": "CUBIC", "dqn_newreno": "DQN-NewReno", "dqn_cubic": "DQN-CUBIC"}
 

@@ -3,17 +3,18 @@
     python benches/peers/dqn_twin.py [ROW ...] [--seeds N] [--only ns-3|ackclock] [-o FILE]
 
 Each run is kept (target/peers/dqn-twin), so that a command that was interrupted goes on where it stopped when it is
-given again; `--record` writes what there is without running anything. Seeds come first: all rows of seed 1, then of
-seed 2.
+given again; `--record` writes what there is without running anything. Runs in ns-3 that the record has already stay in
+it. Seeds come first: all rows of seed 1, then of seed 2.
 """
 
 import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import ns3_builds
 from dqn_cases import DELAYS_MS, FOLDER, ROWS, Row
@@ -72,13 +73,22 @@ def run_all(options: argparse.Namespace) -> None:
         list(pool.map(run, wanted))
 
 
-def record() -> dict[str, object]:
-    """Return the record of all that has been run on this machine, asked for this time or not."""
+def record(before: Mapping[str, Any]) -> dict[str, object]:
+    """Return the record of all that has been run on this machine, asked for this time or not.
+
+    Args:
+        before: An earlier record, from other machines or programs: where it has more runs of a row in ns-3, they stay.
+    """
     entries = [entry for row in ROWS for entry in table(row, MOST)]
+    known = {(entry["table"], entry["row"], entry["quantity"]): entry["ns-3"] for entry in before.get("rows", ())}
+    for entry in entries:
+        earlier = known.get((entry["table"], entry["row"], entry["quantity"]), [])
+        entry["ns-3"] = max(entry["ns-3"], earlier, key=len)
     program = hashlib.sha256(b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)).hexdigest()
     return {
         "made": now().as_dict(),
         "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
+        "kept_from": [*before.get("kept_from", ()), before["made"]][-1:] if before else [],
         "rows": [entry for entry in entries if entry["ns-3"] or entry["ackclock"]],
     }
 
@@ -90,7 +100,8 @@ def main() -> int:
     try:
         if not options.record:
             run_all(options)
-        found = record()
+        earlier = options.record_file
+        found = record(json.loads(earlier.read_text(encoding="utf-8")) if earlier.exists() else {})
     except (ns3_builds.Ns3Missing, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

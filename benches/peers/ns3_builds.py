@@ -14,8 +14,8 @@ from pathlib import Path
 import ns3_source
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE / "ns3_dumbbell.cc"
-DQN_SOURCES = tuple(HERE / name for name in ("ns3_dqn.cc", "ns3_dqn.h", "dqn_agent.h"))
+SOURCES = (HERE / "ns3_dumbbell.cc", HERE / "ns3_testbed.h")
+DQN_SOURCES = tuple(HERE / name for name in ("ns3_dqn.cc", "ns3_dqn.h", "ns3_testbed.h", "dqn_agent.h"))
 PROGRAMS = ns3_source.FOLDER
 
 MODULES = ("internet", "applications", "point-to-point", "nix-vector-routing", "traffic-control", "network", "core")
@@ -102,7 +102,7 @@ def compile_program(build: Ns3Build) -> Path:
         Ns3Missing: If the program does not compile.
     """
     # A level of optimisation as ns-3's own profile has it; nearly all the work is in ns-3's libraries.
-    return _compile(build, build.program, (SOURCE,), "-O3" if build.name == "optimised" else "-O2")
+    return _compile(build, build.program, SOURCES, "-O3" if build.name == "optimised" else "-O2")
 
 
 def compile_dqn(build: Ns3Build) -> Path:

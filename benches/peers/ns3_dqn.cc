@@ -13,11 +13,10 @@
 
 #include <cstdint>
 #include <iostream>
-#include <sstream>
 #include <string>
 
-#include "ns3/applications-module.h"
-#include "ns3/network-module.h"
+#include "ns3_testbed.h"
+
 #include "ns3/nix-vector-routing-module.h"
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
@@ -27,9 +26,8 @@ using namespace ns3;
 namespace {
 
 constexpr uint16_t kPort = 5001;
-constexpr uint32_t kMssBytes = 1448;
 
-struct Options {
+struct Options : testbed::TcpOptions {
   std::string controllers = "newreno";  // one for each flow, with commas
   std::string rates = "100";            // of the bottleneck, Mbit/s; at 50 s and 100 s the next, with commas
   std::string access1 = "150";
@@ -37,29 +35,20 @@ struct Options {
   double delay_ms = 30;
   double access1_delay_ms = 0.01;
   double access2_delay_ms = 0.01;
-  double duration_s = 50;
   double start2_s = 0;
   uint32_t queue_packets = 0;
   double jitter_ms = 0;
-  bool hystart = true;
   bool shared = false;
-  uint32_t delayed_ack = 2;
   std::string learn_on = "action";
   uint32_t seed = 1;
 };
 
-std::vector<std::string> Split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream list(text);
-  for (std::string part; std::getline(list, part, ',');) {
-    parts.push_back(part);
-  }
-  return parts;
-}
-
 Options ParseOptions(int argc, char** argv) {
   Options o;
+  o.hystart = true;
+  o.buffer_bytes = 3'000'000;
   CommandLine cmd(__FILE__);
+  o.AddTo(cmd);
   cmd.AddValue("controllers", "newreno, cubic, dqn_newreno, dqn_cubic; one for each flow", o.controllers);
   cmd.AddValue("rates", "of the bottleneck, Mbit/s; the next at 50 s and at 100 s", o.rates);
   cmd.AddValue("access1", "of flow 1's access link, Mbit/s, as --rates", o.access1);
@@ -67,56 +56,27 @@ Options ParseOptions(int argc, char** argv) {
   cmd.AddValue("delay", "of the bottleneck, ms", o.delay_ms);
   cmd.AddValue("access1Delay", "of flow 1's access link, ms", o.access1_delay_ms);
   cmd.AddValue("access2Delay", "of flow 2's access link, ms", o.access2_delay_ms);
-  cmd.AddValue("duration", "s", o.duration_s);
   cmd.AddValue("start2", "of flow 2, s", o.start2_s);
   cmd.AddValue("queue", "FIFO of so many packets; 0 is FQ-CoDel over a device's 100 packets", o.queue_packets);
   cmd.AddValue("jitter", "the most that is added to a packet's time before the bottleneck, uniform, ms", o.jitter_ms);
-  cmd.AddValue("hystart", "HyStart in CUBIC and DQN-CUBIC", o.hystart);
   cmd.AddValue("shared", "one agent for all learned flows", o.shared);
-  cmd.AddValue("delayedAck", "segments for each ACK", o.delayed_ack);
   cmd.AddValue("learnOn", "a step of learning with each tuple, or action", o.learn_on);
   cmd.AddValue("seed", "of the agents", o.seed);
   cmd.Parse(argc, argv);
   return o;
 }
 
-void SetDefaults(const Options& o) {
-  Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kMssBytes));
-  Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(3'000'000));
-  Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1U << 30));
-  Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-  Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(o.delayed_ack));
-  Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(o.hystart));
-}
-
 // What is counted of one flow, twice a second where there are numbers over time.
-struct Flow {
+struct Flow : testbed::BulkFlow {
   std::string controller;
-  double start_s = 0;
-  Ptr<BulkSendApplication> source;
-  Ptr<PacketSink> sink;
+  uint32_t mss_bytes = 0;
   std::shared_ptr<dqn::Learner> learner;
   uint32_t cwnd_bytes = 0;
-  SequenceNumber32 next_new;
-  bool has_sent = false;
-  uint64_t retransmitted = 0;
   uint64_t reported_bytes = 0;
   std::vector<double> reductions_s;
   std::vector<uint64_t> delivered_bytes;
   std::vector<double> cwnd_segments;
 
-  void OnSend(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
-    if (packet->GetSize() == 0) {
-      return;
-    }
-    const SequenceNumber32 seq = header.GetSequenceNumber();
-    if (has_sent && seq < next_new) {
-      ++retransmitted;
-    } else {
-      next_new = seq + packet->GetSize();
-      has_sent = true;
-    }
-  }
   void OnCwnd(uint32_t, uint32_t now) { cwnd_bytes = now; }
   void OnState(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) {
     if (now == TcpSocketState::CA_RECOVERY || now == TcpSocketState::CA_LOSS) {
@@ -126,12 +86,11 @@ struct Flow {
   void Sample() {
     delivered_bytes.push_back(sink->GetTotalRx() - reported_bytes);
     reported_bytes = sink->GetTotalRx();
-    cwnd_segments.push_back(static_cast<double>(cwnd_bytes) / kMssBytes);
+    cwnd_segments.push_back(static_cast<double>(cwnd_bytes) / mss_bytes);
     Simulator::Schedule(MilliSeconds(500), &Flow::Sample, this);
   }
   void Open() {
-    Ptr<Socket> socket = source->GetSocket();
-    socket->TraceConnectWithoutContext("Tx", MakeCallback(&Flow::OnSend, this));
+    Ptr<Socket> socket = Watch();
     socket->TraceConnectWithoutContext("CongestionWindow", MakeCallback(&Flow::OnCwnd, this));
     socket->TraceConnectWithoutContext("CongState", MakeCallback(&Flow::OnState, this));
     if (!learner) {
@@ -184,7 +143,7 @@ class Jitter : public SimpleRefCount<Jitter> {
 class Testbed {
  public:
   explicit Testbed(const Options& o) : options_(o) {
-    for (const std::string& controller : Split(o.controllers)) {
+    for (const std::string& controller : testbed::Split(o.controllers)) {
       flows_.push_back({});
       flows_.back().controller = controller;
     }
@@ -221,7 +180,7 @@ class Testbed {
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow& flow = flows_[i];
       std::cout << (i > 0 ? ", " : "") << "{\"controller\": \"" << flow.controller << "\", \"start_s\": " << flow.start_s
-                << ", \"retransmitted\": " << flow.retransmitted;
+                << ", \"retransmitted\": " << flow.segments.again();
       if (flow.learner) {
         const dqn::Agent& agent = flow.learner->agent();
         std::cout << ", \"tuples\": " << agent.tuples() << ", \"decisions\": " << agent.decisions()
@@ -246,7 +205,7 @@ class Testbed {
   }
 
   NetDeviceContainer Connect(Ptr<Node> from, Ptr<Node> to, const std::string& rates, double delay_ms) {
-    const std::vector<std::string> each = Split(rates);
+    const std::vector<std::string> each = testbed::Split(rates);
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", StringValue(each[0] + "Mbps"));
     link.SetChannelAttribute("Delay", TimeValue(Seconds(1e-3 * delay_ms)));
@@ -268,21 +227,15 @@ class Testbed {
   }
 
   void InstallFlow(uint32_t i) {
-    const Ipv4Address target = right_.Get(i)->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal();
     Flow& flow = flows_[i];
     const bool is_cubic = flow.controller == "cubic";
     const TypeId type = is_cubic ? TcpCubic::GetTypeId() : TcpNewReno::GetTypeId();
     left_.Get(i)->GetObject<TcpL4Protocol>()->SetAttribute("SocketType", TypeIdValue(type));
     flow.learner = Learner(flow.controller, i);
     flow.start_s = i == 0 ? 0 : options_.start2_s;
-    BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(target, kPort));
-    source.SetAttribute("SendSize", UintegerValue(kMssBytes));
-    flow.source = DynamicCast<BulkSendApplication>(source.Install(left_.Get(i)).Get(0));
-    flow.source->SetStartTime(Seconds(flow.start_s));
-    // The socket exists from the start of the application on.
+    flow.mss_bytes = options_.mss_bytes;
+    flow.Install(left_.Get(i), right_.Get(i), kPort, options_.mss_bytes);
     Simulator::Schedule(Seconds(flow.start_s) + NanoSeconds(1), &Flow::Open, &flow);
-    PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), kPort));
-    flow.sink = DynamicCast<PacketSink>(sink.Install(right_.Get(i)).Get(0));
     Simulator::Schedule(MilliSeconds(500), &Flow::Sample, &flow);
   }
 
@@ -316,7 +269,7 @@ class Testbed {
 int main(int argc, char** argv) {
   const Options options = ParseOptions(argc, argv);
   RngSeedManager::SetRun(options.seed);
-  SetDefaults(options);
+  options.SetDefaults();
   Testbed testbed(options);
   testbed.Run();
   testbed.PrintJson();

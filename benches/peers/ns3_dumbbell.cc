@@ -20,14 +20,11 @@
 #include <cstdint>
 #include <iostream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "ns3/applications-module.h"
-#include "ns3/core-module.h"
-#include "ns3/internet-module.h"
-#include "ns3/network-module.h"
+#include "ns3_testbed.h"
+
 #include "ns3/nix-vector-routing-module.h"
 #include "ns3/point-to-point-module.h"
 
@@ -39,7 +36,7 @@ namespace {
 constexpr uint32_t kLargestAckBytes = 100;
 constexpr uint16_t kFirstPort = 5001;
 
-struct Options {
+struct Options : testbed::TcpOptions {
   uint32_t flows = 1;
   uint32_t hosts = 1;
   std::string controller = "TcpCubic";
@@ -47,15 +44,9 @@ struct Options {
   std::string access_rate = "10Gbps";
   double rtt_s = 0.06;
   uint32_t queue_packets = 500;
-  double duration_s = 50;
   double spacing_s = 0;
-  uint32_t mss_bytes = 1448;
-  uint32_t initial_window_segments = 10;
   uint32_t initial_ssthresh_segments = 0;
-  uint32_t buffer_bytes = 4'000'000;
-  uint32_t delayed_ack_segments = 2;
   double min_rto_s = 1;
-  bool hystart = false;
   bool sack = true;
   bool watch = false;
   std::string lost_positions;
@@ -64,6 +55,7 @@ struct Options {
 Options ParseOptions(int argc, char** argv) {
   Options o;
   CommandLine cmd(__FILE__);
+  o.AddTo(cmd);
   cmd.AddValue("flows", "number of flows", o.flows);
   cmd.AddValue("hosts", "number of hosts on each side", o.hosts);
   cmd.AddValue("controller", "ns-3's name of the congestion control", o.controller);
@@ -71,15 +63,9 @@ Options ParseOptions(int argc, char** argv) {
   cmd.AddValue("accessRate", "rate of the access links", o.access_rate);
   cmd.AddValue("rtt", "two-way propagation delay, s", o.rtt_s);
   cmd.AddValue("queue", "limit of the bottleneck's FIFO, packets", o.queue_packets);
-  cmd.AddValue("duration", "simulated time, s", o.duration_s);
   cmd.AddValue("spacing", "from the start of one flow to that of the next, s", o.spacing_s);
-  cmd.AddValue("mss", "payload of a segment, bytes", o.mss_bytes);
-  cmd.AddValue("initialWindow", "initial window, segments", o.initial_window_segments);
   cmd.AddValue("initialSsthresh", "initial ssthresh, segments; 0 is arbitrarily high", o.initial_ssthresh_segments);
-  cmd.AddValue("buffer", "send buffer of a flow, bytes", o.buffer_bytes);
-  cmd.AddValue("delayedAck", "segments for each ACK", o.delayed_ack_segments);
   cmd.AddValue("minRto", "lower bound of the retransmission timeout, s", o.min_rto_s);
-  cmd.AddValue("hystart", "CUBIC: leave slow start early", o.hystart);
   cmd.AddValue("sack", "selective acknowledgements", o.sack);
   cmd.AddValue("watch", "report the congestion episodes of the first flow", o.watch);
   cmd.AddValue("lose", "positions of data packets to drop behind the bottleneck, from 1: 100,101", o.lost_positions);
@@ -88,31 +74,25 @@ Options ParseOptions(int argc, char** argv) {
 }
 
 void SetDefaults(const Options& o) {
+  o.testbed::TcpOptions::SetDefaults();
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName("ns3::" + o.controller)));
   Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpPrrRecovery::GetTypeId()));
-  Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(o.mss_bytes));
-  Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(o.buffer_bytes));
-  Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1U << 30));
-  Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(o.initial_window_segments));
   if (o.initial_ssthresh_segments > 0) {
     const uint32_t ssthresh_bytes = o.initial_ssthresh_segments * o.mss_bytes;
     Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(ssthresh_bytes));
   }
-  Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(o.delayed_ack_segments));
   Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(40)));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(o.min_rto_s)));
   Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(o.sack));
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
   Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(true));
-  Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(o.hystart));
 }
 
 // Drops the data packets at the given positions, retransmissions counted too.
 class DataPacketDiscarder : public ErrorModel {
  public:
   explicit DataPacketDiscarder(const std::string& positions) {
-    std::istringstream list(positions);
-    for (std::string position; std::getline(list, position, ',');) {
+    for (const std::string& position : testbed::Split(positions)) {
       positions_.insert(std::stoull(position));
     }
   }
@@ -136,32 +116,11 @@ struct Episode {
 };
 
 // What is counted of one flow.
-struct Flow {
-  Ptr<BulkSendApplication> source;
-  Ptr<PacketSink> sink;
-  double start_s = 0;
-  SequenceNumber32 next_new;
-  bool has_sent = false;
-  uint64_t sent_segments = 0;
-  uint64_t retransmitted_segments = 0;
+struct Flow : testbed::BulkFlow {
   uint32_t cwnd_bytes = 0;
   uint32_t ssthresh_bytes = 0;
   std::vector<Episode> episodes;
 
-  void OnSend(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
-    const uint32_t payload_bytes = packet->GetSize();
-    if (payload_bytes == 0) {
-      return;
-    }
-    ++sent_segments;
-    const SequenceNumber32 seq = header.GetSequenceNumber();
-    if (has_sent && seq < next_new) {
-      ++retransmitted_segments;
-    } else {
-      next_new = seq + payload_bytes;
-      has_sent = true;
-    }
-  }
   void OnCwnd(uint32_t, uint32_t now) { cwnd_bytes = now; }
   void OnSsthresh(uint32_t, uint32_t now) {
     ssthresh_bytes = now;
@@ -177,8 +136,7 @@ struct Flow {
     }
   }
   void Connect(bool watch) {
-    Ptr<Socket> socket = source->GetSocket();
-    socket->TraceConnectWithoutContext("Tx", MakeCallback(&Flow::OnSend, this));
+    Ptr<Socket> socket = Watch();
     if (watch) {
       socket->TraceConnectWithoutContext("CongestionWindow", MakeCallback(&Flow::OnCwnd, this));
       socket->TraceConnectWithoutContext("SlowStartThreshold", MakeCallback(&Flow::OnSsthresh, this));
@@ -224,8 +182,8 @@ class Dumbbell {
       const Flow& flow = flows_[i];
       const double goodput_bps = 8.0 * flow.sink->GetTotalRx() / (options_.duration_s - flow.start_s);
       std::cout << (i > 0 ? ", " : "") << "{\"delivered_bytes\": " << flow.sink->GetTotalRx() << ", \"goodput_bps\": " << goodput_bps
-                << ", \"sent_segments\": " << flow.sent_segments
-                << ", \"retransmitted_segments\": " << flow.retransmitted_segments << "}";
+                << ", \"sent_segments\": " << flow.segments.sent()
+                << ", \"retransmitted_segments\": " << flow.segments.again() << "}";
     }
     std::cout << "], \"episodes\": [";
     const std::vector<Episode>& episodes = flows_.front().episodes;
@@ -269,22 +227,11 @@ class Dumbbell {
   }
 
   void InstallFlow(uint32_t i) {
-    const Ptr<Node> from = left_.Get(i % options_.hosts);
-    const Ptr<Node> to = right_.Get(i % options_.hosts);
     const auto port = static_cast<uint16_t>(kFirstPort + i / options_.hosts);
-    const Ipv4Address target = to->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal();
-
     Flow& flow = flows_[i];
     flow.start_s = options_.spacing_s * i;
-    BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(target, port));
-    source.SetAttribute("SendSize", UintegerValue(options_.mss_bytes));
-    flow.source = DynamicCast<BulkSendApplication>(source.Install(from).Get(0));
-    flow.source->SetStartTime(Seconds(flow.start_s));
-    // The socket exists from the start of the application on.
+    flow.Install(left_.Get(i % options_.hosts), right_.Get(i % options_.hosts), port, options_.mss_bytes);
     Simulator::Schedule(Seconds(flow.start_s) + NanoSeconds(1), &Flow::Connect, &flow, options_.watch && i == 0);
-    PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
-    flow.sink = DynamicCast<PacketSink>(sink.Install(to).Get(0));
-    flow.sink->SetStartTime(Seconds(0));
   }
 
   NetDeviceContainer Connect(PointToPointHelper& link, Ptr<Node> from, Ptr<Node> to) {

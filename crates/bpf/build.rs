@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// Controllers whose rules move a window, by the header of their rules; `true` where a flow's state is larger than the 104
 /// octets that a socket has for it.
-const RULES: [(&str, &str, bool); 8] = [
+const WINDOWS: [(&str, &str, bool); 8] = [
     ("aimd", "ac_aimd", false),
     ("scalable", "ac_scalable", false),
     ("highspeed", "ac_highspeed", false),
@@ -16,6 +16,9 @@ const RULES: [(&str, &str, bool); 8] = [
     ("vegas_modified", "ac_vegas_mod", true),
 ];
 
+/// Controllers whose rules have a rate as well, and are asked with every ACK.
+const PACED: [(&str, &str); 2] = [("bbr3", "ac_bbr3"), ("copa", "ac_copa")];
+
 const WITHOUT_CLANG: &str = "ackclock-bpf is compiled with clang, which did not run; install it (Debian: apt-get install clang \
                              libelf-dev zlib1g-dev) or name it in the variable CLANG";
 
@@ -23,7 +26,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src/programs");
     println!("cargo::rerun-if-env-changed=CLANG");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("Cargo names it"));
-    for (rule, kernel_name, is_stored) in RULES {
+    for (rule, kernel_name, is_stored) in WINDOWS {
         let header = format!("-DRULE=\"rules/{rule}.h\"");
         let name = format!("-DCA_NAME=\"{kernel_name}\"");
         let mut flags = vec![header.as_str(), name.as_str()];
@@ -32,11 +35,20 @@ fn main() {
         }
         program("window", &flags, &out.join(format!("{rule}.bpf.o")));
         program("replay", &flags, &out.join(format!("{rule}.replay.o")));
-        host(rule);
+        host(rule, false);
     }
-    for source in ["agent", "choose", "ece", "trace"] {
+    for (rule, kernel_name) in PACED {
+        let flags = [format!("-DRULE=\"rules/{rule}.h\""), format!("-DCA_NAME=\"{kernel_name}\"")];
+        let flags = flags.each_ref().map(String::as_str);
+        program("paced", &flags, &out.join(format!("{rule}.bpf.o")));
+        program("replay_paced", &flags, &out.join(format!("{rule}.replay.o")));
+        host(rule, true);
+    }
+    for source in ["agent", "choose", "corrected", "ece", "policy", "trace"] {
         program(source, &[], &out.join(format!("{source}.bpf.o")));
     }
+    program("replay_policy", &[], &out.join("policy.replay.o"));
+    cc::Build::new().file("src/programs/policy_host.c").compile("ackclock_policy");
 }
 
 /// A program of the kernel.
@@ -70,12 +82,15 @@ fn multiarch() -> String {
 }
 
 /// The rules for this machine's processor, as `ackclock_drive_RULE`.
-fn host(rule: &str) {
+fn host(rule: &str, is_paced: bool) {
     let header = format!("\"rules/{rule}.h\"");
     let drive = format!("ackclock_drive_{rule}");
     let mut build = cc::Build::new();
     build.file("src/programs/host.c").flag("-Wno-unused-parameter");
     build.define("RULE", header.as_str()).define("DRIVE", drive.as_str());
+    if is_paced {
+        build.define("PACED", None);
+    }
     if rule == "highspeed" {
         build.define("CURVE", "ackclock_curve_highspeed");
     }

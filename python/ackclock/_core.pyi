@@ -1092,6 +1092,76 @@ class Environment:
         """Return the results of the episode up to now."""
 
 @final
+class LiveFlow:
+    """An agent on a real connection: what the kernel tells of ACKs goes in, a window comes out.
+
+    It is what `ackclock.gym` translates for Gymnasium.
+
+    Args:
+        scenario: The scenario, which says what the flow's own controller is.
+        flow: Its name.
+        agent: Settings as JSON of `AgentSettings.to_json`.
+
+    Raises:
+        ValueError: If a setting is wrong, or there is no such flow.
+    """
+    def __new__(cls, scenario: Scenario, flow: str, agent: str) -> LiveFlow: ...
+    def on_ack(
+        self,
+        time_ns: int,
+        cwnd: int,
+        srtt_us: int,
+        min_rtt_us: int,
+        rtt_us: int,
+        inflight: int,
+        acked: int,
+        lost: int,
+        state: int,
+        mss: int,
+    ) -> bool:
+        """Take in an ACK, and return whether a decision is due.
+
+        Args:
+            time_ns: By the machine's monotonic clock.
+            cwnd: Segments, as are `inflight`, `acked` and `lost`.
+            srtt_us: Smoothed round trip.
+            min_rtt_us: The least one.
+            rtt_us: What the ACK shows; 0 if nothing.
+            inflight: In flight after it.
+            acked: Newly delivered.
+            lost: Newly taken for lost.
+            state: The kernel's congestion state.
+            mss: Octets of a segment.
+        """
+    def reward(self) -> float:
+        """Return what the last interval pays. Ask before `observe`."""
+    def observe(self) -> NDArray[np.float32]:
+        """Return the observation, a float32 array of the shape of the space."""
+    def act(self, action: float) -> None:
+        """Take an action.
+
+        Args:
+            action: The number of a choice, or a number within the range of the space.
+
+        Raises:
+            ValueError: If the action is no choice of the space, or NaN.
+        """
+    def steering(self) -> tuple[int, int]:
+        """Return the window that the connection is to have, segments, and its rate in bit/s; 0 if none is set."""
+    def read(self, name: str) -> float:
+        """Return the value of an observation now, in its unit.
+
+        Args:
+            name: Of the catalogue.
+
+        Raises:
+            KeyError: If there is none of that name.
+        """
+    @property
+    def now_s(self) -> float:
+        """Time since the first ACK, in seconds."""
+
+@final
 class VectorEnvironment:
     """Copies of an environment with one agent, stepped on threads.
 
@@ -1284,6 +1354,21 @@ def exercise_agent(scenario: Scenario, decisions: int) -> int:
 
     Raises:
         ValueError: If the scenario has no flow, or its controller has no agent.
+    """
+
+def quantised_policy(content: bytes, agent: str | None = None, flows: int = 20_000) -> tuple[bytes, int, float, float]:
+    """Return a policy in whole numbers, for machines without floating point, and what that loses.
+
+    Args:
+        content: An ONNX file.
+        agent: The agent's configuration as JSON, for a file that has none.
+        flows: On so many flows, drawn at random, both forms are asked.
+
+    Returns:
+        The file; how many decisions were others; the mean difference and the greatest, where actions are numbers.
+
+    Raises:
+        ValueError: If the file is no policy, or one that whole numbers cannot be made of.
     """
 
 def policy_file(

@@ -27,12 +27,12 @@ def over_time(scenario: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats
         >>> over_time({"topology": {"bottleneck": link}}, 5.0)
         (array([0., 3., 5.]), array([2000000., 1000000., 1000000.]))
     """
-    topology = scenario.get("topology")
-    link = topology.get("bottleneck") if isinstance(topology, Mapping) else None
-    rate = link.get("rate") if isinstance(link, Mapping) else None
+    rate = _rate(scenario)
     constant = bits_per_second(rate)
     if constant is not None:
-        return np.array([0.0, end_s]), np.array([constant, constant])
+        steps = [(0.0, constant), *((at, bps) for at, bps in _changes(scenario) if at < end_s)]
+        times, rates = zip(*steps, (end_s, steps[-1][1]), strict=True)
+        return np.array(times), np.array(rates)
     if not isinstance(rate, Mapping):
         return None
     return _scheduled(rate, end_s) if "schedule" in rate else _traced(rate, end_s)
@@ -44,8 +44,49 @@ def constant_bps(scenario: Mapping[str, Any]) -> float | None:
     Args:
         scenario: As of `over_time`.
     """
-    found = over_time(scenario, 1.0)
-    return float(found[1][0]) if found is not None and len(set(found[1].tolist())) == 1 else None
+    rate = _rate(scenario)
+    entries = rate.get("schedule", ()) if isinstance(rate, Mapping) else [{"rate": rate}]
+    rates = {bits_per_second(entry.get("rate")) for entry in entries if isinstance(entry, Mapping)}
+    rates |= {bps for _, bps in _changes(scenario)}
+    return rates.pop() if len(rates) == 1 else None
+
+
+def _rate(scenario: Mapping[str, Any]) -> Any:  # noqa: ANN401  a text or a table
+    topology = scenario.get("topology")
+    link = topology.get("bottleneck") if isinstance(topology, Mapping) else None
+    return link.get("rate") if isinstance(link, Mapping) else None
+
+
+def _changes(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """When the rate of the bottleneck is changed by `[[change]]`, and to what."""
+    entries = scenario.get("change")
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, Mapping) and entry.get("link") == "bottleneck":
+            at, bps = seconds(entry.get("at")), bits_per_second(entry.get("rate"))
+            if at is not None and bps is not None:
+                found.append((at, bps))
+    return sorted(found)
+
+
+def waits_s(scenario: Mapping[str, Any], link: str, rows: Any) -> Floats | None:  # noqa: ANN401  a table of Polars
+    """Return how long a packet that came at each sample would have waited at a link; None where that is not known.
+
+    As the discipline told it; for a plain queue on a bottleneck of constant rate, what waits over the rate.
+
+    Args:
+        scenario: As of `over_time`.
+        link: Its name.
+        rows: Of `Results.links`, this link's.
+    """
+    if "queue_delay_s" in rows.columns and not rows["queue_delay_s"].is_null().all():
+        known: Floats = rows["queue_delay_s"].cast(float).to_numpy()
+        return known
+    rate_bps = constant_bps(scenario) if link == "bottleneck" else None
+    if rate_bps is None or "queue_bytes" not in rows.columns:
+        return None
+    waiting = rows["queue_bytes"].cast(float).to_numpy()
+    return np.asarray(waiting * 8 / rate_bps, dtype=np.float64)
 
 
 def _scheduled(rate: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:

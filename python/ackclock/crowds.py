@@ -69,37 +69,46 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
 def by_controller(flows: Sequence[Entry]) -> list[Entry]:
     """Return an entry for each controller: what its flows had together, and how even that was among them.
 
-    What is not known of a flow, as of a recording, is left out.
-
     Args:
-        flows: As in `summary.json`.
+        flows: As in `summary.json`; of a recording not all of it need be known, and a total of which a part is not
+            known is not either.
     """
-    every = sum(flow["goodput_bps"] or 0.0 for flow in flows)
+    every = _total(flows, "goodput_bps")
     found: list[Entry] = []
-    for name in dict.fromkeys(_controller(flow) for flow in flows):
-        mine = [flow for flow in flows if _controller(flow) == name]
-        goodputs = _column(flow["goodput_bps"] or 0.0 for flow in mine)
-        counted = [flow for flow in mine if None not in (flow["sent_segments"], flow["retransmitted_segments"])]
-        sent = sum(flow["sent_segments"] for flow in counted)
+    for name in dict.fromkeys(map(controller_of, flows)):
+        mine = [flow for flow in flows if controller_of(flow) == name]
+        total = _total(mine, "goodput_bps")
+        goodputs = _column(flow["goodput_bps"] for flow in mine)
+        sent, again = _total(mine, "sent_segments"), _total(mine, "retransmitted_segments")
         rtts = _column((flow["rtt_ms"] or {}).get("mean") for flow in mine)
         found.append(
             {
                 "name": name,
                 "flows": len(mine),
-                "goodput_bps": float(goodputs.sum()),
-                "share": float(goodputs.sum()) / every if every else None,
-                "jain": jain_fairness(goodputs) if goodputs.any() else None,
-                "least_bps": float(goodputs.min()),
-                "most_bps": float(goodputs.max()),
-                "retransmitted": sum(flow["retransmitted_segments"] for flow in counted) / sent if sent else None,
+                "goodput_bps": total,
+                "share": total / every if total is not None and every else None,
+                "jain": jain_fairness(goodputs) if total else None,
+                "least_bps": None if total is None else float(goodputs.min()),
+                "most_bps": None if total is None else float(goodputs.max()),
+                "retransmitted": again / sent if again is not None and sent else None,
                 "rtt_ms": float(np.nanmean(rtts)) if not np.isnan(rtts).all() else None,
             }
         )
     return found
 
 
-def _controller(flow: Entry) -> str:
-    return flow["controller"] or "not known"
+def controller_of(flow: Entry) -> str:
+    """Return the name of a flow's controller; of a recording it need not be known.
+
+    Args:
+        flow: As in `summary.json`.
+    """
+    return str(flow["controller"] or "unknown")
+
+
+def _total(flows: Sequence[Entry], key: str) -> float | None:
+    values = [flow[key] for flow in flows]
+    return None if None in values else float(sum(values))
 
 
 def outermost(flows: Sequence[Entry], count: int = OUTERMOST) -> list[Entry]:

@@ -6,6 +6,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,10 +134,10 @@ def record(
         arguments += ["record", "-o", str(trace), *(["--controller", controller] if controller else []), "--", *command]
     else:
         arguments += ["watch", str(port), "-o", str(trace), *(["--seconds", str(seconds)] if seconds else [])]
-    marker = trace.with_name("told")
-    with marker.open("wb") as told:
+    with tempfile.TemporaryFile() as told:
         code, is_interrupted = _wait(subprocess.Popen(arguments, stderr=told if port is not None else None))
-    message = marker.read_text(errors="replace").strip()
+        told.seek(0)
+        message = told.read().decode(errors="replace").strip()
     is_whole = trace.is_file() and trace.stat().st_size > 0
     if not is_whole:
         # What went wrong has been said on standard error.

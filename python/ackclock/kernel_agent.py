@@ -3,7 +3,7 @@
 `ackclock-kernel` registers the controller `ackclock_agent` and hands over its maps: a ring of observations and a slot
 of decisions for each connection. Both are mapped into this process, so that looking for the next ACK and deciding are
 loads and stores, without a call of the system. The layouts are those of `struct observation` and `struct decision` in
-crates/bpf/src/programs/agent.bpf.c, and of the kernel's ring buffer (Documentation/bpf/ringbuf.rst): positions in a
+crates/bpf/src/programs/led.h, and of the kernel's ring buffer (Documentation/bpf/ringbuf.rst): positions in a
 page each, then records with a header of eight octets.
 
 Departures: the order in which another processor sees the stores is that of x86, where they come in the order of the
@@ -28,6 +28,8 @@ from ackclock.kernel import KernelError, program
 
 NAME: Final = "ackclock_agent"
 """As sockets take it: `ackclock-kernel exec --controller ackclock_agent -- COMMAND`."""
+CORRECTED: Final = "cubic_corrected"
+"""The kernel's own CUBIC with a factor from here, as sockets take it."""
 
 _SLOTS: Final = 4096
 _RING: Final = 4 << 20
@@ -38,7 +40,6 @@ _DECISION: Final = struct.Struct("=IIIQQ")
 """All of a decision behind its number, which is written last."""
 _DECISION_SIZE: Final = 32
 _COUNTERS: Final = struct.Struct("=7Q")
-_NO_THRESHOLD: Final = 0x7FFF_FFFF
 _KEPT: Final = 1 << 20
 """So many latencies are kept."""
 
@@ -95,6 +96,15 @@ class Decision(NamedTuple):
     """Losses do not reduce the window: a later decision answers them."""
 
 
+def factor(value: float) -> Decision:
+    """Return the decision for `cubic_corrected` that multiplies the window once.
+
+    Args:
+        value: From 1/4 to 4; any other is refused, and changes nothing.
+    """
+    return Decision(cwnd=int(value * 65536))
+
+
 class Counters(NamedTuple):
     """What has come about since the agent began."""
 
@@ -115,15 +125,21 @@ class Counters(NamedTuple):
 
 
 class KernelAgent:
-    """The controller `ackclock_agent`, registered while this is open; connections go on with CUBIC after that.
+    """A controller that is decided for here, registered while this is open; connections go on with CUBIC after that.
+
+    It is `ackclock_agent`, whose window is decided; or, with `corrects`, `cubic_corrected`: the kernel's own CUBIC,
+    whose window each decision multiplies by a `factor` once, from where CUBIC goes on.
 
     Examples:
         with KernelAgent() as agent:
             agent.run(lambda seen: Decision(cwnd=60), seconds=10)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, corrects: bool = False) -> None:
         """Register it.
+
+        Args:
+            corrects: Register `cubic_corrected`.
 
         Raises:
             KernelError: If the program is not there, or the kernel refused; it takes root.
@@ -137,7 +153,9 @@ class KernelAgent:
                 listener.bind(str(place))
                 listener.listen(1)
                 listener.settimeout(0.1)
-                self._child = subprocess.Popen([str(program()), "agent", str(place)], stderr=subprocess.PIPE)
+                self._child = subprocess.Popen(
+                    [str(program()), "agent", *(["--corrects"] if corrects else []), str(place)], stderr=subprocess.PIPE
+                )
                 self._channel = self._accepted(listener)
         _, descriptors, _, _ = socket.recv_fds(self._channel, 64, 3)
         observations, decisions, counters = descriptors

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ackclock.crowds import controller_of
 from ackclock.studies.plan import value_text
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _table(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 def _flows(flows: Sequence[Any]) -> str:
     """Controllers, with how many flows each has."""
-    names = [str(flow["controller"] or "unknown") for flow in flows]
+    names = [controller_of(flow) for flow in flows]
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     words = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
     return " + ".join(words) if len(words) <= _MOST_FLOWS else f"{len(names)} flows"

@@ -3,16 +3,29 @@
 import base64
 import json
 import os
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from math import isfinite
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from ackclock.overviews import Asked, OverviewError, Overviews, SupersededError
 
 PAGE = "studio/dist"
 """Where `make studio` puts it, in the repository."""
 
 OPENED = "/opened.json"
 """What the page asks for at its beginning: a scenario to open, if it was given one."""
+
+RECORDED = "results.html"
+"""The page that shows the series of a folder of results."""
+
+MOST_PARTS = 10_000
 
 _NEEDED = ("index.html", "studio.js", "worker.js", "engine.wasm")
 
@@ -50,18 +63,44 @@ def opened(path: Path) -> dict[str, Any]:
         path: A scenario, or a folder of results, whose scenario it is then.
 
     Raises:
-        StudioError: If it is neither.
+        StudioError: If it is neither, or cannot be read.
     """
     manifest = path / "manifest.json"
     if manifest.is_file():
-        scenario = json.loads(manifest.read_text())["scenario"]
-        return {"text": json.dumps(scenario), "files": {}}
+        return {"text": json.dumps(_scenario_of(manifest)), "files": {}}
     if not path.is_file():
         raise StudioError(
             f"{path} is neither a scenario nor a folder of results; name a .toml file, or what run -o made"
         )
-    text = path.read_text()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StudioError(f"{path} is no text ({error}); name a scenario") from error
     return {"text": text, "files": _named(text, path.parent)}
+
+
+def _scenario_of(manifest: Path) -> object:
+    try:
+        return json.loads(manifest.read_bytes())["scenario"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StudioError(f"{manifest} is no manifest of results ({error}); run the scenario again") from error
+
+
+def link(base: str, to_open: Mapping[str, Any]) -> str:
+    """Return the address at which a studio on some server opens a scenario; all of it is behind the address's `#`.
+
+    Args:
+        base: Where the studio is, such as "https://example.org/studio/index.html".
+        to_open: As of `opened`.
+    """
+    used = {name: content.translate(_IN_ADDRESSES).rstrip("=") for name, content in to_open["files"].items()}
+    packed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    text = json.dumps({"text": to_open["text"], "files": used}, separators=(",", ":"), ensure_ascii=False)
+    content = packed.compress(text.encode()) + packed.flush()
+    return f"{base}#s={base64.urlsafe_b64encode(content).decode().rstrip('=')}"
+
+
+_IN_ADDRESSES = str.maketrans("+/", "-_")
 
 
 def _named(text: str, folder: Path) -> dict[str, str]:
@@ -72,6 +111,10 @@ def _named(text: str, folder: Path) -> dict[str, str]:
     return {name: base64.b64encode(file.read_bytes()).decode() for name, file in names.items() if f'"{name}"' in text}
 
 
+Answer = Callable[[dict[str, str]], object]
+"""Of a question's parameters, something that JSON has."""
+
+
 class _Handler(SimpleHTTPRequestHandler):
     extensions_map = {  # noqa: RUF012  as in the class above; what a system says of these types differs
         **SimpleHTTPRequestHandler.extensions_map,
@@ -79,20 +122,37 @@ class _Handler(SimpleHTTPRequestHandler):
         ".js": "text/javascript",
     }
 
-    def __init__(self, *arguments: Any, to_open: dict[str, Any] | None, **options: Any) -> None:  # noqa: ANN401
-        self._to_open = to_open
+    def __init__(self, *arguments: Any, answers: Mapping[str, Answer], **options: Any) -> None:  # noqa: ANN401
+        self._answers = answers
         super().__init__(*arguments, **options)
 
     def do_GET(self) -> None:
-        if self.path.partition("?")[0] != OPENED:
+        if not self._is_meant():
+            return self._say(HTTPStatus.FORBIDDEN, {"error": "this server is for pages of this machine"})
+        place = urlsplit(self.path)
+        answer = self._answers.get(place.path)
+        if answer is None:
             return super().do_GET()
-        body = json.dumps(self._to_open).encode()
-        self.send_response(200)
+        try:
+            return self._say(HTTPStatus.OK, answer(dict(parse_qsl(place.query))))
+        except SupersededError as error:
+            return self._say(HTTPStatus.CONFLICT, {"error": str(error)})
+        except (KeyError, ValueError) as error:
+            return self._say(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+
+    def _is_meant(self) -> bool:
+        """Whether it was asked for by this machine's name: a page of another site may have its own name lead here."""
+        host = self.headers.get("Host", "").rpartition(":")[0]
+        return host in ("127.0.0.1", "localhost")
+
+    def _say(self, status: HTTPStatus, answer: object) -> None:
+        body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
-        return None
+        with suppress(BrokenPipeError, ConnectionResetError):  # the page wants something else by now
+            self.wfile.write(body)
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")
@@ -102,15 +162,46 @@ class _Handler(SimpleHTTPRequestHandler):
         """Nothing: the terminal is the user's."""
 
 
-def server(folder: Path, *, port: int = 0, to_open: dict[str, Any] | None = None) -> ThreadingHTTPServer:
+def recorded(path: Path) -> Overviews | None:
+    """Return the series of a folder of results; nothing if the path is none, or has none.
+
+    Args:
+        path: Which may be a scenario.
+    """
+    if not (path / "manifest.json").is_file():
+        return None
+    try:
+        return Overviews(path)
+    except OverviewError:
+        return None
+
+
+def _asked(question: dict[str, str]) -> Asked:
+    begin, end, parts = float(question["from"]), float(question["to"]), int(question["parts"])
+    if not (isfinite(begin) and isfinite(end) and begin < end and 0 < parts <= MOST_PARTS):
+        raise ValueError(
+            f"from has to be less than to, and parts 1 to {MOST_PARTS}; {begin}, {end} and {parts} are not"
+        )
+    return Asked(question["table"], tuple(question["columns"].split(",")), begin, end, parts)
+
+
+def server(
+    folder: Path, *, port: int = 0, to_open: dict[str, Any] | None = None, series: Overviews | None = None
+) -> ThreadingHTTPServer:
     """Return a server of the page, for this machine alone; `serve_forever` begins it.
 
     Args:
         folder: Of the page.
         port: Of loopback; 0 takes any that is free.
         to_open: What the page opens at its beginning, see `opened`.
+        series: Of a folder of results, which the page shows as well.
 
     Raises:
         OSError: If the port is taken.
     """
-    return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder), to_open=to_open))
+    answers: dict[str, Answer] = {OPENED: lambda _: to_open and to_open | {"recorded": series is not None}}
+    if series is not None:
+        answers["/recorded/about.json"] = lambda _: series.about()
+        answers["/recorded/first.json"] = lambda question: series.first_look(_asked(question))
+        answers["/recorded/whole.json"] = lambda question: series.whole(_asked(question))
+    return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder), answers=answers))

@@ -1,7 +1,8 @@
 // What happens to packets, as the engine tells it: six numbers each (crates/studio/src/packets.rs).
 
 export const SIZE = 6;
-export const Kind = { Sent: 0, Dropped: 1, Marked: 2, Segment: 3, Ack: 4, Lost: 5, RecoveryEntered: 6, RecoveryLeft: 7, TimedOut: 8 } as const;
+export const Kind = { Sent: 0, Dropped: 1, Marked: 2, Segment: 3, Ack: 4, Lost: 5, RecoveryEntered: 6, RecoveryLeft: 7, TimedOut: 8,
+  Sacked: 9 } as const;
 
 export interface PacketEvent { time_s: number; kind: number; place: number; a: number; b: number; c: number }
 

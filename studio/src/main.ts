@@ -298,6 +298,7 @@ async function start(catalogue: any): Promise<void> {
   const shared = (await fromFragment(location.hash).catch(() => null)) ?? (location.hash ? null : await fromServer());
   if (location.hash && !shared) notice("The address holds no scenario that can be read; this is the studio's own.");
   files = shared?.files ?? {};
+  element("recorded").hidden = !shared?.isRecorded;
   say({ kind: "files", files });
   setText(shared?.text ?? toText(FIRST));
   requestAnimationFrame(frame);

@@ -19,6 +19,7 @@ export const FIRST: Path = {
 /** Of the round trip, the access links at both ends have this much each way. */
 const ACCESS_MS = 1;
 const ACCESS_MBPS = 1000;
+const PACKET_KBIT = 12; // 1500 octets
 
 const short = (value: number): number => Number(value.toPrecision(6));
 
@@ -81,18 +82,21 @@ export function fromText(text: string): Path | null {
     && (!link.loss || link.loss.kind === "random");
   if (!isSimple) return null;
   const [rate, delay, access, duration] = [link.rate, link.delay, topology.access.delay, tree.duration].map(quantity);
-  const limit = /^\s*(\d+)\s*packets?\s*$/.exec(link.queue.limit ?? "");
+  const limit = /^\s*([0-9.]+)\s*(packets?|bdp)\s*$/.exec(link.queue.limit ?? "");
   const flows = flow.map(fromFlow);
   if (rate === null || delay === null || access === null || duration === null || !limit || flows.includes(null)) return null;
+  const rtt_ms = 2 * delay! + 4 * access!;
+  const packets = (limit[2] === "bdp" ? (rate! * rtt_ms) / PACKET_KBIT : 1) * Number(limit[1]);
   return {
-    rate_mbps: rate!, rtt_ms: 2 * delay! + 4 * access!, loss_percent: 100 * Number(link.loss?.p ?? 0),
-    limit_packets: Number(limit[1]), queue: link.queue.kind, duration_s: duration! / 1000, seed: Number(tree.seed ?? 1),
+    rate_mbps: rate!, rtt_ms, loss_percent: 100 * Number(link.loss?.p ?? 0),
+    limit_packets: Math.max(Math.round(packets), 1), queue: link.queue.kind, duration_s: duration! / 1000, seed: Number(tree.seed ?? 1),
     profile: tcp?.profile ?? DEFAULT_PROFILE, flows: flows as FormFlow[],
   };
 }
 
 function fromFlow(flow: any): FormFlow | null {
-  if (!onlyHas(flow, ["name", "controller", "count", "start"]) || typeof flow.controller !== "string") return null;
+  const controller = onlyHas(flow?.controller, ["kind"]) ? flow.controller.kind : flow?.controller;
+  if (!onlyHas(flow, ["name", "controller", "count", "start"]) || typeof controller !== "string") return null;
   const start = flow.start === undefined ? 0 : quantity(flow.start);
-  return start === null ? null : { controller: flow.controller, count: Number(flow.count ?? 1), start_s: start / 1000 };
+  return start === null ? null : { controller, count: Number(flow.count ?? 1), start_s: start / 1000 };
 }

@@ -54,7 +54,7 @@ export class Sequence {
     box: { left: number; top: number; bottom: number }): void {
     const style = getComputedStyle(document.documentElement);
     const color = (name: string) => style.getPropertyValue(name);
-    const paths = { data: new Path2D(), again: new Path2D(), ack: new Path2D(), lost: new Path2D() };
+    const paths = { data: new Path2D(), again: new Path2D(), ack: new Path2D(), sacked: new Path2D(), lost: new Path2D() };
     let acknowledged: number | null = null;
     for (let at = first; at < this.events.length && this.events[at]! <= to; at += 4) {
       const [time, kind, a, b] = [x(this.events[at]!), this.events[at + 1]!, this.events[at + 2]!, this.events[at + 3]!];
@@ -67,12 +67,15 @@ export class Sequence {
         else paths.ack.lineTo(time, y(acknowledged));
         paths.ack.lineTo(time, y(a));
         acknowledged = a;
+      } else if (kind === Kind.Sacked) {
+        paths.sacked.moveTo(time, y(a));
+        paths.sacked.lineTo(time, Math.min(y(b), y(a) - 1.5));
       } else {
         paths.lost.moveTo(time, box.top);
         paths.lost.lineTo(time, box.top + (kind === Kind.TimedOut ? box.bottom - box.top : 9));
       }
     }
-    for (const [name, width] of [["ack", 1], ["data", 2], ["lost", 1], ["again", 3]] as const) {
+    for (const [name, width] of [["sacked", 1], ["ack", 1], ["data", 2], ["lost", 1], ["again", 3]] as const) {
       context.strokeStyle = color(`--${name}`);
       context.lineWidth = width;
       context.stroke(paths[name]);

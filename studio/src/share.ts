@@ -2,7 +2,7 @@
 
 import { stringify } from "smol-toml";
 
-export interface Shared { text: string; files: Record<string, Uint8Array> }
+export interface Shared { text: string; files: Record<string, Uint8Array>; isRecorded?: boolean }
 
 async function through(stream: CompressionStream | DecompressionStream, bytes: Uint8Array): Promise<Uint8Array> {
   const piped = new Blob([bytes as BlobPart]).stream().pipeThrough(stream as any);
@@ -24,15 +24,18 @@ export async function toFragment({ text, files }: Shared): Promise<string> {
   return "#s=" + toBase64(await through(new CompressionStream("deflate-raw"), json));
 }
 
+/** A scenario as a person writes it: programs write JSON. */
+const readable = (text: string): string => (text.trimStart().startsWith("{") ? stringify(JSON.parse(text)) + "\n" : text);
+
 /** What `ackclock studio PATH` was given to open; nothing from any other server, or from none. */
 export async function fromServer(): Promise<Shared | null> {
   try {
     const response = await fetch("opened.json");
     const opened = response.ok ? await response.json() : null;
     if (!opened) return null;
-    const text = opened.text.trimStart().startsWith("{") ? stringify(JSON.parse(opened.text)) + "\n" : opened.text;
+    const text = readable(opened.text);
     const files = Object.entries<string>(opened.files).map(([name, packed]) => [name, fromBase64(packed)] as const);
-    return { text, files: Object.fromEntries(files) };
+    return { text, files: Object.fromEntries(files), isRecorded: opened.recorded === true };
   } catch {
     return null;
   }
@@ -43,5 +46,5 @@ export async function fromFragment(fragment: string): Promise<Shared | null> {
   if (!fragment.startsWith("#s=")) return null;
   const json = await through(new DecompressionStream("deflate-raw"), fromBase64(fragment.slice(3)));
   const { text, files } = JSON.parse(new TextDecoder().decode(json));
-  return { text, files: Object.fromEntries(Object.entries<string>(files ?? {}).map(([name, packed]) => [name, fromBase64(packed)])) };
+  return { text: readable(text), files: Object.fromEntries(Object.entries<string>(files ?? {}).map(([name, packed]) => [name, fromBase64(packed)])) };
 }

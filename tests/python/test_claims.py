@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ackclock import ScenarioError
 from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.folder import load_folder, select
 from ackclock.claims.ledger import Laboratory
@@ -156,8 +157,32 @@ def test_a_wrong_choice_of_a_claim_is_found_when_the_folder_is_read(tmp_path: Pa
             (tmp_path / file.name).write_text(file.read_text())
     claims = (tmp_path / "claims.toml").read_text()
     (tmp_path / "claims.toml").write_text(claims.replace('study = "lfn"', 'study = "missing"', 1))
-    with pytest.raises(KeyError, match="missing"):
+    with pytest.raises(ScenarioError, match=r"claim\[\d+\].study names no study"):
         load_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (("\nhigh = ", "\nhihg = "), 'did you mean "high"?'),
+        (("\nhigh = 0.97", ""), "anything would agree"),
+        (("\nunit = ", "\n# unit = "), "claim[0].unit is missing"),
+        (('choices = ["acks"]', 'choices = ["axe"]'), "names no choice"),
+        (('id = "Mine1"', 'id = "Mine9"'), "has no measure"),
+        (("[[study]]", "[[study"), "it is not TOML"),
+    ],
+)
+def test_a_mistake_in_claims_of_ones_own_is_told_with_its_place(
+    cli: Cli, tmp_path: Path, wrong: tuple[str, str], says: str
+) -> None:
+    cli("claims", "new", "./mine")
+    file = tmp_path / "mine" / "claims.toml"
+    assert wrong[0] in file.read_text()
+    file.write_text(file.read_text().replace(*wrong, 1))
+    failed = cli("claims", "./mine")
+    assert failed.returncode == 2
+    assert says in failed.stderr
+    assert "claims.toml" in failed.stderr
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,23 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ackclock.claims import Claim, Interval, Laboratory, Made, Measured, judge, load_folder, load_folders, select
+from ackclock.claims import (
+    Claim,
+    Finding,
+    Interval,
+    Laboratory,
+    Made,
+    Measured,
+    judge,
+    load_folder,
+    load_folders,
+    select,
+)
 from ackclock.claims.folder import Choice, Option, Verdict
 from ackclock.claims.forest import draw, plots
 from ackclock.claims.intervals import of_mean, of_spread, quantile
@@ -135,10 +147,24 @@ def test_a_record_is_read_as_it_was_measured_and_says_so(mine: Path, tmp_path: P
     assert len(laboratory) == 0
     for before, after in zip(measured, again, strict=True):
         assert (after.verdict, after.measured.value) == (before.verdict, before.measured.value)
-        assert after.measured.interval == before.measured.interval
+        assert after.measured.interval is not None
+        assert before.measured.interval is not None
+        for name in ("low", "middle", "high", "freedom"):
+            assert getattr(after.measured.interval, name) == pytest.approx(getattr(before.measured.interval, name))
         assert (record(before), after.made) == ("", now())
         assert record(after).startswith(f"on record: {now().date}")
         assert "has changed" not in record(after)
+
+
+def test_a_ratio_of_sums_is_read_from_a_record_with_its_own_interval() -> None:
+    """5/4 with an error of 0.375, as by hand above: the mean of the two values is 3/2."""
+    some = replace(claim("dqn-2023", "D2a1"), share=None, low=-10.0, high=5.0)
+    study = replace(some.study, costly=True)
+    found = mean([Measured(1.0, weight=3.0), Measured(2.0)])
+    entry = Finding(replace(some, study=study), found, "agrees", "agrees", None, ()).as_dict()
+    again = judge([replace(some, study=study, on_record=entry)], Laboratory(), {})[0]
+    assert again.measured.interval is not None
+    assert (again.measured.interval.middle, again.measured.interval.error) == pytest.approx((1.25, 0.375))
 
 
 def test_a_record_of_another_engine_is_said_to_be_one() -> None:
@@ -164,9 +190,9 @@ def test_statements_of_the_source_and_ours_are_counted_apart() -> None:
 
 
 def test_the_terminal_says_what_is_on_record(cli: Cli, tmp_path: Path) -> None:
-    shown = cli("claims", "H6a1", "D2a1", "-o", tmp_path / "out")
+    shown = cli("claims", "H6a1", "D2e1", "-o", tmp_path / "out")
     assert shown.returncode == 0, shown.stderr
-    rows = [line for line in shown.stdout.splitlines() if re.match("(H6a1|D2a1)  ", line)]
+    rows = [line for line in shown.stdout.splitlines() if re.match("(H6a1|D2e1)  ", line)]
     assert len(rows) == 2 and all("on record" in line for line in rows), rows
     assert "3 seeds, on record" in shown.stdout and "10 seeds, on record" in shown.stdout
     assert "commit a708975e" in shown.stdout and "commit a708975e" in (tmp_path / "out" / "index.html").read_text()

@@ -47,10 +47,10 @@ def test_what_is_not_on_record_is_not_written() -> None:
 
 def test_a_table_by_option_has_a_row_for_each() -> None:
     dqn = next(folder for folder in FOLDERS if folder.path.name == "dqn-2023")
-    text = renewed("<!-- record by option: dqn-2023 D2a1 | D2a1:flow 1 -->\n<!-- end of record -->", FOLDERS)
+    text = renewed("<!-- record by option: dqn-2023 D2e1 | D2e1:flow 1 -->\n<!-- end of record -->", FOLDERS)
     rows = [line for line in text.splitlines() if re.match(r"\| (FQ|DropTail)", line)]
     assert len(rows) == 3
-    assert on_record(dqn, "D2a1").claim.id == "D2a1"
+    assert on_record(dqn, "D2e1").claim.id == "D2e1"
 
 
 def test_the_interval_of_a_difference_is_welchs() -> None:

@@ -35,6 +35,13 @@ def test_its_scenario_runs_and_its_claims_are_judged(cli: Cli, tmp_path: Path) -
     assert done.returncode == 0 and "Mine1" in done.stdout and "agrees" in done.stdout, done.stderr
 
 
+def test_a_controller_comes_with_a_study(cli: Cli, tmp_path: Path) -> None:
+    target = _begin(cli, tmp_path, "controller", "mine")
+    done = cli("study", target / "study.toml", "--check")
+    # Three alone, three beside themselves, three pairs; three seeds, two round trips.
+    assert done.returncode == 0 and "54 runs" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

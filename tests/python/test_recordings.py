@@ -10,8 +10,7 @@ import dpkt
 import pytest
 
 import ackclock
-from ackclock import Results
-from ackclock.crowds import by_controller
+from ackclock import Results, kernel
 from ackclock.recording import RecordingError, read
 from conftest import Cli
 
@@ -120,8 +119,6 @@ def test_a_proxys_trace_names_what_belongs_together_and_its_folder_is_one_of_res
     done = cli("report", "through", "-o", "page.html")
     assert done.returncode == 0, done.stderr
     assert "web 1 near" in (tmp_path / "page.html").read_text()
-    # Of flows that were only received, neither controller nor segments are known.
-    assert by_controller([*results.summary["flows"]] * 4)[0]["name"] in ("not known", "cubic")
     saved = Results.load(results.save(tmp_path / "saved"))
     assert saved.recording is not None
     assert saved.recording["pairs"] == results.recording["pairs"]
@@ -397,3 +394,17 @@ def test_a_recording_is_a_folder_that_other_commands_take(cli: Cli, tmp_path: Pa
     assert "10.0.0.1:40000 > 10.0.0.2:5201" in compared.stdout
     assert cli("report", "recorded", "-o", "page.html").returncode == 0
     assert cli("import", "nowhere.pcap", "-o", "other").returncode == 2
+
+
+def test_a_recording_that_fails_says_why_and_leaves_other_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho 'error: this kernel has no type information' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("ACKCLOCK_KERNEL", str(program))
+    (tmp_path / "told").write_text("mine")
+    with pytest.raises(kernel.KernelError, match=r"^this kernel has no type information$"):
+        kernel.record(tmp_path / "trace.jsonl", port=443)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["program", "told"]
+    assert (tmp_path / "told").read_text() == "mine"

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 import ackclock
-from ackclock.capacity import over_time
+from ackclock.capacity import constant_bps, over_time
 from ackclock.crowds import by_controller
 from ackclock.reading import DamagedError
 from ackclock.report import write_report
 from ackclock.report.capture import segments
 from ackclock.report.columns import Columns
 from ackclock.report.content import Window
+from ackclock.report.content import content as content_of_runs
 from ackclock.report.packets import TimeSequence, merged, time_sequence
 from ackclock.results import Results
 from test_report import content_of
@@ -200,6 +201,49 @@ def test_the_capacity_of_a_trace_and_of_a_schedule_that_repeats() -> None:
     assert at.tolist() == [0.0, 1.0, 2.0, 3.0, 3.5] and rates.tolist() == [1e6, 0.0, 1e6, 0.0, 0.0]
 
 
+def test_the_capacity_of_a_link_that_is_changed() -> None:
+    """Ten seconds of 20 Mbit/s, of which the last four have 5; the other direction's change is not the bottleneck's."""
+    change = [
+        {"at": "6 s", "link": "bottleneck", "rate": "5 Mbit/s"},
+        {"at": "2 s", "link": "bottleneck", "limit": "9 packets"},
+        {"at": "1 s", "link": "bottleneck.reverse", "rate": "1 Mbit/s"},
+    ]
+    plain = {"topology": {"bottleneck": {"rate": "20 Mbit/s"}}}
+    at, rates = over_time(plain | {"change": change}, 10.0) or ((), ())
+    assert at.tolist() == [0.0, 6.0, 10.0] and rates.tolist() == [20e6, 5e6, 5e6]
+    assert constant_bps(plain) == constant_bps(plain | {"change": change[1:]}) == 20e6
+    assert constant_bps(plain | {"change": change}) is None
+    late = {"schedule": [{"rate": "2 Mbit/s"}, {"at": "3 s", "rate": "1 Mbit/s"}]}
+    assert constant_bps({"topology": {"bottleneck": {"rate": late}}}) is None
+
+
+SIZES = """
+duration = "100 ms"
+tcp = { profile = "ns2" }
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0 ms" }
+bottleneck = { rate = "20 Mbit/s", delay = "1 ms" }
+[[flow]]
+name = "datagrams"
+protocol = { kind = "quic", max_datagram_size = 1200 }
+[[flow]]
+name = "small"
+count = 2
+tcp = { mss = 536 }
+[[flow]]
+name = "profile"
+"""
+
+
+def test_windows_in_segments_have_each_flows_segment() -> None:
+    """QUIC's datagram of 1200, a group's 536, and the 1000 of ns-2's packetSize_."""
+    found = content_of_runs([ackclock.run(ackclock.Scenario.parse(SIZES, "sizes.toml", []))], Window())
+    assert [(flow["label"], flow["mss"]) for flow in found["flows"]] == [
+        ("datagrams", 1200), ("small.1", 536), ("small.2", 536), ("profile", 1000),
+    ]  # fmt: skip
+
+
 def test_totals_by_controller_by_hand() -> None:
     flow = {"sent_segments": 100, "retransmitted_segments": 5, "rtt_ms": {"mean": 20.0}}
     flows = [
@@ -211,3 +255,20 @@ def test_totals_by_controller_by_hand() -> None:
     assert (cubic["flows"], cubic["goodput_bps"], cubic["share"]) == (2, 4e6, 0.4)
     assert cubic["jain"] == pytest.approx(16 / (2 * 10)) and cubic["retransmitted"] == 0.05 and cubic["rtt_ms"] == 20.0
     assert (bbr["flows"], bbr["share"], bbr["jain"]) == (1, 0.6, 1.0)
+
+
+def test_totals_of_a_recording_that_does_not_tell_all() -> None:
+    """A controller that is not known has a name, and a sum of which a part is not known is none."""
+    flow = {"controller": None, "sent_segments": None, "retransmitted_segments": 5, "rtt_ms": None}
+    first, second = by_controller(
+        [
+            flow | {"goodput_bps": 1e6},
+            flow | {"goodput_bps": None},
+            flow | {"controller": "bbr", "sent_segments": 100, "goodput_bps": 3e6},
+        ]
+    )
+    assert first == {
+        "name": "unknown", "flows": 2, "goodput_bps": None, "share": None, "jain": None, "least_bps": None,
+        "most_bps": None, "retransmitted": None, "rtt_ms": None,
+    }  # fmt: skip
+    assert (second["name"], second["goodput_bps"], second["share"], second["retransmitted"]) == ("bbr", 3e6, None, 0.05)

@@ -1,11 +1,13 @@
 """Serving the studio, and the studio in a browser where both are there."""
 
+import base64
 import json
 import re
 import shutil
 import subprocess
 import threading
 import urllib.request
+import zlib
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,16 @@ def test_what_is_no_scenario_is_wrong_input(cli: Cli, page: Path, tmp_path: Path
     assert (done.returncode, "nothing.toml" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("content", [b"{}", b"[1]", b"\xff\xfe", b'{"scenario": '])
+def test_a_damaged_folder_of_results_is_wrong_input(cli: Cli, page: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "manifest.json").write_bytes(content)
+    done = cli("studio", str(tmp_path))
+    assert done.returncode == 2 and "is no manifest of results" in done.stderr
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    done = cli("studio", str(tmp_path / "binary.toml"))
+    assert done.returncode == 2 and "is no text" in done.stderr
+
+
 def test_it_is_served_with_the_types_that_a_browser_wants(page: Path) -> None:
     server = studio.server(page, to_open={"text": "duration = 1", "files": {}})
     assert server.server_address[0] == "127.0.0.1"
@@ -54,7 +66,7 @@ def test_it_is_served_with_the_types_that_a_browser_wants(page: Path) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/{name}") as answer:
                 assert answer.headers["Content-Type"] == kind
         with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}{studio.OPENED}") as answer:
-            assert json.load(answer) == {"text": "duration = 1", "files": {}}
+            assert json.load(answer) == {"text": "duration = 1", "files": {}, "recorded": False}
     finally:
         server.shutdown()
         server.server_close()
@@ -84,6 +96,21 @@ def test_a_folder_of_results_opens_its_scenario(cli: Cli, scenario_file: Path, t
     assert cli("run", scenario_file, "-o", "out").returncode == 0
     text = json.loads(studio.opened(tmp_path / "out")["text"])
     assert [flow["name"] for flow in text["flow"]] == ["new", "old"]
+
+
+def test_an_address_holds_the_scenario_and_its_files(cli: Cli, tmp_path: Path) -> None:
+    """JSON, deflated (RFC 1951), in base64 for addresses (RFC 4648 section 5)."""
+    (tmp_path / "cell.down").write_bytes(bytes(range(256)))
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text('rate = { trace = "cell.down" }')
+    done = cli("studio", scenario, "--link", "https://example.org/studio/")
+    place, _, packed = done.stdout.strip().partition("#s=")
+    assert place == "https://example.org/studio/"
+    text = zlib.decompress(base64.urlsafe_b64decode(packed + "=="), wbits=-15)
+    held = json.loads(text)
+    assert held["text"] == scenario.read_text()
+    assert base64.urlsafe_b64decode(held["files"]["cell.down"] + "==") == bytes(range(256))
+    assert cli("studio", "--link", "https://example.org/").returncode == 2
 
 
 @pytest.mark.skipif(bool(studio_cases.missing()), reason=studio_cases.missing() or "-")

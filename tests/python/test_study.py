@@ -223,6 +223,18 @@ def test_every_figure_says_what_it_shows(small: ackclock.Study, line_ups: list[s
     assert [figure.name for figure in drawn if len(figure.caption.split()) < 4] == []
 
 
+def test_waits_are_kept_as_the_engine_counts_them(small: ackclock.Study) -> None:
+    """The engine counts what each packet waited; samples say it from what lay in the queue, every so often."""
+    assert "cdf-queueing" in {drawn.name for drawn in small.figures()}
+    for run in small.runs:
+        assert run.samples is not None and run.link == "bottleneck"
+        times, waits = run.samples["time_s"], run.samples["queueing_ms"]["bottleneck"]
+        measured = [wait for at, wait in zip(times, waits, strict=True) if at > 0.5 and wait is not None]
+        # A queue of one BDP, 20 ms: a few packets of 2.4 ms each are what a sample may miss.
+        assert abs(np.mean(measured) - run.queueing_ms) < 2.4, run.trial
+        assert max(measured) < 20 + 2 * 2.4
+
+
 def test_a_run_of_a_study_is_the_run_of_its_scenario(small: ackclock.Study) -> None:
     plan, mistakes = read(SMALL)
     trial, point = trials(plan, mistakes)[-1]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from ackclock.sweep import Axis, GridError, flow_table, means, parse_axis
-from ackclock.sweep.ending import load_sweep
+from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.grid import override_text
 from ackclock.sweep.tidy import half_width
 from conftest import Cli, command
@@ -227,3 +227,10 @@ def test_wrong_pairs_are_told(cli: Cli, scenario_file: Path, paired: str, said: 
     done = cli("sweep", scenario_file, *axes, "-o", "wrong")
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_an_axis_whose_name_ends_as_another_is_called_by_all_of_it() -> None:
+    """No end of `tcp.profile` is its own; `rate` and `pacing_rate` are two words."""
+    axes = {"tcp.profile": [], "flow.old.tcp.profile": [], "flow.old.pacing_rate": [], "topology.bottleneck.rate": []}
+    titles = Sweep(Path(), axes, {}, [1], "", []).titles
+    assert list(titles.values()) == ["tcp.profile", "old.tcp.profile", "pacing_rate", "rate"]

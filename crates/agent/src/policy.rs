@@ -14,6 +14,7 @@ mod learner;
 mod network;
 mod onnx;
 mod operators;
+pub mod quantised;
 mod tensor;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use graph::build;
 use learner::Learner;
 use network::{Network, Work, arg_max};
 use onnx::ModelProto;
+use quantised::{Quantised, Sight};
 
 /// Metadata of a file under this key hold the agent's configuration.
 pub const AGENT_KEY: &str = "ackclock.agent";
@@ -46,6 +48,8 @@ pub struct Policy {
     network: Network,
     form: Form,
     learner: Option<Learner>,
+    /// Whole numbers decide in the place of the network.
+    quantised: Option<Quantised>,
 }
 
 /// What the network's numbers mean.
@@ -58,8 +62,11 @@ enum Form {
 }
 
 impl Policy {
-    /// Reads a file. `settings` are the agent's configuration as JSON, for a file that has none.
+    /// Reads a file, of ONNX or of whole numbers ([`quantised`]). `settings` are the agent's configuration as JSON, for a file that has none.
     pub fn from_onnx(bytes: &[u8], settings: Option<&str>) -> Result<Self, PolicyError> {
+        if let Some(read) = Quantised::read(bytes) {
+            return Self::of_whole_numbers(read?, settings);
+        }
         let model = ModelProto::decode(bytes).map_err(|error| {
             let reason = error.to_string();
             let what =
@@ -79,7 +86,28 @@ impl Policy {
                 format!("has metadata {LEARNER_KEY} of a controller with other actions than its {}", built.outputs);
             return Err(PolicyError::of_file(what, "let the network give a value for each action, or remove the key"));
         }
-        Ok(Self { config: Arc::new(config), network: built.network, form, learner })
+        Ok(Self { config: Arc::new(config), network: built.network, form, learner, quantised: None })
+    }
+
+    fn of_whole_numbers(read: (Quantised, String), settings: Option<&str>) -> Result<Self, PolicyError> {
+        if settings.is_some() {
+            return Err(PolicyError::of_agent("is said here, and in the policy's file", "remove it here"));
+        }
+        let (quantised, text) = read;
+        let config = AgentConfig::from_json(&text)
+            .map_err(|error| PolicyError::of_file(format!("has a wrong agent: {error}"), "export it again"))?;
+        let form = match config.action.space() {
+            ActionSpace::Discrete(_) => Form::Values,
+            ActionSpace::Range(..) => Form::Action,
+        };
+        let network = Network { constants: Vec::new(), steps: Vec::new(), output: network::Operand::Slot(0) };
+        Ok(Self { config: Arc::new(config), network, form, learner: None, quantised: Some(quantised) })
+    }
+
+    /// What it does in whole numbers; 0 if it is not of these.
+    fn whole_action(&self, sight: &Sight) -> f64 {
+        let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight));
+        quantised::action_of(decision, self.form, self.config.action.space())
     }
 
     /// What it is shown, when it is asked, what it may do.
@@ -101,6 +129,12 @@ impl Policy {
 /// What the file's metadata have under a key.
 fn metadata<'a>(model: &'a ModelProto, key: &str) -> Option<&'a str> {
     model.metadata_props.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
+}
+
+/// The agent's configuration that an ONNX file has, as JSON; `None` if it has none, or is no such file.
+pub fn agent_of(bytes: &[u8]) -> Option<String> {
+    let model = ModelProto::decode(bytes).ok()?;
+    metadata(&model, AGENT_KEY).map(str::to_owned)
 }
 
 fn learner(model: &ModelProto, config: &AgentConfig) -> Result<Option<Learner>, PolicyError> {

@@ -1,4 +1,5 @@
-//! A controller whose decisions are made here, in user space: the kernel tells of every ACK, and puts into force what it is told.
+//! Controllers that user space has a say in: the kernel tells of every ACK, and puts into force what it is told. Either the window and
+//! the rate are decided here ([`Agent::new`]), or the kernel's own CUBIC has them and gets a factor from here ([`Agent::correcting`]).
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -14,10 +15,13 @@ use crate::error::Error;
 use crate::{machine, object, system};
 
 const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.bpf.o"));
-/// Connections that have decisions of their own at a time; as in `programs/agent.bpf.c`.
+/// Connections that have decisions of their own at a time; as in `programs/led.h`.
 const SLOTS: u32 = 4096;
-/// As sockets take it.
+const CORRECTED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/corrected.bpf.o"));
+/// The controller whose window is decided here, as sockets take it.
 pub const NAME: &str = "ackclock_agent";
+/// The kernel's CUBIC with a factor from here, as sockets take it.
+pub const CORRECTED_NAME: &str = "cubic_corrected";
 
 macro_rules! observation {
     ($($(#[$meaning:meta])* $field:ident: $type:ident,)*) => {
@@ -28,7 +32,7 @@ macro_rules! observation {
         }
 
         impl Observation {
-            /// Out of `struct observation` of `programs/agent.bpf.c`; `None` if it is of another length.
+            /// Out of `struct observation` of `programs/led.h`; `None` if it is of another length.
             fn read(mut octets: &[u8]) -> Option<Self> {
                 $(
                     let (word, rest) = octets.split_first_chunk()?;
@@ -91,6 +95,13 @@ pub struct Decision {
     pub owns_losses: bool,
 }
 
+impl Decision {
+    /// For `cubic_corrected`: the window is multiplied by `factor` once, from 1/4 to 4; any other is refused, and changes nothing.
+    pub fn times(factor: f64) -> Self {
+        Self { cwnd: (factor * 65_536.0) as u32, ..Self::default() }
+    }
+}
+
 /// What has come about since the agent was registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -110,25 +121,36 @@ pub struct Counters {
     pub flows: u64,
 }
 
-/// The controller `ackclock_agent`, registered for as long as this lives. Connections that have it go on with the kernel's CUBIC
+/// A controller that is decided for here, registered for as long as this lives. Connections that have it go on with the kernel's CUBIC
 /// after that.
 #[derive(Debug)]
 pub struct Agent {
     object: Object,
+    name: &'static str,
     _link: Link,
 }
 
 impl Agent {
-    /// Loads and registers it.
+    /// Loads and registers `ackclock_agent`.
     pub fn new() -> Result<Self, Error> {
         machine::check()?;
         machine::at_least((6, 10), "a controller with a pacing rate of its own")?;
-        if machine::available_controllers().iter().any(|name| name == NAME) {
-            return Err(Error::Registered { name: NAME.to_owned() });
+        Self::register(NAME, AGENT)
+    }
+
+    /// Loads and registers `cubic_corrected`, for which a decision is [`Decision::times`].
+    pub fn correcting() -> Result<Self, Error> {
+        machine::check()?;
+        Self::register(CORRECTED_NAME, CORRECTED)
+    }
+
+    fn register(name: &'static str, compiled: &[u8]) -> Result<Self, Error> {
+        if machine::available_controllers().iter().any(|available| available == name) {
+            return Err(Error::Registered { name: name.to_owned() });
         }
-        let mut loaded = object::load(object::open("agent", AGENT)?, NAME)?;
-        let link = object::register(&mut loaded, NAME)?;
-        Ok(Self { object: loaded, _link: link })
+        let mut loaded = object::load(object::open(name, compiled)?, name)?;
+        let link = object::register(&mut loaded, name)?;
+        Ok(Self { object: loaded, name, _link: link })
     }
 
     /// Decides for each ACK that comes within `time`, as soon as it does; `None` leaves what is in force. Each decision counts from
@@ -139,10 +161,11 @@ impl Agent {
         let mut builder = RingBufferBuilder::new();
         let added = builder.add(&ring, |octets: &[u8]| {
             let decided = Observation::read(octets).and_then(|seen| Some((seen, decide(&seen)?)));
-            if let Some((seen, decision)) = decided {
+            if let (None, Some((seen, decision))) = (&failure, decided) {
                 failure = put(&decisions, &seen, decision).err();
             }
-            i32::from(failure.is_some())
+            // Less than nothing ends the reading.
+            -i32::from(failure.is_some())
         });
         added.map_err(|error| Error::kernel("opening the ring of observations", error))?;
         let ring = builder.build().map_err(|error| Error::kernel("opening the ring of observations", error))?;
@@ -161,14 +184,14 @@ impl Agent {
     }
 
     /// Hands the ring of observations, the slots of decisions and the counters to another process, in this order, which maps them
-    /// into its memory and decides there. The layouts are those of `programs/agent.bpf.c`.
+    /// into its memory and decides there. The layouts are those of `programs/led.h`.
     pub fn hand_over(&self, channel: &UnixStream) -> Result<(), Error> {
         let maps = ["observations", "decisions", ".data.counters"].map(|name| self.map(name));
         let descriptors = maps.each_ref().map(AsFd::as_fd);
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-        let line = [IoSlice::new(NAME.as_bytes())];
+        let line = [IoSlice::new(self.name.as_bytes())];
         let sent = sendmsg(channel, &line, &mut ancillary, SendFlags::NOSIGNAL);
         sent.map(|_| ()).map_err(|error| Error::kernel("handing the agent's maps over", error))
     }

@@ -19,18 +19,22 @@ pub struct Program {
     pub kernel_name: &'static str,
     /// What it does not do as the controller of `ackclock-cc` does; empty if nothing.
     pub departures: &'static str,
+    /// Whether it has a rate of its own beside a window, and its events are a [`Flight`](crate::Flight) and no
+    /// [`Exchange`](crate::Exchange).
+    pub is_paced: bool,
     /// The compiled program, and the rules alone for runs by hand.
     pub(crate) object: &'static [u8],
     pub(crate) replay: &'static [u8],
 }
 
 macro_rules! programs {
-    ($($name:literal = $kernel_name:literal, $departures:literal;)*) => {
+    ($($name:literal = $kernel_name:literal, $is_paced:literal, $departures:literal;)*) => {
         /// Every one, in the order of the catalogue.
         pub const PROGRAMS: &[Program] = &[$(Program {
             name: $name,
             kernel_name: $kernel_name,
             departures: $departures,
+            is_paced: $is_paced,
             object: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
             replay: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".replay.o")),
         },)*];
@@ -38,14 +42,16 @@ macro_rules! programs {
 }
 
 programs! {
-    "aimd" = "ac_aimd", "";
-    "scalable" = "ac_scalable", "";
-    "highspeed" = "ac_highspeed", "a(w) and b(w) are straight lines between 32 windows in each octave";
-    "htcp" = "ac_htcp", "after more than 1000 s without congestion growth is that of 1000 s";
-    "westwood" = "ac_westwood", "";
-    "illinois" = "ac_illinois", "";
-    "vegas" = "ac_vegas", "after a timeout the window is one segment";
-    "vegas_modified" = "ac_vegas_mod", "after a timeout the window is one segment";
+    "aimd" = "ac_aimd", false, "";
+    "scalable" = "ac_scalable", false, "";
+    "highspeed" = "ac_highspeed", false, "a(w) and b(w) are straight lines between 32 windows in each octave";
+    "htcp" = "ac_htcp", false, "after more than 1000 s without congestion growth is that of 1000 s";
+    "westwood" = "ac_westwood", false, "";
+    "illinois" = "ac_illinois", false, "";
+    "vegas" = "ac_vegas", false, "after a timeout the window is one segment";
+    "vegas_modified" = "ac_vegas_mod", false, "after a timeout the window is one segment";
+    "copa" = "ac_copa", true, "least and greatest round trips of the recent past to 1/32 of it; 64 moves for an ACK at most; no restart after idle time";
+    "bbr3" = "ac_bbr3", true, "what was in flight and lost when a segment left is that of its burst; an ACK's losses are one; no restart after idle time";
 }
 
 /// A parameter as the command line has it: `NAME=VALUE`.
@@ -91,8 +97,19 @@ impl Program {
     /// What the programs get for a configuration. `slow_start_limit` is the most segments that an ACK counts for in slow start
     /// (RFC 3465's L); the kernel's own controllers have no limit, which is 0.
     pub fn params(&self, config: &ControllerConfig, slow_start_limit: u32) -> Result<[u64; PARAMS], Error> {
-        let mut words = vec![u64::from(slow_start_limit)];
+        let mut words = if self.is_paced { vec![] } else { vec![u64::from(slow_start_limit)] };
         words.extend(match config {
+            ControllerConfig::Copa(c) => {
+                vec![q32(1.0 / c.delta), u64::from(c.mode_switch), u64::from(c.empty_round_trips), q32(c.nearly_empty)]
+            }
+            ControllerConfig::Bbr3(c) => vec![
+                q24(c.startup_gain),
+                q24(c.loss_threshold),
+                q24(c.beta),
+                q24(c.headroom),
+                c.probe_rtt_interval.0 / 1_000,
+                c.probe_rtt_duration.0 / 1_000,
+            ],
             ControllerConfig::Aimd(aimd) => vec![q32(aimd.increase), q32(1.0 - aimd.decrease)],
             ControllerConfig::Scalable(c) => vec![q32(c.increase), q32(1.0 - c.decrease), q32(c.legacy_window)],
             ControllerConfig::HighSpeed(c) if c.response == HighSpeedResponse::Formula => vec![q32(c.low_window)],
@@ -116,7 +133,7 @@ impl Program {
             ControllerConfig::Vegas(vegas) => self.vegas(vegas)?,
             _ => unreachable!("each program is of one of these controllers"),
         });
-        if let Some(word) = words[1..].iter().find(|word| **word > MOST) {
+        if let Some(word) = words[usize::from(!self.is_paced)..].iter().find(|word| **word > MOST) {
             let message = format!("is {}, more than a program in the kernel reckons with", *word as f64 / ONE as f64);
             return Err(self.refuses("", &message));
         }
@@ -180,4 +197,9 @@ const TICKS: [u64; 12] = [
 
 fn q32(number: f64) -> u64 {
     (number * ONE as f64).round() as u64
+}
+
+/// A fraction or gain of the programs that reckon in octets.
+fn q24(number: f64) -> u64 {
+    (number * f64::from(1 << 24)).round() as u64
 }

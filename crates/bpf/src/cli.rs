@@ -41,6 +41,9 @@ pub enum Commands {
         /// Its parameters.
         #[command(flatten)]
         params: Params,
+        /// Another policy in the place of one, from `ackclock export --to bpf`.
+        #[arg(long, value_name = "FILE", conflicts_with = "params")]
+        policy: Option<String>,
     },
     /// Let programs raise ECE on their sockets, until that is turned off; the map in which they ask for it is printed.
     Ece {
@@ -57,6 +60,9 @@ pub enum Commands {
     /// Register the controller `ackclock_agent` for another program, which decides for its connections: for ackclock's package.
     #[command(hide = true)]
     Agent {
+        /// Register `cubic_corrected` in its place.
+        #[arg(long)]
+        corrects: bool,
         /// The socket at which that program listens; the controller goes when it closes it.
         socket: PathBuf,
     },
@@ -73,7 +79,7 @@ pub struct Params {
 /// What `load` is given.
 #[derive(Args, Debug)]
 pub struct LoadArguments {
-    /// The controller's name in scenarios.
+    /// The controller's name in scenarios, or the file of a policy.
     name: String,
     #[command(flatten)]
     params: Params,
@@ -156,7 +162,8 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
         }
         Commands::List => list(),
         Commands::Unload { name } => registration::unload(&name)?,
-        Commands::Update { name, params } => registration::update(&name, &params.params)?,
+        Commands::Update { name, policy: Some(file), .. } => registration::swap(&name, &file)?,
+        Commands::Update { name, params, policy: None } => registration::update(&name, &params.params)?,
         Commands::Ece { off: true } => ece::detach()?,
         Commands::Ece { off: false } => {
             ece::attach()?;
@@ -166,7 +173,7 @@ fn carry_out(command: Commands) -> Result<ExitCode, Error> {
             return exec(Some(&arguments.controller), &arguments.params, &arguments.command, None);
         }
         Commands::Watch(arguments) => watch(&arguments)?,
-        Commands::Agent { socket } => serve(&socket)?,
+        Commands::Agent { corrects, socket } => serve(&socket, corrects)?,
         Commands::Record(arguments) => {
             let RecordArguments { output, controller, params, command } = arguments;
             return exec(controller.as_deref(), &params, &command, Some(&output));
@@ -185,8 +192,13 @@ fn list() {
     match kept {
         Ok(kept) => {
             println!("\nregistered:");
-            for Kept { kernel_name, about } in kept {
+            for Kept { kernel_name, about, spent } in kept {
                 println!("{kernel_name:<16}{about}");
+                if let Some(spent) = spent {
+                    let mean = spent.ns as f64 / 1e3 / spent.decisions.max(1) as f64;
+                    let longest = spent.longest_ns as f64 / 1e3;
+                    println!("{:16}{} decisions, {mean:.2} us each, {longest:.1} us at most", "", spent.decisions);
+                }
             }
         }
         Err(missing) => eprintln!("which of them are registered cannot be told: {missing}"),
@@ -239,8 +251,8 @@ fn interruption() -> Arc<AtomicBool> {
 }
 
 /// Until the other program closes its end, or dies.
-fn serve(socket: &Path) -> Result<(), Error> {
-    let agent = Agent::new()?;
+fn serve(socket: &Path, corrects: bool) -> Result<(), Error> {
+    let agent = if corrects { Agent::correcting() } else { Agent::new() }?;
     let mut channel = UnixStream::connect(socket).map_err(Error::file(socket))?;
     agent.hand_over(&channel)?;
     let mut nothing = [0; 64];

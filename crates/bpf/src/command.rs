@@ -98,7 +98,7 @@ impl Group {
         drop(moving);
         let mut child =
             spawned.map_err(|error| Error::WrongArgument(format!("{program} cannot be started: {error}")))?;
-        let (mut stopped, mut is_told) = (None, false);
+        let (mut stopped, mut is_told, mut done) = (None, false, Ok(()));
         loop {
             if stop.load(Ordering::Relaxed) {
                 let since = *stopped.get_or_insert_with(Instant::now);
@@ -109,9 +109,10 @@ impl Group {
                 }
             }
             let ended = child.try_wait().map_err(|error| Error::kernel(format!("waiting for {program}"), error))?;
-            meanwhile()?;
+            // A command is not left to itself because its records cannot be written.
+            done = done.and_then(|()| meanwhile());
             if let Some(status) = ended {
-                return Ok(status);
+                return done.map(|()| status);
             }
             std::thread::sleep(PAUSE);
         }

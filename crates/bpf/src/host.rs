@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::exchange::Exchange;
+use crate::flight::Flight;
 use crate::highspeed::Curve;
 
 macro_rules! rules {
@@ -22,6 +23,23 @@ macro_rules! rules {
             true
         }
     };
+}
+
+unsafe extern "C" {
+    fn ackclock_drive_bbr3(flight: *mut Flight);
+    fn ackclock_drive_copa(flight: *mut Flight);
+}
+
+/// Gives an event to the rules of a controller with a rate of its own. Returns `false` if there are none of the name.
+pub fn fly(name: &str, flight: &mut Flight) -> bool {
+    match name {
+        // SAFETY: `Flight` has the layout of `struct flight`, and the function keeps no pointer to it.
+        "bbr3" => unsafe { ackclock_drive_bbr3(flight) },
+        // SAFETY: the same.
+        "copa" => unsafe { ackclock_drive_copa(flight) },
+        _ => return false,
+    }
+    true
 }
 
 rules! {

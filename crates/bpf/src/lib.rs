@@ -12,10 +12,12 @@ pub mod command;
 pub mod ece;
 mod error;
 mod exchange;
+mod flight;
 pub mod highspeed;
 pub mod host;
 pub mod machine;
 mod object;
+pub mod policy;
 pub mod recording;
 pub mod registration;
 pub mod replay;
@@ -25,6 +27,7 @@ pub mod trace;
 pub use catalogue::{Assignment, PROGRAMS, Program};
 pub use error::Error;
 pub use exchange::{Ack, Event, Exchange, PARAMS, STATE};
+pub use flight::{Flight, FlightEvent, Report};
 
 /// The page's programs compile.
 #[cfg(doctest)]

@@ -12,25 +12,31 @@ use libbpf_rs::{Link, MapCore, MapHandle, Object, OpenObject};
 
 use crate::catalogue::{Assignment, PROGRAMS, Program};
 use crate::error::Error;
-use crate::exchange::PARAMS;
+use crate::policy::{self, Policy};
 use crate::{machine, object, system};
 
 /// The variables of a controller's program, each in a section of its own.
-const VARIABLES: [&str; 3] = ["params", "curve", "about"];
+const VARIABLES: [&str; 7] = ["params", "curve", "about", "policy_0", "policy_1", "in_force", "tally"];
 
-/// What to load: a controller with its parameters, and the name that sockets take it by.
+/// What to load: a controller with its parameters or a policy, and the name that sockets take it by.
 #[derive(Clone, Debug)]
 pub struct Order {
-    program: &'static Program,
+    /// As scenarios name it.
+    name: String,
+    compiled_name: &'static str,
+    object: &'static [u8],
     kernel_name: String,
-    params: [u64; PARAMS],
-    config: ControllerConfig,
-    about: String,
+    config: Option<ControllerConfig>,
+    /// What its variables are to be.
+    variables: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Order {
-    /// Of a controller by its name, with parameters, and for sockets by another name than its own if there is one.
+    /// Of a controller by its name, with parameters, or of a file of a policy by its path; for sockets by another name than its own if there is one.
     pub fn new(name: &str, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
+        if let Some(policy) = Policy::of_file(name)? {
+            return Self::of_policy(&policy, assignments, alias);
+        }
         let program = Program::find(name)?;
         let words = assignments.iter().map(|(field, value)| format!(" {field}={value}"));
         let about = format!("{}{}", program.name, words.collect::<String>());
@@ -43,21 +49,40 @@ impl Order {
         Self::with(program, config, kernel_name, program.name.to_owned())
     }
 
+    fn of_policy(policy: &Policy, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
+        if let Some((field, _)) = assignments.first() {
+            let message = format!("{field}: a policy has no parameters; what it was trained with is in its file");
+            return Err(Error::WrongArgument(message));
+        }
+        let variables = vec![("policy_0", policy.image().to_vec()), ("about", about(&policy.about()))];
+        Ok(Self {
+            name: policy::NAME.to_owned(),
+            compiled_name: policy::KERNEL_NAME,
+            object: policy::OBJECT,
+            kernel_name: checked(alias.unwrap_or(policy::KERNEL_NAME))?,
+            config: None,
+            variables,
+        })
+    }
+
     fn with(
         program: &'static Program,
         config: ControllerConfig,
         kernel_name: &str,
-        about: String,
+        words: String,
     ) -> Result<Self, Error> {
         let params = program.params(&config, 0)?;
-        let kernel_name = kernel_name.to_owned();
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        if kernel_name.is_empty() || kernel_name.len() > 15 || !kernel_name.chars().all(is_plain) {
-            let message =
-                format!("{kernel_name:?} is no name for a controller: 1 to 15 letters, digits and underscores");
-            return Err(Error::WrongArgument(message));
-        }
-        Ok(Self { program, kernel_name, params, config, about })
+        let mut variables = vec![("params", params.iter().flat_map(|word| word.to_ne_bytes()).collect())];
+        variables.extend(Program::curve(&config).map(|curve| ("curve", curve.octets())));
+        variables.push(("about", about(&words)));
+        Ok(Self {
+            name: program.name.to_owned(),
+            compiled_name: program.kernel_name,
+            object: program.object,
+            kernel_name: checked(kernel_name)?,
+            config: Some(config),
+            variables,
+        })
     }
 
     /// As sockets name it.
@@ -67,32 +92,41 @@ impl Order {
 
     /// Whether both are one controller with the same parameters.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.program.name == other.program.name && self.config == other.config
+        self.name == other.name && self.config == other.config && self.variables == other.variables
     }
 
-    fn variable(&self, name: &str) -> Option<Vec<u8>> {
-        match name {
-            "params" => Some(self.params.iter().flat_map(|word| word.to_ne_bytes()).collect()),
-            "curve" => Program::curve(&self.config).map(|curve| curve.octets()),
-            _ => Some(self.about.bytes().take(255).collect()),
-        }
+    fn variable(&self, name: &str) -> Option<&[u8]> {
+        self.variables.iter().find(|(variable, _)| *variable == name).map(|(_, octets)| octets.as_slice())
     }
 
     fn open(&self) -> Result<OpenObject, Error> {
         machine::check()?;
-        let mut opened = object::open(self.program.name, self.program.object)?;
-        for name in VARIABLES {
-            if let Some(octets) = self.variable(name) {
-                object::set(&mut opened, &section_of(name), &octets);
-            }
+        let mut opened = object::open(&self.name, self.object)?;
+        for (name, octets) in &self.variables {
+            object::set(&mut opened, &section_of(name), octets);
         }
         for mut map in opened.maps_mut().filter(|map| map.name() == "ops") {
             if let Some(value) = map.initial_value_mut() {
-                rename(value, self.program.kernel_name, &self.kernel_name);
+                rename(value, self.compiled_name, &self.kernel_name);
             }
         }
         Ok(opened)
     }
+}
+
+/// What a program keeps of what it is, in words.
+fn about(words: &str) -> Vec<u8> {
+    words.bytes().take(255).collect()
+}
+
+/// A name that the kernel has room for.
+fn checked(kernel_name: &str) -> Result<String, Error> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    if kernel_name.is_empty() || kernel_name.len() > 15 || !kernel_name.chars().all(is_plain) {
+        let message = format!("{kernel_name:?} is no name for a controller: 1 to 15 letters, digits and underscores");
+        return Err(Error::WrongArgument(message));
+    }
+    Ok(kernel_name.to_owned())
 }
 
 fn section_of(variable: &str) -> String {
@@ -126,7 +160,7 @@ impl Registration {
         if machine::available_controllers().contains(&order.kernel_name) {
             return Err(Error::Registered { name: order.kernel_name.clone() });
         }
-        let mut loaded = object::load(opened, order.program.name)?;
+        let mut loaded = object::load(opened, &order.name)?;
         let link = object::register(&mut loaded, &order.kernel_name)?;
         Ok(Self { kernel_name: order.kernel_name.clone(), link, object: loaded })
     }
@@ -163,6 +197,8 @@ pub struct Kept {
     pub kernel_name: String,
     /// The controller and the parameters that it was given.
     pub about: String,
+    /// What its decisions took, if it is a policy.
+    pub spent: Option<policy::Spent>,
 }
 
 /// All that are kept, in the order of their names.
@@ -176,7 +212,12 @@ pub fn kept() -> Result<Vec<Kept>, Error> {
         }
         let about = object::read(&pinned_map(&path.join("about"))?)?;
         let about = String::from_utf8_lossy(&about).trim_end_matches('\0').to_owned();
-        found.push(Kept { kernel_name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), about });
+        let spent = spent(&path)?;
+        found.push(Kept {
+            spent,
+            kernel_name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            about,
+        });
     }
     found.sort_by(|a, b| a.kernel_name.cmp(&b.kernel_name));
     Ok(found)
@@ -213,6 +254,9 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
     machine::check()?;
     let folder = folder_of(name)?;
     let kernel_name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if folder.join(IN_FORCE).exists() {
+        return Err(Error::WrongArgument(format!("{name} is a policy: update it with --policy FILE")));
+    }
     let about = kept()?.into_iter().find(|kept| kept.kernel_name == kernel_name).map(|kept| kept.about);
     let controller = about.as_deref().and_then(|about| about.split(' ').next()).unwrap_or(name).to_owned();
     let order = Order::new(&controller, assignments, Some(&kernel_name))?;
@@ -224,7 +268,7 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
                 .map_err(|error| Error::kernel(format!("taking over {}", path.display()), error))?;
         }
     }
-    let mut loaded = object::load(opened, order.program.name)?;
+    let mut loaded = object::load(opened, &order.name)?;
     // Registering it fails, as the name is taken, and leaves the operations filled in, which an update needs.
     if object::register(&mut loaded, &kernel_name).is_ok() {
         return Err(Error::kernel(format!("replacing {kernel_name}"), "it went away meanwhile"));
@@ -235,8 +279,36 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
         .map_err(|error| Error::kernel(format!("replacing {kernel_name}"), error))?;
     for name in VARIABLES {
         if let (Some(octets), path) = (order.variable(name), folder.join(name)) {
-            object::write(&pinned_map(&path)?, &octets)?;
+            object::write(&pinned_map(&path)?, octets)?;
         }
     }
     Ok(())
+}
+
+const IN_FORCE: &str = "in_force";
+
+/// Puts another policy in the place of one that is kept, while flows run: those that have it ask the new one from their next decision on.
+/// It is written to the place that is not in force first, so that no decision is made by half of each.
+pub fn swap(name: &str, file: &str) -> Result<(), Error> {
+    machine::check()?;
+    let folder = folder_of(name)?;
+    let refused = |message: String| Err(Error::WrongArgument(message));
+    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is no policy in whole numbers")) };
+    if !folder.join(IN_FORCE).exists() {
+        return refused(format!("{name} is no policy: update it with --param NAME=VALUE"));
+    }
+    let place = pinned_map(&folder.join(IN_FORCE))?;
+    let other = 1 - (object::read(&place)?.first().copied().unwrap_or(0) & 1);
+    object::write(&pinned_map(&folder.join(format!("policy_{other}")))?, policy.image())?;
+    object::write(&place, &u32::from(other).to_ne_bytes())?;
+    object::write(&pinned_map(&folder.join("about"))?, &about(&policy.about()))
+}
+
+/// What the decisions of a policy that is kept took.
+fn spent(folder: &Path) -> Result<Option<policy::Spent>, Error> {
+    let path = folder.join("tally");
+    if !path.exists() {
+        return Ok(None);
+    }
+    Ok(policy::Spent::read(&object::read(&pinned_map(&path)?)?))
 }

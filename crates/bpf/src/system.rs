@@ -6,11 +6,18 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::exchange::Exchange;
+use crate::flight::Flight;
 
 /// An exchange as the octets that a program gets.
 pub(crate) fn octets_of_mut(exchange: &mut Exchange) -> &mut [u8] {
     // SAFETY: `Exchange` is `repr(C)`, of integers only and without gaps, so that any octets are a value of it.
     unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(exchange).cast(), size_of::<Exchange>()) }
+}
+
+/// A flight as the octets that a program gets.
+pub(crate) fn octets_of_flight(flight: &mut Flight) -> &mut [u8] {
+    // SAFETY: `Flight` is `repr(C)`, of integers only and without gaps, so that any octets are a value of it.
+    unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(flight).cast(), size_of::<Flight>()) }
 }
 
 /// Makes a link stand for another map of operations.

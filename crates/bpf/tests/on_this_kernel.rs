@@ -164,3 +164,32 @@ fn what_is_missing_is_said() {
         assert!(text.contains("sudo") || text.contains("kernel"), "{text}");
     }
 }
+
+/// What a connection came to after its first second: goodput in Mbit/s, the mean smoothed round trip in ms, and what was sent again.
+fn came_to(records: &[Record]) -> (f64, f64, u32) {
+    let first = records[0].time_ns;
+    let later: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.kind() == Kind::Segment && record.time_ns - first > 1_000_000_000)
+        .collect();
+    let (from, to) = (later[0], later[later.len() - 1]);
+    let seconds = (to.time_ns - from.time_ns) as f64 / 1e9;
+    let goodput = (to.bytes_acked - from.bytes_acked) as f64 * 8e-6 / seconds;
+    let srtt = later.iter().map(|record| f64::from(record.srtt_us) / 1e3).sum::<f64>() / later.len() as f64;
+    (goodput, srtt, to.total_retrans - from.total_retrans)
+}
+
+/// 50 Mbit/s and a queue of 180 kB, which a CUBIC fills: 29 ms. Copa keeps a queue of a few packets, BBR drains the one that it makes.
+#[test]
+fn controllers_with_a_rate_fill_the_path_and_not_its_queue() {
+    let Some(lab) = Lab::new(50, 180_000, None) else { return };
+    for (name, srtt_limit) in [("copa", 12.0), ("bbr3", 20.0)] {
+        let alias = format!("act_{name}");
+        let registration = Registration::new(&Order::new(name, &[], Some(&alias)).expect("in range"));
+        let registration = registration.unwrap_or_else(|error| panic!("{error}"));
+        let (goodput, srtt, again) = came_to(&run(&lab, registration.kernel_name(), 4.0));
+        println!("{name}: {goodput:.1} Mbit/s, {srtt:.1} ms, {again} segments sent again");
+        assert!(goodput > 38.0, "{name}: {goodput} of 48 Mbit/s");
+        assert!(srtt < srtt_limit, "{name}: {srtt} ms");
+    }
+}

@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use ackclock_agent::policy::quantised::Quantised;
+use ackclock_agent::policy::{Activation, Policy, trained_policy};
 use ackclock_bpf::cli::Commands;
 use ackclock_bpf::{machine, registration};
 use clap::{Parser, Subcommand};
@@ -50,13 +52,25 @@ fn what_needs_no_network_does_what_the_page_says() {
         let kept = registration::kept().expect("root");
         kept.into_iter().find(|kept| kept.kernel_name == name).map(|kept| kept.about)
     };
+    // the files that `ackclock export --to bpf` would have written
+    let folder = std::env::temp_dir().join(format!("ackclock-page-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::env::set_current_dir(&folder).expect("just made");
+    for name in ["policy.whole", "better.whole"] {
+        let agent = r#"{"observations": ["cwnd_segments", "srtt_ms"], "action": "deltas"}"#;
+        let onnx = trained_policy(agent, Activation::Relu, &[(vec![0.5; 14], vec![0.1; 7])]).expect("it fits");
+        let whole = Quantised::of(&Policy::from_onnx(&onnx, None).expect("it fits")).expect("small");
+        std::fs::write(name, whole.file(agent)).expect("a temporary folder");
+    }
     let mut seen = Vec::new();
     for words in commands().iter().filter(|words| ["load", "list", "update", "unload"].contains(&words[1].as_str())) {
         let arguments = Arguments::try_parse_from(words).expect("looked at in the other test");
         let code = ackclock_bpf::cli::run(arguments.command);
         assert_eq!(format!("{code:?}"), format!("{:?}", std::process::ExitCode::SUCCESS), "{words:?}");
-        seen.push((words[1].clone(), about("scalable_fast"), about("ac_vegas_mod").is_some()));
+        let policy = about("mine").and_then(|about| about.split(' ').nth(1).map(str::to_owned));
+        seen.push((words[1].clone(), about("scalable_fast").or(policy), about("ac_vegas_mod").is_some()));
     }
+    std::fs::remove_dir_all(&folder).expect("its own");
     let fast = |value: &str| Some(format!("scalable a={value}"));
     let expected = [
         ("load", None, true),
@@ -64,6 +78,9 @@ fn what_needs_no_network_does_what_the_page_says() {
         ("list", fast("0.02"), true),
         ("update", fast("0.005"), true),
         ("unload", None, true),
+        ("unload", None, false),
+        ("load", Some("policy.whole".to_owned()), false),
+        ("update", Some("better.whole".to_owned()), false),
         ("unload", None, false),
     ];
     assert_eq!(seen, expected.map(|(command, about, is_kept)| (command.to_owned(), about, is_kept)));

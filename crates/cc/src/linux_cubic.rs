@@ -124,6 +124,10 @@ pub struct LinuxCubic {
     slow_start: SlowStart,
     state: State,
     last_sent: SimTime,
+    /// Nothing was outstanding after the last ACK.
+    is_emptied: bool,
+    /// When an episode last ended an epoch, and when that had begun.
+    ended: Option<(SimTime, Option<SimTime>)>,
 }
 
 impl LinuxCubic {
@@ -134,7 +138,14 @@ impl LinuxCubic {
             slow_start: SlowStart::new(config.hystart),
             state: State::default(),
             last_sent: SimTime::ZERO,
+            is_emptied: true,
+            ended: None,
         }
+    }
+
+    /// When the epoch began that an ACK at `now` finds. One that begins an episode is measured before the epoch ends.
+    fn epoch_found(&self, now: SimTime) -> Option<SimTime> {
+        self.ended.filter(|(at, _)| *at == now).map_or_else(|| self.epoch_start(), |(_, start)| start)
     }
 
     fn epoch_start(&self) -> Option<SimTime> {
@@ -194,7 +205,8 @@ fn ticks(time: SimTime) -> u64 {
 
 impl CongestionController for LinuxCubic {
     fn on_ack(&mut self, ack: &AckEvent) {
-        let epoch = self.epoch_start();
+        let epoch = self.epoch_found(ack.now);
+        self.is_emptied = ack.snd_una == ack.snd_nxt;
         self.measure_delay(ack, epoch);
         let window = self.window.found_by(ack);
         let pace = self.slow_start.on_ack(ack, &window, epoch);
@@ -222,6 +234,7 @@ impl CongestionController for LinuxCubic {
             return;
         }
         let shrinking = fast_convergence && self.state.w_max.is_some_and(|w_max| from < w_max);
+        self.ended = Some((event.now, self.epoch_start()));
         self.state.w_max = Some(if shrinking { from * (SCALE + beta) / (2 * SCALE) } else { from });
         self.state.epoch = None;
     }
@@ -230,9 +243,10 @@ impl CongestionController for LinuxCubic {
         self.window.undo();
     }
 
-    /// After a silence the curve goes on where it stood when the last segment left.
+    /// After a silence the curve goes on where it stood when the last segment left. A probe of what is outstanding ends none.
     fn on_send(&mut self, sent: &SendEvent) {
-        let was_silent = !sent.idle_for.is_zero() || sent.flight_size <= sent.size;
+        let was_silent = !sent.idle_for.is_zero() || (self.is_emptied && sent.flight_size <= sent.size);
+        self.is_emptied = false;
         if was_silent && let Some(epoch) = &mut self.state.epoch {
             let now = ticks(sent.now);
             epoch.start = (epoch.start + now - ticks(self.last_sent)).min(now);

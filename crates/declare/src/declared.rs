@@ -31,6 +31,7 @@ pub trait Declared: Clone + Send + Sync + Sized + 'static {
     fn check_all(&self, review: &mut Review<'_>);
 
     /// What holds where nothing but `given` is written.
+    #[inline(never)]
     fn base(given: &Table) -> Self {
         let mut bases = Self::bases();
         let is_meant = |base: &Base<Self>| {

@@ -119,7 +119,7 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
     fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake> {
         match self.spec.read(raw, context) {
             Ok(value) => *(self.get_mut)(config) = value,
-            Err(mistakes) => return with_remedies(mistakes, &(self.get)(config).write(), &self.declared()),
+            Err(mistakes) => return explained(mistakes, (self.get)(config), &self.spec),
         }
         Vec::new()
     }
@@ -146,12 +146,16 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
     }
 }
 
+/// Mistakes with what is declared of the field that they are of, and with what it holds without them.
+#[cold]
+#[inline(never)]
+fn explained<T: Value>(mistakes: Vec<Mistake>, kept: &T, spec: &Spec<T>) -> Vec<Mistake> {
+    with_remedies(mistakes, &kept.write(), &described(spec))
+}
+
 /// What the declaration of a value says.
+#[inline(never)]
 pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
-    let (inside, outside) = (T::inside(&spec.range), T::outside(&spec.range));
-    let write = |values: Vec<T>, wanted: bool| {
-        values.iter().filter(|value| spec.holds(value) == wanted).map(T::write).collect()
-    };
     Described {
         is_required: spec.is_required,
         example: spec.default.write(),
@@ -164,11 +168,23 @@ pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
         depends_on_context: spec.in_context.is_some(),
         schema: with_null(T::schema()),
         canonical: T::canonical,
-        inside: write(inside, true),
-        outside: write(outside, false),
+        inside: examples(spec, T::inside(&spec.range), true),
+        outside: examples(spec, T::outside(&spec.range), false),
         table: None,
         items: T::item_fields(),
     }
+}
+
+/// Of these values those that are allowed, or those that are not, as a scenario writes them.
+#[inline(never)]
+fn examples<T: Value>(spec: &Spec<T>, values: Vec<T>, allowed: bool) -> Vec<Json> {
+    let mut written = Vec::new();
+    for value in values {
+        if spec.holds(&value) == allowed {
+            written.push(value.write());
+        }
+    }
+    written
 }
 
 /// Null is as good as leaving a field out.
@@ -263,41 +279,84 @@ fn no_table(wanted: &str) -> Mistake {
 
 /// What `table` makes of `config`, with everything that is wrong.
 pub(crate) fn read_table<K: Declared>(
-    mut config: K,
+    config: K,
     fields: &[Field<K>],
     table: &Table,
     context: &Context,
 ) -> (K, Vec<Mistake>) {
+    let mut form = Filled { config, fields };
+    let mistakes = fill(&mut form, table, context);
+    (form.config, mistakes)
+}
+
+/// A configuration with its fields by number, without its type: there are over a hundred types, and what goes through all
+/// fields of one is compiled once.
+trait Form {
+    fn names(&self) -> Vec<&'static str>;
+    fn set(&mut self, field: usize, raw: &Json, context: &Context) -> Vec<Mistake>;
+    fn leave_out(&mut self, field: usize, context: &Context) -> Vec<Mistake>;
+    /// What a field that has to be written might be.
+    fn example(&self, field: usize) -> Option<Json>;
+    fn settle(&mut self, given: &Table);
+    fn check(&self, review: &mut Review<'_>);
+}
+
+struct Filled<'a, K> {
+    config: K,
+    fields: &'a [Field<K>],
+}
+
+impl<K: Declared> Form for Filled<'_, K> {
+    fn names(&self) -> Vec<&'static str> {
+        self.fields.iter().map(|field| field.name).collect()
+    }
+    fn set(&mut self, field: usize, raw: &Json, context: &Context) -> Vec<Mistake> {
+        self.fields[field].access.set(&mut self.config, raw, context)
+    }
+    fn leave_out(&mut self, field: usize, context: &Context) -> Vec<Mistake> {
+        self.fields[field].access.leave_out(&mut self.config, context)
+    }
+    fn example(&self, field: usize) -> Option<Json> {
+        let access = &self.fields[field].access;
+        access.is_required().then(|| access.declared().example)
+    }
+    fn settle(&mut self, given: &Table) {
+        self.config.settle_all(given);
+    }
+    fn check(&self, review: &mut Review<'_>) {
+        self.config.check_all(review);
+    }
+}
+
+fn fill(form: &mut dyn Form, table: &Table, context: &Context) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     let mut unread = Vec::new();
-    for field in fields {
-        let found = match table.get(field.name) {
-            Some(raw) => field.access.set(&mut config, raw, context),
-            None => match missing(field) {
-                Some(mistake) => vec![mistake],
-                None => field.access.leave_out(&mut config, context),
+    for (field, name) in form.names().into_iter().enumerate() {
+        let found = match table.get(name) {
+            Some(raw) => form.set(field, raw, context),
+            None => match form.example(field) {
+                Some(example) => vec![missing(name, &example)],
+                None => form.leave_out(field, context),
             },
         };
         if !found.is_empty() {
-            unread.push(field.name);
+            unread.push(name);
         }
-        mistakes.extend(found.into_iter().map(|mistake| mistake.within(field.name)));
+        mistakes.extend(found.into_iter().map(|mistake| mistake.within(name)));
     }
-    config.settle_all(table);
+    form.settle(table);
     let mut review = Review::new(table, context);
-    config.check_all(&mut review);
+    form.check(&mut review);
     // A field that could not be read has its default: what follows from that is no mistake of the writer.
     let follows = |mistake: &Mistake| {
         !unread.is_empty() && mistake.is_missing() || unread.iter().any(|name| mistake.tells_of(name))
     };
     mistakes.extend(review.into_mistakes().into_iter().filter(|mistake| !follows(mistake)));
-    (config, mistakes)
+    mistakes
 }
 
-fn missing<K>(field: &Field<K>) -> Option<Mistake> {
-    let example = || written(&field.access.declared().example);
-    let remedy = || format!("add it, such as {} = {}", field.name, example());
-    field.access.is_required().then(|| Mistake::new(MISSING, remedy()))
+fn missing(name: &str, example: &Json) -> Mistake {
+    Mistake::new(MISSING, format!("add it, such as {name} = {}", written(example)))
 }
 
 /// Every field of `config`, as a table; what is absent is left out.

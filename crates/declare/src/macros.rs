@@ -133,6 +133,7 @@ macro_rules! declare {
                 }
             }
 
+            #[inline(never)]
             fn fields() -> Vec<$crate::Field<Self>> {
                 #[allow(unused_mut, reason = "some have no structs within")]
                 let mut fields: Vec<$crate::Field<Self>> = vec![
@@ -169,6 +170,7 @@ macro_rules! declare {
                 fields
             }
 
+            #[inline(never)]
             fn bases() -> Vec<$crate::Base<Self>> {
                 $crate::declare!(@bases $($chooser, $chooser_type, $of)?)
             }

@@ -300,14 +300,22 @@ pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
 }
 
 /// What is said of a field beside its types.
+#[inline(never)]
 pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo {
-    let described = field.access().declared();
-    let defaults: Vec<Json> = bases.iter().map(|base| field.access().default_in(&base.config)).collect();
+    let defaults: Vec<(When, Json)> =
+        bases.iter().map(|base| (base.when, field.access().default_in(&base.config))).collect();
+    info_with(field.name, &field.meaning, field.access().declared(), &defaults)
+}
+
+/// The word of another field that brings a default.
+type When = Option<(&'static str, &'static str)>;
+
+fn info_with(name: &'static str, meaning: &str, described: Described, defaults: &[(When, Json)]) -> FieldInfo {
     let is_default = |value: &&Json| !described.is_required && !described.depends_on_context && !value.is_null();
-    let default = defaults.first().filter(is_default).cloned();
-    let chosen = bases.iter().filter_map(|base| base.when).zip(&defaults);
+    let default = defaults.first().map(|(_, value)| value).filter(is_default).cloned();
+    let chosen = defaults.iter().filter_map(|(when, value)| when.map(|when| (when, value)));
     let default_text = default_text(&described, chosen, default.as_ref());
-    FieldInfo { default_text, ..info_of(field.name, field.meaning.clone(), described, default) }
+    FieldInfo { default_text, ..info_of(name, meaning.to_owned(), described, default) }
 }
 
 /// The same of a field without other defaults than its own.

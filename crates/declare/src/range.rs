@@ -168,6 +168,7 @@ impl<B: Bound> Range<B> {
     }
 
     /// "more than 0 and at most 100 ms"; empty if everything is in the range.
+    #[inline(never)]
     pub fn in_words(&self, unit: &str) -> String {
         let words = |end: &End<B>, closed: &str, open: &str| {
             format!("{} {}", if end.is_in { closed } else { open }, end.at.in_words())
@@ -180,6 +181,7 @@ impl<B: Bound> Range<B> {
     }
 
     /// Values in the range: its ends, or what is next to them, and some between.
+    #[inline(never)]
     pub(crate) fn inside(&self) -> Vec<B> {
         let (smallest, largest) = B::ends();
         let least = self.least.as_ref().map_or(smallest, |end| if end.is_in { end.at.clone() } else { end.at.next() });
@@ -193,6 +195,7 @@ impl<B: Bound> Range<B> {
     }
 
     /// Values next to the ends that are not in the range.
+    #[inline(never)]
     pub(crate) fn outside(&self) -> Vec<B> {
         let below = self.least.as_ref().map(|end| if end.is_in { end.at.previous() } else { end.at.clone() });
         let above = self.most.as_ref().map(|end| if end.is_in { end.at.next() } else { end.at.clone() });

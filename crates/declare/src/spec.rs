@@ -117,6 +117,7 @@ impl<T: Value> Spec<T> {
     }
 
     /// What was written, if it is in the range.
+    #[inline(never)]
     pub(crate) fn read(&self, raw: &Json, context: &Context) -> Result<T, Vec<Mistake>> {
         let value = T::read_in(raw, context)?;
         if self.holds(&value) {
@@ -132,8 +133,14 @@ impl<T: Value> Spec<T> {
 
     /// "more than 0 and at most 100 ms", "true or false"; empty if anything of the type is allowed.
     pub(crate) fn range_in_words(&self) -> String {
-        let numbers = self.range.in_words(self.unit);
-        let words = [self.must.as_ref().map(|must| must.words.to_owned()), T::choices(), Some(numbers)];
-        words.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
+        joined([
+            self.must.as_ref().map(|must| must.words.to_owned()),
+            T::choices(),
+            Some(self.range.in_words(self.unit)),
+        ])
     }
+}
+
+fn joined(words: [Option<String>; 3]) -> String {
+    words.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
 }

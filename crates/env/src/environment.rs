@@ -27,7 +27,7 @@ impl Step {
 }
 
 /// A scenario with agents on some of its flows. A copy goes on alike.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Environment {
     scenario: Arc<Scenario>,
     bindings: Arc<[AgentBinding]>,
@@ -49,6 +49,19 @@ struct AgentBinding {
 
 /// So many networks are drawn for an episode until one is right: values that are each right may not go together.
 const DRAWS: usize = 100;
+
+impl Clone for Environment {
+    fn clone(&self) -> Self {
+        Self {
+            scenario: Arc::clone(&self.scenario),
+            bindings: Arc::clone(&self.bindings),
+            simulation: self.simulation.copy(),
+            unopened: self.unopened.clone(),
+            end: self.end,
+            flows: Arc::clone(&self.flows),
+        }
+    }
+}
 
 impl Environment {
     /// Agents on the flows of these names. The first episode is that of the scenario's own seed.
@@ -171,7 +184,7 @@ impl Environment {
 
     /// The results up to now.
     pub fn outcome(&self) -> Outcome {
-        self.simulation.clone().stop()
+        self.simulation.copy().stop()
     }
 
     fn agent(&mut self, place: usize) -> &mut Agent {

@@ -79,10 +79,12 @@
 
 mod environment;
 mod error;
+mod live;
 mod shard;
 mod vector;
 mod worker;
 
 pub use environment::{Environment, Step};
 pub use error::EnvironmentError;
+pub use live::{KernelAck, LiveFlow};
 pub use vector::{Autoreset, Buffers, VectorEnvironment};

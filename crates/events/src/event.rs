@@ -55,6 +55,8 @@ pub struct AckArrived {
     pub newly_delivered: Bytes,
     /// `SND.UNA`, as an offset in the stream.
     pub acknowledged: u64,
+    /// Its SACK blocks, as `[start, end)` of the stream, without those that only repeat the ACK before; empty ones behind them.
+    pub sacked: [(u64, u64); 4],
     /// The congestion window.
     pub cwnd: Bytes,
     /// The slow-start threshold; none while it is arbitrarily high.

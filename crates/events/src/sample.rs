@@ -21,6 +21,7 @@ pub(crate) fn sources() -> Vec<Source> {
 pub(crate) const ACK: AckArrived = AckArrived {
     newly_delivered: Bytes(1_448),
     acknowledged: 1_449,
+    sacked: [(0, 0); 4],
     cwnd: Bytes(15_928),
     ssthresh: None,
     flight_size: Bytes(14_480),

@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::carry::{self, HostPlace, carry};
 use crate::output;
-use crate::plan::Plan;
+use crate::plan::{Choice, Plan};
 use crate::run::{Failure, Outcome, available_controllers, run};
 
 const FAILED: u8 = 1;
@@ -66,6 +66,9 @@ struct RunArgs {
     /// End when the program that started this one ends.
     #[arg(long)]
     tied: bool,
+    /// A controller that the kernel has, or that is registered, in the place of the one that a flow has in the scenario. May be repeated.
+    #[arg(long = "controller", value_name = "FLOW=NAME", value_parser = choice)]
+    controllers: Vec<Choice>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -78,6 +81,11 @@ struct CarryArgs {
     /// End by itself after so long.
     #[arg(long, value_parser = positive)]
     seconds: Option<f64>,
+}
+
+fn choice(text: &str) -> Result<Choice, String> {
+    let (flow, name) = text.split_once('=').ok_or("must be FLOW=NAME, such as learner=ac_policy")?;
+    Ok((flow.to_owned(), name.to_owned()))
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -112,7 +120,7 @@ fn run_command(args: &RunArgs) -> Ended {
     }
     let scenario = load(&args.scenario)?;
     let stop = stopped_by_signals()?;
-    let outcome = run(scenario.config(), &stop).map_err(|failure| explain(&failure))?;
+    let outcome = run(scenario.config(), &args.controllers, &stop).map_err(|failure| explain(&failure))?;
     if let Some(folder) = &args.into {
         let told = |error| (FAILED, format!("error: {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).and_then(|()| output::write(&outcome, folder)).map_err(told)?;

@@ -13,6 +13,7 @@ mod pace;
 mod packet;
 mod pump;
 mod rtt;
+mod short_flows;
 
 pub use carrier::{Carried, Carrier, Place};
 pub use lateness::{Lateness, LatenessSummary, Verdict};

@@ -13,13 +13,15 @@ mod datagrams;
 mod ends;
 mod reading;
 mod sampling;
+mod short_flows;
 mod writing;
 
-pub use conversation::{Exchanged, hold};
+pub use conversation::{Exchanged, Held, hold};
 pub use datagrams::{drain, send};
 pub use ends::{Border, Ends, Stream, listen, set_controller, socket};
 pub use reading::Reader;
 pub use sampling::{Episode, FlowSampler, Row, Sampled};
+pub use short_flows::{ShortFlows, ShortFlowsDone};
 
 /// Behind the emulator, before every ordinary thread.
 const PRIORITY: i32 = 5;

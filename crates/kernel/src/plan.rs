@@ -14,7 +14,7 @@ mod switches;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ackclock_sim::SimulationConfig;
+use ackclock_sim::{FlowConfig, SimulationConfig};
 
 pub use loads::Loads;
 pub use switches::{HostPlan, SocketOptions};
@@ -41,7 +41,7 @@ impl fmt::Display for Refusal {
 pub struct Plan {
     /// Parameters of the namespaces, of openers and of acceptors.
     pub sides: [HostPlan; 2],
-    /// Of each flow, in the scenario's order.
+    /// Of each flow, in the scenario's order, and then of each group of short flows.
     pub flows: Vec<FlowPlan>,
     /// The largest IP packet.
     pub mtu: u16,
@@ -54,21 +54,40 @@ pub struct Plan {
 pub struct FlowPlan {
     /// The kernel's name of its controller.
     pub controller: String,
+    /// That of who accepts the connection, if it is another.
+    pub acceptors: Option<String>,
     /// Of the socket that opens the connection.
     pub opener: SocketOptions,
     /// Of the one that accepts it.
     pub acceptor: SocketOptions,
 }
 
+/// A flow by its name, and the controller that who opens its connection is to have, as the kernel names it.
+pub type Choice = (String, String);
+
 impl Plan {
+    /// Controllers in the place of the scenario's; who accepts the connections has the kernel's CUBIC then.
+    pub fn choose(&mut self, config: &SimulationConfig, choices: &[Choice]) -> Result<(), Vec<Refusal>> {
+        for (name, controller) in choices {
+            let place = config.flows.iter().position(|flow| flow.name == *name && flow.quic.is_none());
+            let Some(place) = place else {
+                let reason = format!("there is no flow {name:?} of TCP that could have {controller:?}");
+                let remedy = "name one of the scenario's flows".to_owned();
+                return Err(vec![Refusal { place: "flow".to_owned(), reason, remedy }]);
+            };
+            self.flows[place].controller.clone_from(controller);
+            self.flows[place].acceptors = Some("cubic".to_owned());
+        }
+        Ok(())
+    }
+
     /// What the scenario comes to, or everything in it that the kernel cannot do. `available` are the kernel's controllers.
     pub fn new(config: &SimulationConfig, available: &[String]) -> Result<Self, Vec<Refusal>> {
         let mut refusals = refusals::of_scenario(config);
         let mut sides = [None, None];
         let (mut flows, mut loads) = (Vec::new(), Loads::default());
         // A flow of another transport has no switches of TCP.
-        for (index, flow) in config.flows.iter().enumerate().filter(|(_, flow)| flow.quic.is_none()) {
-            let place = format!("flow[{index}]");
+        for (place, flow) in self::flows(config).filter(|(_, flow)| flow.quic.is_none()) {
             let own = refusals::controller(flow, &place, available);
             let controller = own.or_else(|refusal| loads.controller(flow, &place).unwrap_or(Err(refusal)));
             let controller = controller.unwrap_or_else(|refusal| {
@@ -86,7 +105,7 @@ impl Plan {
                 }
             }
             let [Some(opener), Some(acceptor)] = options else { unreachable!("both were just set") };
-            flows.push(FlowPlan { controller, opener, acceptor });
+            flows.push(FlowPlan { controller, acceptors: None, opener, acceptor });
         }
         let mut places = BTreeSet::new();
         refusals.retain(|refusal| places.insert((refusal.place.clone(), refusal.reason.clone())));
@@ -94,8 +113,20 @@ impl Plan {
             return Err(refusals);
         }
         let mtu = switches::mtu(config);
-        Ok(Self { sides: sides.map(|side| side.unwrap_or_else(HostPlan::of_the_profile)), flows, mtu, loads })
+        let mut sides = sides.map(|side| side.unwrap_or_else(HostPlan::of_the_profile));
+        if !config.traffic.arrivals.is_empty() {
+            // A port of a short flow may be used again a second after it, not a minute.
+            sides[0].parameters.insert("net.ipv4.tcp_tw_reuse", "1".to_owned());
+        }
+        Ok(Self { sides, flows, mtu, loads })
     }
+}
+
+/// Flows and groups of short flows, each with its place.
+fn flows(config: &SimulationConfig) -> impl Iterator<Item = (String, &FlowConfig)> {
+    let flows = config.flows.iter().enumerate().map(|(index, flow)| (format!("flow[{index}]"), flow));
+    let groups = config.traffic.arrivals.iter().map(|group| &group.flow);
+    flows.chain(groups.map(|flow| (format!("flow {:?}", flow.name), flow)))
 }
 
 #[cfg(test)]

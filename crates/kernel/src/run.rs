@@ -4,27 +4,32 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use ackclock_net::{LinkConfig, NodeId, Router};
-use ackclock_sim::{App, DatagramConfig, FlowConfig, Sampling, SimulationConfig, Summary, Table};
+use ackclock_sim::{
+    App, ArrivalsConfig, DatagramConfig, FlowConfig, FlowGroup, Sampling, SimulationConfig, Summary, Table,
+};
 use ackclock_units::{SimDuration, SimTime};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::WallClock;
 use crate::device::Device;
 use crate::emulator::{FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
-use crate::hosts::{self, Ends, Exchanged, FlowSampler, Reader, Sampled, Stream};
+use crate::hosts::{self, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
 use crate::namespace::Namespace;
-use crate::plan::{FlowPlan, Plan, Refusal};
+use crate::plan::{Choice, FlowPlan, Plan, Refusal};
 use crate::summary;
 
 /// The network of the namespaces, which nobody else sees.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 128, 1)];
 /// From the making of the threads to the time zero of the run.
 const LEAD: Duration = Duration::from_millis(50);
+/// Connections of short flows that wait to be accepted.
+const BACKLOG: i32 = 1_024;
 /// How often it is looked whether somebody wants the run to end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -102,16 +107,22 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Runs a checked scenario in real time; `stop` ends it early, without results.
-pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Failure> {
-    let plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+/// Runs a checked scenario in real time; `stop` ends it early, without results. `choices` are
+/// controllers of the kernel in the place of the scenario's.
+pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> Result<Outcome, Failure> {
+    let mut plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
+    plan.choose(config, choices).map_err(Failure::Refused)?;
+    allow_descriptors();
     let sides = Surroundings::new(&plan)?;
     let _registered = plan.loads.register()?;
     let ends = connections(config, &plan, &sides)?;
     let datagrams = datagram_sockets(config, &sides)?;
+    let listeners = listeners(config, &plan, &sides)?;
     let clock = WallClock::start_in(LEAD);
+    let groups = short_flows(config, &plan, listeners, clock);
     let cpu = process_cpu()?;
-    let mut done = work(config, (&ends, &datagrams), &sides, clock, stop)?;
+    let mut done = work(config, (&ends, &datagrams, &groups), &sides, clock, stop)?;
+    done.groups = groups.into_iter().map(ShortFlows::finish).collect();
     if done.is_cut_short {
         return Err(Failure::Interrupted);
     }
@@ -124,6 +135,13 @@ pub fn run(config: &SimulationConfig, stop: &AtomicBool) -> Result<Outcome, Fail
     let cpu_s = process_cpu()?.saturating_sub(cpu).as_secs_f64();
     let report = report(config, &plan, &done, (wall_s, cpu_s))?;
     Ok(summary::outcome(config, &ends, done, report))
+}
+
+/// Lets the process have as many open files as it may: shells usually allow 1024, and a flow is three.
+fn allow_descriptors() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 /// Namespaces with their devices, of openers and of acceptors.
@@ -168,8 +186,9 @@ fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> 
             hosts::set_controller(&socket, &plan.controller)?;
             Ok(socket)
         })?;
+        let accepts = plan.acceptors.as_ref().unwrap_or(&plan.controller);
         let listener =
-            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, &plan.controller, acceptor_address(index)))?;
+            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, accepts, acceptor_address(index)))?;
         let mut streams = vec![Stream::new(flow.name.clone())];
         if flow.app.has_responses() || flow.reply.is_some() {
             streams.push(Stream::new(format!("{}.reply", flow.name)));
@@ -177,6 +196,40 @@ fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> 
         Ok(Ends { opener, listener, acceptor: std::sync::OnceLock::new(), streams })
     };
     config.flows.iter().zip(&plan.flows).enumerate().map(make).collect()
+}
+
+/// Where the acceptors of each group of short flows wait.
+fn listeners(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> io::Result<Vec<(Socket, SocketAddrV4)>> {
+    let first = config.flows.len() + config.traffic.datagrams.len();
+    let make = |(index, plan): (usize, &FlowPlan)| {
+        let address = acceptor_address(first + index);
+        let listener = sides.namespaces[1].within(|| {
+            let listener = hosts::listen(&plan.acceptor, &plan.controller, address)?;
+            listener.listen(BACKLOG)?;
+            Ok(listener)
+        })?;
+        Ok((listener, address))
+    };
+    plan.flows[config.flows.len()..].iter().enumerate().map(make).collect()
+}
+
+/// The groups of short flows, none of which has arrived.
+fn short_flows<'a>(
+    config: &'a SimulationConfig,
+    plan: &'a Plan,
+    listeners: Vec<(Socket, SocketAddrV4)>,
+    clock: WallClock,
+) -> Vec<ShortFlows<'a>> {
+    let mut router = Router::new(&config.network);
+    let plans = &plan.flows[config.flows.len()..];
+    let groups = config.traffic.arrivals.iter().zip(plans).zip(listeners);
+    let make = |((arrivals, plan), listener): ((&'a ArrivalsConfig, &'a FlowPlan), (Socket, SocketAddrV4))| {
+        let (from, to) = (arrivals.flow.from, arrivals.flow.to);
+        let mut route = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
+        let group = FlowGroup::new(arrivals, config, &route(from, to), &route(to, from));
+        ShortFlows::new((arrivals, config), plan, group, listener, clock)
+    };
+    groups.map(make).collect()
 }
 
 /// A sending and a receiving socket for each flow of datagrams.
@@ -203,8 +256,10 @@ fn datagram_sockets(config: &SimulationConfig, sides: &Surroundings) -> io::Resu
 pub(crate) struct Done {
     pub(crate) pump: PumpOutcome,
     pub(crate) sampled: Sampled,
-    /// By flow: requests that were answered.
-    pub(crate) exchanges: Vec<Vec<Exchanged>>,
+    /// By flow.
+    pub(crate) held: Vec<Held>,
+    /// By group of short flows.
+    pub(crate) groups: Vec<ShortFlowsDone>,
     device_drops: u64,
     is_cut_short: bool,
 }
@@ -212,7 +267,7 @@ pub(crate) struct Done {
 /// All threads of a run, from its time zero to its end.
 fn work(
     config: &SimulationConfig,
-    (ends, datagrams): (&[Ends], &[[Socket; 2]]),
+    (ends, datagrams, groups): (&[Ends], &[[Socket; 2]], &[ShortFlows<'_>]),
     sides: &Surroundings,
     clock: WallClock,
     stop: &AtomicBool,
@@ -234,26 +289,48 @@ fn work(
             .enumerate()
             .map(|(index, (flow, ends))| scope.spawn(move || converse(config, (index, flow), ends, clock, is_over)))
             .collect();
-        for (flow, sockets) in config.traffic.datagrams.iter().zip(datagrams) {
-            scope.spawn(move || hosts::send(&sockets[0], flow, config.seed, clock, is_over));
-            scope.spawn(move || hosts::drain(&sockets[1], is_over));
-        }
+        let flows = config.traffic.datagrams.iter().zip(datagrams);
+        let (sending, draining): (Vec<_>, Vec<_>) = flows
+            .map(|(flow, [from, to])| {
+                let send = move || hosts::send(from, flow, config.seed, clock, is_over);
+                (scope.spawn(send), scope.spawn(move || hosts::drain(to, is_over)))
+            })
+            .unzip();
+        let group = |group| scope.spawn(move || ShortFlows::run(group, &sides.namespaces, is_over));
+        let coming: Vec<_> = groups.iter().map(group).collect();
         while clock.now() < end && !stop.load(Ordering::Relaxed) && !pumping.is_finished() {
             thread::sleep(clock.until(end).min(LOOK));
         }
         let is_cut_short = clock.now() < end && stop.load(Ordering::Relaxed);
         let pump = if is_cut_short { None } else { Some(pumping.join().expect("the emulator does not panic")) };
+        // Without it nothing moves any more, and there is nothing to wait for.
+        is_over.store(matches!(pump, Some(Err(_))), Ordering::Relaxed);
         // Counts are taken before sockets are shut down.
         let sampled = if is_cut_short { None } else { Some(observing.join().expect("sampling does not panic")) };
         is_over.store(true, Ordering::Relaxed);
         ends.iter().for_each(Ends::shut_down);
-        let exchanges = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
-        let exchanges: Vec<Vec<Exchanged>> = exchanges.collect::<io::Result<_>>()?;
+        ShortFlows::end(groups, coming)?;
+        let held = conversing.into_iter().map(|thread| thread.join().expect("a conversation does not panic"));
+        let held: Vec<Held> = held.collect::<io::Result<_>>()?;
+        let device_drops = refused(sending, draining)?;
         match (pump, sampled) {
-            (Some(pump), Some(sampled)) => Ok(Done { pump: pump?, sampled, exchanges, device_drops: 0, is_cut_short }),
+            (Some(pump), Some(sampled)) => {
+                Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops, is_cut_short })
+            }
             _ => Err(Failure::Interrupted),
         }
     })
+}
+
+/// How many datagrams the kernel would not take from their senders: no queue of the scenario has seen them.
+fn refused(
+    sending: Vec<ScopedJoinHandle<'_, io::Result<u64>>>,
+    draining: Vec<ScopedJoinHandle<'_, io::Result<()>>>,
+) -> io::Result<u64> {
+    let counts = sending.into_iter().map(|thread| thread.join().expect("sending datagrams does not panic"));
+    let count = counts.sum::<io::Result<u64>>()?;
+    draining.into_iter().try_for_each(|thread| thread.join().expect("draining does not panic"))?;
+    Ok(count)
 }
 
 fn converse(
@@ -262,7 +339,7 @@ fn converse(
     ends: &Ends,
     clock: WallClock,
     is_over: &AtomicBool,
-) -> io::Result<Vec<Exchanged>> {
+) -> io::Result<Held> {
     let mut apps = vec![App::new(&flow.app, config.seed, &flow.name)];
     if flow.app.has_responses() {
         apps.push(App::responder());
@@ -275,7 +352,10 @@ fn converse(
 
 fn report(config: &SimulationConfig, plan: &Plan, done: &Done, (wall_s, cpu_s): (f64, f64)) -> io::Result<Report> {
     let late_us = done.pump.lateness.summary(done.pump.delivered);
-    let verdict = Verdict::new(&late_us, least_round_trip(config), done.device_drops);
+    let mut verdict = Verdict::new(&late_us, least_round_trip(config), done.device_drops);
+    for (group, arrivals) in done.groups.iter().zip(&config.traffic.arrivals).filter(|(group, _)| group.not_begun > 0) {
+        verdict.add(format!("{} of {:?} were not begun, with so many under way", group.not_begun, arrivals.flow.name));
+    }
     Ok(Report {
         release: nix::sys::utsname::uname()?.release().to_string_lossy().into_owned(),
         verdict,
@@ -303,7 +383,8 @@ fn least_round_trip(config: &SimulationConfig) -> SimDuration {
     };
     let flows = config.flows.iter().map(|flow| (flow.from, flow.to));
     let datagrams = config.traffic.datagrams.iter().map(|flow: &DatagramConfig| (flow.from, flow.to));
-    let round_trips = flows.chain(datagrams).map(|(from, to)| one_way(from, to) + one_way(to, from));
+    let groups = config.traffic.arrivals.iter().map(|group| (group.flow.from, group.flow.to));
+    let round_trips = flows.chain(datagrams).chain(groups).map(|(from, to)| one_way(from, to) + one_way(to, from));
     SimDuration(round_trips.min().unwrap_or(0))
 }
 

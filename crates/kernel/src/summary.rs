@@ -3,13 +3,14 @@
 //! Departures: `lost_segments` are those retransmitted less those that the receiver reported as duplicates, since the kernel keeps no
 //! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least.
 
+use ackclock_net::Router;
 use ackclock_sim::{
-    Column, ColumnData, ExchangeSummary, FlowConfig, FlowSeries, FlowSummary, NO_NAME, SimulationConfig, Summary,
-    Table, distribution, jain_index,
+    Column, ColumnData, Completion, CompletionLog, EmptyPath, FlowConfig, FlowSeries, FlowSummary, SimulationConfig,
+    Summary, Table, completion_table, distribution, jain_index,
 };
-use ackclock_units::{Histogram, SimTime};
+use ackclock_units::SimTime;
 
-use crate::hosts::{Border, Ends, Episode, Exchanged, Sampled};
+use crate::hosts::{Border, Ends, Episode, Exchanged, Held, Sampled, ShortFlowsDone};
 use crate::run::{Done, Outcome, Report};
 use crate::sys::ca_state;
 
@@ -23,17 +24,19 @@ struct Place<'a> {
 }
 
 pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, report: Report) -> Outcome {
+    let exchanges = exchange_logs(config, &done.held);
     let mut flows = Vec::new();
     let mut names = Vec::new();
     for (connection, (flow, ends)) in config.flows.iter().zip(ends).enumerate() {
         for stream in 0..ends.streams.len() {
             let place = Place { flow, ends, connection, stream, index: names.len() };
-            flows.push(flow_summary(config, &place, &done));
+            flows.push(flow_summary(config, &place, &done, &exchanges));
             names.push(ends.streams[stream].name.clone());
         }
     }
     let end = SimTime(config.duration.0);
     let datagrams = done.pump.datagrams.iter().zip(&config.traffic.datagrams);
+    let groups = done.groups.iter().zip(&config.traffic.arrivals);
     let summary = Summary {
         scenario: config.name.clone(),
         seed: config.seed,
@@ -42,7 +45,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
         flows,
         links: done.pump.links,
         appliances: Vec::new(),
-        groups: Vec::new(),
+        groups: groups.map(|(done, config)| done.group.summary(config)).collect(),
         datagrams: datagrams.map(|(flow, config)| flow.summary(config, end)).collect(),
     };
     Outcome {
@@ -50,14 +53,19 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
         episodes: episodes(&done.sampled, &names, end),
         flows: series(&done.sampled, &config.trace.flows, names),
         links: done.pump.series,
-        completions: completions(config, &done.exchanges),
+        completions: completions(config, &exchanges, &done.groups),
         report,
     }
 }
 
-fn flow_summary(config: &SimulationConfig, place: &Place<'_>, done: &Done) -> FlowSummary {
+fn flow_summary(
+    config: &SimulationConfig,
+    place: &Place<'_>,
+    done: &Done,
+    exchanges: &[Option<CompletionLog>],
+) -> FlowSummary {
     let Place { flow, ends, stream, index, .. } = *place;
-    let info = ends.info(stream).unwrap_or_default();
+    let info = done.sampled.ends[index];
     let completed = ends.streams[stream].completed();
     let (goodput_bps, throughput_bps) = rates(config, place, &done.sampled, completed);
     let is_recovery = |episode: &&Episode| episode.stream == index && episode.state == ca_state::RECOVERY;
@@ -81,24 +89,27 @@ fn flow_summary(config: &SimulationConfig, place: &Place<'_>, done: &Done) -> Fl
         fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
         aborted: false,
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
-        exchanges: (stream == 0 && flow.app.has_responses())
-            .then(|| exchanged(config, &done.exchanges[place.connection])),
-        video: None,
+        exchanges: exchanges[place.connection].as_ref().filter(|_| stream == 0).map(CompletionLog::exchange_summary),
+        video: done.held[place.connection].video.clone().filter(|_| stream == 0),
     }
 }
 
-/// Requests that were made in the measurement window.
-fn exchanged(config: &SimulationConfig, all: &[Exchanged]) -> ExchangeSummary {
-    let measured = || all.iter().filter(|one| config.measure.holds(one.start));
-    let mut times = Histogram::default();
-    measured().for_each(|one| times.add((one.end - one.start).0));
-    let (count, octets) = (measured().count() as u64, measured().map(|one| one.size.0).sum::<u64>());
-    ExchangeSummary {
-        completed: count,
-        mean_bytes: (count > 0).then(|| octets as f64 / count as f64),
-        time_ms: (count > 0).then(|| distribution(&times, 1e6)),
-        slowdown: None,
-    }
+/// By flow: the requests that were answered, of one that makes any.
+fn exchange_logs(config: &SimulationConfig, held: &[Held]) -> Vec<Option<CompletionLog>> {
+    let mut router = Router::new(&config.network);
+    let mut log = |(flow, held): (&FlowConfig, &Held)| {
+        let mut route = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
+        let (there, back) = (route(flow.from, flow.to), route(flow.to, flow.from));
+        let path = EmptyPath::new(flow, &config.network.links, &there, &back);
+        let mut log = CompletionLog::new(&[]);
+        for Exchanged { start, end, request, response } in held.exchanges.iter().copied() {
+            let time = end - start;
+            let ideal = path.exchange(request, response, time);
+            log.add(Completion { start, size: request + response, time, ideal }, &config.measure);
+        }
+        log
+    };
+    config.flows.iter().zip(held).map(|(flow, held)| flow.app.has_responses().then(|| log((flow, held)))).collect()
 }
 
 /// Bits per second read and sent over the measurement window, or until the stream was complete.
@@ -166,19 +177,11 @@ fn episodes(sampled: &Sampled, names: &[String], end: SimTime) -> Table {
     Table { columns }
 }
 
-/// A row for each request that was answered. How long it would have taken on an empty path is not known here.
-fn completions(config: &SimulationConfig, exchanges: &[Vec<Exchanged>]) -> Table {
-    let names: Vec<String> = config.flows.iter().map(|flow| flow.name.clone()).collect();
-    let rows: Vec<(u32, Exchanged)> =
-        exchanges.iter().enumerate().flat_map(|(flow, list)| list.iter().map(move |one| (flow as u32, *one))).collect();
-    let numbers = |value: &dyn Fn(&Exchanged) -> f64| ColumnData::F64(rows.iter().map(|row| value(&row.1)).collect());
-    debug_assert!(rows.iter().all(|row| row.0 != NO_NAME));
-    let columns = vec![
-        column("flow", ColumnData::Name { codes: rows.iter().map(|row| row.0).collect(), names }),
-        column("start_s", numbers(&|row| row.start.as_secs_f64())),
-        column("size_bytes", ColumnData::U64(rows.iter().map(|row| row.1.size.0).collect())),
-        column("fct_s", numbers(&|row| (row.end - row.start).as_secs_f64())),
-        column("slowdown", numbers(&|_| f64::NAN)),
-    ];
-    Table { columns }
+/// A row for each request that was answered, and for each short flow.
+fn completions(config: &SimulationConfig, exchanges: &[Option<CompletionLog>], groups: &[ShortFlowsDone]) -> Table {
+    let of_flows =
+        config.flows.iter().zip(exchanges).filter_map(|(flow, log)| Some((flow.name.clone(), log.as_ref()?)));
+    let groups = config.traffic.arrivals.iter().zip(groups);
+    let of_groups = groups.map(|(config, done)| (config.flow.name.clone(), done.group.log()));
+    completion_table(&of_flows.chain(of_groups).collect::<Vec<_>>())
 }

@@ -88,6 +88,36 @@ fn cubic_fills_a_link_of_100_mbit_s() {
 }
 
 #[test]
+fn short_flows_come_and_go_and_take_their_round_trips() {
+    needs_kernel!();
+    let groups = r#"
+        [[flow]]
+        name = "ask"
+        arrivals = { rate = "40 /s", process = "periodic", until = "2 s", size = "400 B", reply = "20 kB" }
+        [[flow]]
+        name = "tell"
+        arrivals = { rate = "20 /s", process = "periodic", until = "2 s", size = "3 kB" }
+    "#;
+    let (mut command, file) =
+        command(&(BULK.replace("name = \"one\"", "name = \"one\"\nstart = \"2900 ms\"") + groups), "short");
+    let output = command.output().expect("it starts");
+    fs::remove_file(file).expect("removed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // Every 25 and 50 ms, the first after one gap. A round trip is 20.04 ms; ten segments (RFC 6928) are less than 20 kB, so that the
+    // handshake, the request with the response's beginning, and its end take three; what is only told takes one and a half.
+    for (group, started, octets, least) in [(0, 79, 20_400.0, 3.0 * 20.04), (1, 39, 3_000.0, 1.5 * 20.04)] {
+        let group = &result["summary"]["groups"][group];
+        let count = |name: &str| group[name].as_u64().unwrap_or_else(|| panic!("{name} in {group}"));
+        assert_eq!((count("started"), count("completed"), count("aborted")), (started, started, 0), "{group}");
+        assert!((group["mean_bytes"].as_f64().unwrap() - octets).abs() < 1e-9, "{group}");
+        let fastest = group["fct_ms"]["min"].as_f64().unwrap();
+        assert!((least..least + 15.0).contains(&fastest), "{group}");
+        assert!(group["slowdown"]["min"].as_f64().unwrap() >= 1.0, "{group}");
+    }
+}
+
+#[test]
 fn what_the_kernel_cannot_do_ends_with_two_and_its_reason() {
     needs_kernel!();
     let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"copa\""), "copa");

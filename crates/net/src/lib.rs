@@ -60,7 +60,7 @@ pub use link::{ClockedLink, Delivery, Link, LinkKind, Passage, ServedLink, Servi
 pub use link_stats::LinkStats;
 pub use own::{ExternalEffect, ExternalEffectConfig, LinkEffect, PartStart, own_effects};
 pub use packet::{Datagram, Packet, Payload, UDP_HEADER};
-pub use packets::{PacketId, Packets};
+pub use packets::{PacketId, Packets, UnderWay};
 pub use propagation::AggregateConfig;
 #[doc(inline)]
 pub use rate::{

@@ -20,7 +20,7 @@ use ackclock_units::{Bandwidth, Bytes, Shared, SimDuration, SimTime};
 use crate::clock::LinkClock;
 use crate::config::LinkConfig;
 use crate::link_stats::{LinkStats, Window};
-use crate::packets::PacketId;
+use crate::packets::UnderWay;
 use crate::ring::Ring;
 
 use self::clocked::Waits;
@@ -37,18 +37,14 @@ pub use served::{ServedLink, Service};
 #[derive(Clone, Copy, Debug, Default)]
 struct InTransit {
     arrival: SimTime,
-    packet: PacketId,
-    /// Octets of the IP packet.
-    size: u32,
+    packet: UnderWay,
 }
 
 /// A packet that comes out at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The packet that comes out.
-    pub packet: PacketId,
-    /// Octets of the IP packet.
-    pub size: u32,
+    pub packet: UnderWay,
     /// When the next one arrives, unless that has an event of its own.
     pub next: Option<SimTime>,
 }
@@ -136,15 +132,14 @@ impl Link {
     /// The first packet arrives at the far end.
     #[inline]
     pub fn deliver(&mut self) -> Delivery {
-        let InTransit { packet, size, .. } =
-            *self.transit.front().expect("a link's event means that a packet is under way");
+        let InTransit { packet, .. } = *self.transit.front().expect("a link's event means that a packet is under way");
         self.transit.drop_front();
         if self.transit.left() == 0 {
             self.rest.turns += 1;
         }
-        self.rest.counts.ledger.on_delivered(u64::from(size) + self.wire.framing);
+        self.rest.counts.ledger.on_delivered(u64::from(packet.size) + self.wire.framing);
         let next = if self.is_served() { self.served_delivery() } else { self.next_arrival() };
-        Delivery { packet, size, next }
+        Delivery { packet, next }
     }
 
     fn served_delivery(&mut self) -> Option<SimTime> {
@@ -267,7 +262,7 @@ impl Link {
         self.check_invariants();
         if cfg!(debug_assertions) {
             let transit = self.transit.iter();
-            let in_transit: u64 = transit.map(|on_way| u64::from(on_way.size) + self.wire.framing).sum();
+            let in_transit: u64 = transit.map(|on_way| u64::from(on_way.packet.size) + self.wire.framing).sum();
             let (held, drops) = match &self.rest.served {
                 None => (self.rest.waits.passed_on_octets(), false),
                 Some(served) => (served.held_octets(), served.hides_octets()),
@@ -305,20 +300,20 @@ impl Link {
 
     /// A packet that another copy of this link has passed on comes out at the far end here: what becomes of it before that is
     /// counted there. Returns true if it is the only one.
-    pub fn receive(&mut self, arrival: SimTime, packet: PacketId, size: u32) -> bool {
-        self.rest.counts.ledger.on_came(u64::from(size) + self.wire.framing);
-        self.carry(arrival, packet, size)
+    pub fn receive(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
+        self.rest.counts.ledger.on_came(u64::from(packet.size) + self.wire.framing);
+        self.carry(arrival, packet)
     }
 
     /// Puts a packet on the way, behind all others. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
     #[inline]
-    fn carry(&mut self, arrival: SimTime, packet: PacketId, size: u32) -> bool {
+    fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
         debug_assert!(
             self.transit.back().is_none_or(|last| last.arrival <= arrival),
             "a packet overtakes on a link that keeps order"
         );
-        self.transit.push_back(InTransit { arrival, packet, size });
+        self.transit.push_back(InTransit { arrival, packet });
         self.transit.len() == 1
     }
 }

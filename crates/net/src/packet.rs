@@ -45,7 +45,7 @@ impl Datagram {
     }
 }
 
-/// A packet. It is copied whole at every hop, so its size is part of the simulator's speed.
+/// A packet. Links without queues of their own hold its number alone, so that it is written when it sets out and read when it arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// The segment or the datagram that it carries.
@@ -56,7 +56,7 @@ pub struct Packet {
     pub generation: Generation,
     /// Of its IP header; 0 for all where no packets are captured.
     pub identification: u16,
-    /// Which hop of its route comes next.
+    /// Which hop of its route comes next, as of the last queue that held it whole; on the way links know ([`crate::UnderWay`]).
     pub hop: HopIndex,
     /// Octets of the IP packet.
     pub size: u32,

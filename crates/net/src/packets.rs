@@ -4,11 +4,24 @@
 //! where memory is read in order, has them when they do: with tens of thousands under way, places taken in any other order made a
 //! packet a quarter dearer.
 
+use crate::ids::HopIndex;
 use crate::packet::Packet;
 
 crate::typed_index! {
     /// A packet under way.
     pub struct PacketId;
+}
+
+/// A packet under way, as far as links need to know it: they look at nothing else, so that with many packets none has to be fetched
+/// before it arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Where it lies.
+    pub packet: PacketId,
+    /// Octets of the IP packet.
+    pub size: u32,
+    /// Its next hop.
+    pub hop: HopIndex,
 }
 
 /// The packets under way along links: each lies in one place from end to end, and rings hold its [`PacketId`].
@@ -26,8 +39,17 @@ const FIRST_PLACES: usize = 64;
 impl Packets {
     /// A packet sets out.
     #[inline]
-    pub fn put(&mut self, packet: &Packet) -> PacketId {
+    pub fn put(&mut self, packet: Packet) -> UnderWay {
         debug_assert!(packet.size > 0, "a packet has headers at least");
+        let Packet { size, hop, .. } = packet;
+        let id = self.take_place();
+        self.places[id.index()] = packet;
+        UnderWay { packet: id, size, hop }
+    }
+
+    /// The next free place.
+    #[inline]
+    fn take_place(&mut self) -> PacketId {
         if 4 * self.count >= 3 * self.places.len() {
             self.grow();
         }
@@ -36,7 +58,6 @@ impl Packets {
             let place = self.next;
             self.next = (place + 1) & (self.places.len() - 1);
             if self.places[place].size == 0 {
-                self.places[place] = *packet;
                 return PacketId::new(place);
             }
         }
@@ -90,10 +111,10 @@ mod tests {
     #[test]
     fn places_are_taken_in_turn_and_those_that_are_taken_passed_over() {
         let mut packets = Packets::default();
-        let first: Vec<PacketId> = (1..=48).map(|size| packets.put(&packet(size))).collect();
+        let first: Vec<PacketId> = (1..=48).map(|size| packets.put(packet(size)).packet).collect();
         first[1..].iter().for_each(|id| packets.remove(*id));
         // Fifteen places to the end of the 64, one that is taken, the next.
-        let turned: Vec<usize> = (0..18).map(|_| packets.put(&packet(100)).index()).collect();
+        let turned: Vec<usize> = (0..18).map(|_| packets.put(packet(100)).packet.index()).collect();
         assert_eq!(turned, (48..64).chain([1, 2]).collect::<Vec<_>>());
         assert_eq!((packets.len(), packets.get(first[0]).size), (19, 1));
     }
@@ -101,7 +122,7 @@ mod tests {
     #[test]
     fn packets_keep_their_places_when_there_are_more() {
         let mut packets = Packets::default();
-        let ids: Vec<PacketId> = (1..=1_000).map(|size| packets.put(&packet(size))).collect();
+        let ids: Vec<PacketId> = (1..=1_000).map(|size| packets.put(packet(size)).packet).collect();
         assert!(ids.iter().zip(1..).all(|(id, size)| packets.get(*id).size == size));
         for id in ids {
             packets.remove(id);

@@ -41,8 +41,8 @@ fn names(table: &str) -> Vec<String> {
 pub fn missing(config: &Config) -> Vec<String> {
     let of_listeners = config.listeners.iter().flat_map(|it| [&it.listen.near, &it.listen.far]);
     let of_rules = config.file.rule.iter().flat_map(|rule| rule.near.iter().chain(&rule.far));
-    let named = |side: &Side| side.congestion.clone();
-    let mut names: Vec<String> = of_listeners.chain(of_rules).filter_map(named).collect();
+    let own = |side: &Side| side.congestion.clone();
+    let mut names: Vec<String> = of_listeners.chain(of_rules).filter_map(own).collect();
     names.sort();
     names.dedup();
     names.retain(|name| !is_available(name));

@@ -10,8 +10,10 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::app::Active;
@@ -23,6 +25,9 @@ const SOCKETS: &str = "ACKCLOCK_PROXY_SOCKETS";
 
 /// Names the descriptor on which the successor says that it listens.
 const READY: &str = "ACKCLOCK_PROXY_READY";
+
+/// A successor has to listen within this; one that does not is killed.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a process has from its predecessor.
 #[derive(Debug, Default)]
@@ -96,12 +101,34 @@ pub fn start_successor(active: &[Active], has_confined: bool) -> io::Result<Chil
     all().try_for_each(|descriptor| fcntl_setfd(descriptor, FdFlags::CLOEXEC))?;
     let mut child = started?;
     drop(ready);
-    let mut said = [0];
-    if std::fs::File::from(word).read(&mut said)? == 1 {
-        return Ok(child);
+    match word_within(word, PATIENCE)? {
+        Some(true) => Ok(child),
+        Some(false) => {
+            let status = child.wait()?;
+            Err(io::Error::other(format!("the new process ended before it listened: {status}")))
+        }
+        None => {
+            child.kill()?;
+            child.wait()?;
+            let told = format!("the new process did not listen within {PATIENCE:?}, and was killed");
+            Err(io::Error::new(io::ErrorKind::TimedOut, told))
+        }
     }
-    let status = child.wait()?;
-    Err(io::Error::other(format!("the new process ended before it listened: {status}")))
+}
+
+/// Whether the successor said that it listens, or closed the pipe without; `None` if it did neither within this time.
+fn word_within(word: OwnedFd, time: Duration) -> io::Result<Option<bool>> {
+    let until = Instant::now() + time;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&word, PollFlags::IN)], Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(0) => return Ok(None),
+            Ok(_) => return Ok(Some(std::fs::File::from(word).read(&mut [0])? == 1)),
+        }
+    }
 }
 
 /// The binary as it was called: what lies there now, not what this process was started from.
@@ -114,6 +141,16 @@ pub fn program() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_successor_that_says_nothing_is_not_waited_for_without_end() {
+        let (word, ready) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+        assert_eq!(word_within(word.try_clone().unwrap(), Duration::from_millis(20)).unwrap(), None);
+        say_ready(ready.try_clone().unwrap());
+        assert_eq!(word_within(word.try_clone().unwrap(), PATIENCE).unwrap(), Some(true));
+        drop(ready);
+        assert_eq!(word_within(word, PATIENCE).unwrap(), Some(false));
+    }
 
     #[test]
     fn sockets_are_named_by_their_addresses() {

@@ -13,14 +13,14 @@ use crate::app::App;
 use crate::service::Shared;
 use crate::worker::{ConnectionInfo, Handle, Pair};
 
-/// Who asks has to be done within this, however slowly it goes on.
+/// Who asks has to have asked within this, and to have taken the answer within as long again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Questions that are answered at a time.
 const AT_A_TIME: usize = 4;
 
 /// Serves measurements from now on, a few questions at a time: whoever is slow keeps nobody for long.
-pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> io::Result<()> {
+pub fn serve(address: SocketAddr, shared: &Arc<Shared>, handles: &[Handle]) -> io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     // A successor serves beside its predecessor until that has ended.
@@ -30,7 +30,7 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> 
     socket.listen(16)?;
     let listener: TcpListener = socket.into();
     for _ in 0..AT_A_TIME {
-        let (listener, shared) = (listener.try_clone()?, Arc::clone(&shared));
+        let (listener, shared) = (listener.try_clone()?, Arc::clone(shared));
         let handles = handles.iter().map(Handle::again).collect::<io::Result<Vec<_>>>()?;
         thread::Builder::new().name("metrics".to_owned()).spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -42,10 +42,12 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> 
     Ok(())
 }
 
-/// What is left until then; an error once nothing is.
+/// How long there is until then; an error if that has passed.
 fn left(until: Instant) -> io::Result<Option<Duration>> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    match until.checked_duration_since(Instant::now()) {
+        Some(left) if !left.is_zero() => Ok(Some(left)),
+        _ => Err(io::ErrorKind::TimedOut.into()),
+    }
 }
 
 fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Result<()> {
@@ -71,12 +73,18 @@ fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Res
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-    let (answer, until) = (head + &body, Instant::now() + PATIENCE);
-    let mut rest = answer.as_bytes();
-    while !rest.is_empty() {
+    write_until(&mut stream, (head + &body).as_bytes(), Instant::now() + PATIENCE)
+}
+
+/// Writes all of it, to whoever takes it by then.
+fn write_until(stream: &mut TcpStream, mut octets: &[u8], until: Instant) -> io::Result<()> {
+    while !octets.is_empty() {
         stream.set_write_timeout(left(until)?)?;
-        let written = stream.write(rest)?;
-        rest = &rest[written..];
+        match stream.write(octets) {
+            Ok(written) => octets = &octets[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }
@@ -111,10 +119,6 @@ fn metrics(shared: &Shared, handles: &[Handle]) -> String {
         let [up, down] = one.backlog();
         *of = [of[0] + up, of[1] + down];
     }
-    for (listener, [up, down]) in waiting {
-        let metrics = shared.metrics.of_listener(&listener);
-        metrics.sides[0].backlog.set(up as i64);
-        metrics.sides[1].backlog.set(down as i64);
-    }
+    shared.metrics.set_backlogs(&waiting);
     shared.metrics.text()
 }

@@ -107,6 +107,15 @@ fn task() -> Result<Task, lexopt::Error> {
         }
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let command = if let [command @ ("rules" | "top" | "record"), _] = words[..] { command } else { "" };
+    let flags = [("--check", check, ""), ("--apply", apply, ""), ("--undo", undo, "rules"), ("--once", once, "top")];
+    if let Some((flag, _, with)) = flags.into_iter().find(|(_, is_given, with)| *is_given && *with != command) {
+        let with = if with.is_empty() { "a configuration file alone" } else { with };
+        return Err(format!("{flag} goes with {with}").into());
+    }
+    if check && apply {
+        return Err("--check and --apply exclude each other".into());
+    }
     match words[..] {
         ["rules", path] => Ok(Task::Rules { path: path.into(), undo }),
         ["record", address] => {
@@ -203,13 +212,13 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
     let app = App::start(path, config, inherited, has_confined)?;
     if let Some(address) = app.config().file.metrics.address {
-        http::serve(address.0, Arc::clone(&app.shared), app.handles())?;
+        http::serve(address.0, &app.shared, &app.handles())?;
     }
     look_after_servers(Arc::clone(&app.active))?;
     let has_rules = apply && !add.is_empty();
     if has_rules && ready.is_none() {
         rules::run(&add).inspect_err(|_| {
-            // Some of it may be there.
+            // Of several commands some may have been done.
             let _ = rules::run(&remove);
         })?;
     }
@@ -225,13 +234,19 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     Ok(code)
 }
 
-/// Gives up what is not needed. A kernel that cannot do it is told of, and no reason not to work.
+/// Gives up what is not needed; true if that was done. A kernel that cannot do it is told of, and no reason not to work; a successor,
+/// for which the kernel may be no other but the program is, tries again.
 fn confine(config: &Path) -> bool {
     match confine::confine(config, &handover::program()) {
-        Ok(Confined { files, calls }) => tracing::info!(files, calls, "confined"),
-        Err(ref error) => tracing::warn!(%error, "not confined"),
+        Ok(Confined { files, calls }) => {
+            tracing::info!(files, calls, "confined");
+            true
+        }
+        Err(error) => {
+            tracing::warn!(%error, "not confined");
+            false
+        }
     }
-    true
 }
 
 /// Does what signals say until the end; the exit code, and whether a successor goes on.

@@ -1,7 +1,8 @@
 //! What is counted, by listener and side, as `OpenMetrics`.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -60,6 +61,8 @@ pub struct Metrics {
     cwnd: HistogramFamily,
     waited: HistogramFamily,
     backlog: Family<Labels, Gauge>,
+    /// The backlog's gauges of each listener that is known.
+    backlogs: Mutex<BTreeMap<String, [Gauge; 2]>>,
     /// Pipes that have octets in them.
     pub pipes: Gauge,
     /// Octets that are held outside of the kernel.
@@ -108,8 +111,8 @@ impl Metrics {
         registry.register("backlog_bytes", "Octets from a side that wait here", Family::clone(&backlog));
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets held outside of the kernel", held.clone());
-        let registry = Mutex::new(registry);
-        Self { registry, events, active, octets, retransmitted, rtt, cwnd, waited, backlog, pipes, held }
+        let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
+        Self { registry, events, active, octets, retransmitted, rtt, cwnd, waited, backlog, backlogs, pipes, held }
     }
 
     /// The counts of a listener.
@@ -127,6 +130,9 @@ impl Metrics {
                 backlog: self.backlog.get_or_create_owned(&labels),
             }
         };
+        let sides = [side("near"), side("far")];
+        let gauges = sides.each_ref().map(|side| side.backlog.clone());
+        self.backlogs.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), gauges);
         ListenerMetrics {
             accepted: event("accepted"),
             refused: event("refused"),
@@ -134,14 +140,24 @@ impl Metrics {
             ended: event("ended"),
             reset: event("reset"),
             active: self.active.get_or_create_owned(&vec![listener()]),
-            sides: [side("near"), side("far")],
+            sides,
+        }
+    }
+
+    /// Takes down what waits, up and down, by listener; of one that is not named nothing does.
+    pub fn set_backlogs(&self, waiting: &BTreeMap<String, [u64; 2]>) {
+        for (name, gauges) in self.backlogs.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let octets = waiting.get(name).copied().unwrap_or_default();
+            for (gauge, octets) in gauges.iter().zip(octets) {
+                gauge.set(octets as i64);
+            }
         }
     }
 
     /// All as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         // Writing to a text cannot fail.
         let _ = encode(&mut text, &registry);
         text
@@ -151,5 +167,21 @@ impl Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waited_once_waits_no_more_when_nothing_does() {
+        let metrics = Metrics::new();
+        metrics.of_listener("one");
+        let line = |octets| format!("ackclock_proxy_backlog_bytes{{listener=\"one\",side=\"near\"}} {octets}\n");
+        metrics.set_backlogs(&BTreeMap::from([("one".to_owned(), [1500, 0])]));
+        assert!(metrics.text().contains(&line(1500)), "{}", metrics.text());
+        metrics.set_backlogs(&BTreeMap::new());
+        assert!(metrics.text().contains(&line(0)), "{}", metrics.text());
     }
 }

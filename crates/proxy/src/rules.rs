@@ -17,7 +17,7 @@ const TABLE: &str = "24931";
 /// The name of the table of rules.
 const NAME: &str = "ackclock_proxy";
 
-/// Commands that put the rules in, and those that take them out.
+/// Commands that put the rules in, and those that take them out. What a proxy that was killed has left is no hindrance.
 pub fn commands(config: &Config) -> (String, String) {
     let mut chains = String::new();
     let mut routes = (String::new(), String::new());
@@ -43,8 +43,8 @@ pub fn commands(config: &Config) -> (String, String) {
             // One that was killed has left them behind.
             let _ = writeln!(
                 routes.0,
-                "{ip} rule del fwmark {MARK} lookup {TABLE} 2>/dev/null || true\n\
-                 {ip} rule add fwmark {MARK} lookup {TABLE}\n{ip} route replace local default dev lo table {TABLE}"
+                "{ip} rule del fwmark {MARK} lookup {TABLE} 2>/dev/null || :\n{ip} rule add fwmark {MARK} lookup {TABLE}\n\
+                 {ip} route replace local default dev lo table {TABLE}"
             );
             let _ = writeln!(routes.1, "{ip} rule del fwmark {MARK} lookup {TABLE}\n{ip} route flush table {TABLE}");
         }
@@ -171,6 +171,9 @@ destinations = ["10.0.0.0/8"]
                     fib daddr type != local tproxy ip to :9000 meta mark set 0x6163 accept";
         assert!(add.contains(rule), "{add}");
         assert!(add.contains("ip route replace local default dev lo table 24931"));
+        // ip-rule(8): adding a rule that is there fails, so one that was left is taken away before.
+        let (del, again) = (add.find("ip rule del fwmark").unwrap(), add.find("ip rule add fwmark").unwrap());
+        assert!(del < again, "{add}");
         assert!(remove.contains("nft delete table inet ackclock_proxy") && remove.contains("ip rule del"));
         let plain = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\n";
         assert_eq!(commands(&parse("a.toml", plain).unwrap()), Default::default());

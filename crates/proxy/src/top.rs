@@ -32,16 +32,21 @@ fn ask(address: SocketAddr) -> io::Result<Vec<Json>> {
 
 /// Lines for the connections, the busiest first.
 fn lines(connections: &[Json], before: &mut Before, elapsed: Duration) -> Vec<Line> {
-    let mut lines: Vec<(f64, Line)> = connections.iter().map(|it| line(it, before, elapsed.as_secs_f64())).collect();
+    let mut now = Before::new();
+    let mut lines: Vec<(f64, Line)> =
+        connections.iter().map(|it| line(it, (before, &mut now), elapsed.as_secs_f64())).collect();
+    *before = now;
     lines.sort_by(|a, b| b.0.total_cmp(&a.0));
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-fn line(it: &Json, before: &mut Before, elapsed_s: f64) -> (f64, Line) {
+fn line(it: &Json, (before, after): (&Before, &mut Before), elapsed_s: f64) -> (f64, Line) {
     let text = |value: &Json| value.as_str().unwrap_or("-").to_owned();
     let number = |value: &Json| value.as_f64().unwrap_or(0.0);
     let now = (number(&it["up_bytes"]), number(&it["down_bytes"]));
-    let last = before.insert((text(&it["client"]), text(&it["server"])), now).unwrap_or(now);
+    let ends = (text(&it["client"]), text(&it["server"]));
+    let last = before.get(&ends).copied().unwrap_or(now);
+    after.insert(ends, now);
     let rate = |now: f64, last: f64| if elapsed_s > 0.0 { (now - last) * 8e-6 / elapsed_s } else { 0.0 };
     let (up, down) = (rate(now.0, last.0), rate(now.1, last.1));
     let side = |of: &Json| {
@@ -136,6 +141,8 @@ mod tests {
         let lines = lines(&[at(3_500_000)], &mut before, Duration::from_secs(2));
         // 2.5 MB in 2 s are 10 Mbit/s
         assert_eq!((lines[0][2].as_str(), lines[0][5].as_str(), lines[0][10].as_str()), ("10.00", "10.0", "2.0"));
-        assert_eq!(lines[0][7], "-");
+        assert_eq!((lines[0][7].as_str(), before.len()), ("-", 1));
+        super::lines(&[], &mut before, Duration::from_secs(1));
+        assert!(before.is_empty(), "a connection that is over is forgotten");
     }
 }

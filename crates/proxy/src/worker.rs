@@ -36,6 +36,9 @@ const EVENTS: usize = 512;
 const IS_LISTENER: u64 = 1 << 63;
 const WAKE: u64 = u64::MAX;
 
+/// Generations of connections have the bits below it, above their place and side.
+const GENERATIONS: u32 = u32::MAX >> 1;
+
 /// What each socket tells of.
 const INTEREST: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::PRI).union(EventFlags::RDHUP).union(EventFlags::ET);
@@ -64,6 +67,8 @@ pub struct Worker {
     generation: u32,
     start: Instant,
     ended: commands::Ended,
+    /// Octets held and pipes lent, as the gauges that all threads add to have them of this one.
+    told: [i64; 2],
     is_draining: bool,
     should_stop: bool,
 }
@@ -89,6 +94,7 @@ impl Worker {
             generation: 0,
             start: Instant::now(),
             ended: commands::Ended::default(),
+            told: [0; 2],
             is_draining: false,
             should_stop: false,
         };
@@ -131,12 +137,12 @@ impl Worker {
 
     /// The place of the connection with this token, if it is still there.
     fn find(&self, token: u64) -> Option<usize> {
-        let (key, generation) = ((token as u32 >> 1) as usize, (token >> 32) as u32);
+        let (generation, key) = place_of(token);
         self.connections.get(key).filter(|connection| connection.generation == generation).map(|_| key)
     }
 
     fn token(&self, key: usize) -> u64 {
-        u64::from(self.connections[key].generation) << 32 | (key as u64) << 1
+        token_of(self.connections[key].generation, key)
     }
 
     fn on_socket(&mut self, key: usize, side: Side, flags: EventFlags, now: Instant) {
@@ -289,6 +295,21 @@ impl Worker {
     }
 }
 
+/// The token of a connection's near side; that of the far side has one more.
+fn token_of(generation: u32, key: usize) -> u64 {
+    u64::from(generation) << 32 | (key as u64) << 1
+}
+
+/// The generation and the place that a token names.
+fn place_of(token: u64) -> (u32, usize) {
+    ((token >> 32) as u32, (token as u32 >> 1) as usize)
+}
+
+/// The generation after this one. A thread has used all of them once it has carried two thousand million connections.
+fn next_generation(generation: u32) -> u32 {
+    generation.wrapping_add(1) & GENERATIONS
+}
+
 /// How many octets wait in a socket to be read.
 fn unread(end: &Endpoint) -> u64 {
     rustix::io::ioctl_fionread(&end.socket).unwrap_or(0)
@@ -308,5 +329,20 @@ fn side_info(end: &Endpoint) -> SideInfo {
         unsent_bytes: info.map_or(0, |info| u64::from(info.notsent_bytes)),
         unacknowledged_bytes: u64::from(sys::not_acknowledged(&end.socket).unwrap_or(0)),
         delivery_rate_bps: info.map_or(0, |info| info.delivery_rate.saturating_mul(8)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_connection_is_taken_for_a_listener_however_many_there_were() {
+        for generation in [0, 7, GENERATIONS - 1, GENERATIONS, next_generation(GENERATIONS)] {
+            let token = token_of(generation, 12_345);
+            assert_eq!(token & IS_LISTENER, 0, "{generation}");
+            assert_eq!((place_of(token), place_of(token | 1)), ((generation, 12_345), (generation, 12_345)));
+        }
+        assert_eq!(next_generation(GENERATIONS), 0);
     }
 }

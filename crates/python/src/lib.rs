@@ -13,6 +13,7 @@ mod errors;
 mod events;
 mod failure;
 mod faults;
+mod live;
 mod parts;
 mod scenario;
 mod signals;
@@ -24,7 +25,8 @@ use pyo3::prelude::*;
 /// The compiled core of ackclock.
 #[pymodule]
 mod _core {
-    use ackclock_agent::policy::{Activation, trained_policy};
+    use ackclock_agent::policy::quantised::Quantised;
+    use ackclock_agent::policy::{Activation, Policy, PolicyError, agent_of, trained_policy};
     use numpy::{PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
@@ -42,6 +44,8 @@ mod _core {
     use crate::environment::{PyEnvironment, PyVectorEnvironment};
     #[pymodule_export]
     use crate::errors::ScenarioError;
+    #[pymodule_export]
+    use crate::live::PyLiveFlow;
     #[pymodule_export]
     use crate::parts::{PyFate, PyLinkStart, PyOwnPart, PyPacket, PyQueueState, PySourceStart, PySupply, PyValues};
     #[pymodule_export]
@@ -183,6 +187,35 @@ mod _core {
             let name = &flow.controller_name;
             PyValueError::new_err(format!("{name} has no agent: use dqn_newreno or dqn_cubic"))
         })
+    }
+
+    /// Return a policy in whole numbers, for machines without floating point, and what that loses.
+    ///
+    /// Args:
+    ///     content: An ONNX file.
+    ///     agent: The agent's configuration as JSON, for a file that has none.
+    ///     flows: On so many flows, drawn at random, both forms are asked.
+    ///
+    /// Returns:
+    ///     The file; how many decisions were others; the mean difference and the greatest, where actions are numbers.
+    ///
+    /// Raises:
+    ///     ValueError: If the file is no policy, or one that whole numbers cannot be made of.
+    #[pyfunction]
+    #[pyo3(signature = (content, agent=None, flows=20_000))]
+    fn quantised_policy<'py>(
+        py: Python<'py>,
+        content: &[u8],
+        agent: Option<&str>,
+        flows: u32,
+    ) -> PyResult<(Bound<'py, PyBytes>, u32, f64, f64)> {
+        let wrong = |error: PolicyError| PyValueError::new_err(error.to_string());
+        let policy = Policy::from_onnx(content, agent).map_err(wrong)?;
+        let quantised = Quantised::of(&policy).map_err(wrong)?;
+        let accuracy = quantised.accuracy(&policy, flows);
+        let told = agent.map(str::to_owned).or_else(|| agent_of(content)).unwrap_or_default();
+        let file = PyBytes::new(py, &quantised.file(&told));
+        Ok((file, accuracy.differ, accuracy.mean, accuracy.greatest))
     }
 
     /// Return a policy as an ONNX file that the engine runs.

@@ -176,7 +176,7 @@ impl PySimulation {
     ///     RuntimeError: If the simulation is over.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
-        let inner = simulate(py, self.calls_python, || simulation.clone())?;
+        let inner = simulate(py, self.calls_python, || simulation.copy())?;
         Ok(Self { inner: Some(inner), config: Arc::clone(&self.config), ..*self })
     }
 

@@ -4,7 +4,7 @@ use ackclock_net::RandomStream;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::{AppConfig, Span};
-use crate::traffic::{ExternalSource, Requester, SourceStart, Then};
+use crate::traffic::{ExternalSource, Requester, SourceStart, Then, VideoSummary};
 
 /// More than any run can send.
 const ENDLESS: Bytes = Bytes(1 << 60);
@@ -105,6 +105,11 @@ impl App {
     /// As [`Self::requester`].
     pub(crate) fn requester_mut(&mut self) -> Option<&mut Requester> {
         if let Kind::Requester(requester) = &mut self.kind { Some(requester) } else { None }
+    }
+
+    /// How a video played until `end`, of an application that plays one.
+    pub fn video_summary(&self, end: SimTime) -> Option<VideoSummary> {
+        Some(self.requester()?.video()?.summary(end))
     }
 
     /// Octets of the response to the request under way, of an application that makes requests.

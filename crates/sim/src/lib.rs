@@ -75,10 +75,11 @@ pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
 pub use summary::{distribution, jain_index, link_summary};
 pub use summary_json::write_summary;
 pub use traffic::{
-    Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, DATA_MINING, DatagramConfig, DatagramEcn,
-    DatagramFlow, DatagramSummary, ExchangeSummary, ExternalSource, ExternalSourceConfig, FileApp, FilesApp, Gaps,
-    GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes, MediaApp, MediaSummary, OnOffApp, POISSON, ParetoSizes,
-    RateApp, RateControl, Sending, SizeBucket, SizeDistribution, SourceStart, Supply, Then, TrafficConfig,
-    TrafficSource, UdpProtocol, VideoApp, VideoChoice, VideoConfig, VideoSummary, WEB_SEARCH, own_sources,
+    Arrival, Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, Completion, CompletionLog, DATA_MINING,
+    DatagramConfig, DatagramEcn, DatagramFlow, DatagramSummary, EmptyPath, ExchangeSummary, ExternalSource,
+    ExternalSourceConfig, FileApp, FilesApp, FlowGroup, Gaps, GroupSummary, ListedFlow, LogNormalGaps, LogNormalSizes,
+    MediaApp, MediaSummary, OnOffApp, POISSON, ParetoSizes, RateApp, RateControl, Sending, SizeBucket,
+    SizeDistribution, SourceStart, Supply, Then, TrafficConfig, TrafficSource, UdpProtocol, VideoApp, VideoChoice,
+    VideoConfig, VideoSummary, WEB_SEARCH, completion_table, own_sources,
 };
 pub use watch::EventSelection;

@@ -10,10 +10,11 @@ mod uplink;
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::{
-    Delivery, Discarder, EndpointId, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet, PacketId,
-    Packets, Router,
+    Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
+    PacketId, Packets, Payload, Router, UnderWay,
 };
 use ackclock_units::{SimDuration, SimTime};
+use ackclock_wire::Segment;
 use ackclock_wire::quic::AckRange;
 
 use crate::captures::{Captures, ViewId};
@@ -26,16 +27,6 @@ use hop::{Hop, Next};
 use host_noise::HostNoise;
 use telemetry::Telemetry;
 pub(crate) use uplink::Uplink;
-
-/// A packet under way that goes on.
-#[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    id: PacketId,
-    /// Octets of the IP packet.
-    size: u32,
-    /// The next hop.
-    hop: HopIndex,
-}
 
 /// Links, routes and the events that move packets.
 #[derive(Clone, Debug)]
@@ -191,7 +182,7 @@ impl Network {
         let now = self.now();
         let delivery = self.links[link.index()].deliver();
         if let Some(watch) = &mut self.watch {
-            let packet = self.packets.get(delivery.packet);
+            let packet = self.packets.get(delivery.packet.packet);
             watch.on_delivery(now, &At { link, packet, captures: &self.captures }, now);
         }
         match delivery.next {
@@ -205,12 +196,11 @@ impl Network {
     /// A packet that came out at the far end of `link` is at its endpoint, or goes on.
     #[allow(clippy::inline_always, reason = "a call takes as long as half of what it does")]
     #[inline(always)]
-    fn move_on(&mut self, link: LinkId, &Delivery { packet: id, size, .. }: &Delivery, arrived: &mut Packet) -> bool {
+    fn move_on(&mut self, link: LinkId, &Delivery { packet, .. }: &Delivery, arrived: &mut Packet) -> bool {
         self.check_link(link);
-        let packet = self.packets.get(id);
-        let hop = packet.hop;
+        let UnderWay { packet: id, hop, .. } = packet;
         let (Next::Link(link) | Next::Express(link)) = self.hops[hop.index()].next() else {
-            *arrived = *packet;
+            *arrived = *self.packets.get(id);
             self.packets.remove(id);
             if !self.is_plain {
                 self.captures.record_arrival(self.now(), arrived);
@@ -223,27 +213,39 @@ impl Network {
             }
             return true;
         };
-        self.transmit(link, UnderWay { id, size, hop: hop.next() });
+        self.transmit(link, UnderWay { hop: hop.next(), ..packet });
         false
     }
 
     /// A packet enters the network at the first link of a route.
-    #[inline]
     pub(crate) fn send(&mut self, route: RouteId, packet: &Packet) {
-        let first = HopIndex::new(route.index());
+        let hop = HopIndex::new(route.index()).next();
+        let packet = self.packets.put(Packet { hop, ..*packet });
+        self.enter(route, packet);
+    }
+
+    /// The same with a segment, which is written where it lies until it arrives: most packets are made so.
+    pub(crate) fn send_segment(&mut self, route: RouteId, segment: &Segment, to: EndpointId, generation: Generation) {
+        let (size, hop) = (segment.ip_len(), HopIndex::new(route.index()).next());
+        let payload = Payload::Tcp(*segment);
+        let packet = self.packets.put(Packet { payload, to, generation, size, hop, ..Packet::default() });
+        self.enter(route, packet);
+    }
+
+    #[inline]
+    fn enter(&mut self, route: RouteId, under_way: UnderWay) {
         let link = self.uplink(route);
         if cfg!(debug_assertions) {
             self.sent += 1;
         }
-        let id = self.packets.put(packet);
         if !self.is_plain {
-            let packet = self.packets.get_mut(id);
+            let packet = self.packets.get_mut(under_way.packet);
             packet.identification = self.captures.identify(packet.to);
             if let Some(telemetry) = &mut self.telemetry {
                 telemetry.on_send(packet);
             }
         }
-        self.transmit(link, UnderWay { id, size: packet.size, hop: first.next() });
+        self.transmit(link, under_way);
     }
 
     /// The same, with these ACK ranges.
@@ -300,17 +302,17 @@ impl Network {
 
     /// `LOOKS`: there is a discarder, a capture, or somebody who watches.
     fn pass<const LOOKS: bool>(&mut self, mut at: LinkId, mut packet: UnderWay) {
-        if LOOKS && self.is_discarded(at, packet.id) {
-            self.drop_on_arrival(at, packet.id, DropCause::Discarder);
+        if LOOKS && self.is_discarded(at, packet.packet) {
+            self.drop_on_arrival(at, packet.packet, DropCause::Discarder);
             return self.links[at.index()].on_discarded();
         }
         let now = self.now();
         let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
         let Some(mut passage) = link.admit(now, packet.size) else {
-            return self.drop_on_arrival(at, packet.id, DropCause::Queue);
+            return self.drop_on_arrival(at, packet.packet, DropCause::Queue);
         };
         if LOOKS {
-            let packet = self.packets.get(packet.id);
+            let packet = self.packets.get(packet.packet);
             self.captures.record(at, passage.service, packet);
             if let Some(watch) = &mut self.watch {
                 watch.on_passage(now, &At { link: at, packet, captures: &self.captures }, now, passage);
@@ -324,18 +326,17 @@ impl Network {
             link = self.links[at.index()].clocked().expect("an express link is but a clock");
             passage = link.admit_ahead(passage.arrival, packet.size);
             if LOOKS && let Some(watch) = &mut self.watch {
-                let on = |link| At { link, packet: self.packets.get(packet.id), captures: &self.captures };
+                let on = |link| At { link, packet: self.packets.get(packet.packet), captures: &self.captures };
                 watch.on_delivery(now, &on(before.0), before.1);
                 watch.on_passage(now, &on(at), before.1, passage);
             }
         }
-        self.packets.get_mut(packet.id).hop = packet.hop;
         let arrival = self.host_noise.at(at, passage.arrival);
         if self.is_part && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
             link.pass_on(now, arrival, packet.size);
-            return self.leave(at, arrival, packet.id);
+            return self.leave(at, arrival, packet);
         }
-        if link.carry(arrival, packet.id, packet.size) {
+        if link.carry(arrival, packet) {
             self.queue.push(arrival, Event::Link(at));
         }
         self.check_link(at);

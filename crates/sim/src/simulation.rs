@@ -54,6 +54,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// A copy that continues alike. For use in other crates, each of which would have the whole of `clone` compiled into it.
+    #[inline(never)]
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        self.clone()
+    }
+
     /// Handles every event up to and including `until`, but none after the scenario's end.
     pub fn run_until(&mut self, until: SimTime) {
         self.run_until_or(until, |_| false);

@@ -59,7 +59,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> Flo
         aborted: sender.is_aborted(),
         rtt_ms: (!stream.rtt.is_empty()).then(|| distribution(&stream.rtt, 1e3)),
         exchanges: stream.exchanges.as_ref().map(|exchanges| exchanges.0.exchange_summary()),
-        video: stream.app.requester().and_then(|requester| requester.video()).map(|video| video.summary(end)),
+        video: stream.app.video_summary(end),
     }
 }
 

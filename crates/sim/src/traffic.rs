@@ -9,6 +9,7 @@ mod config;
 mod datagrams;
 mod empty_path;
 mod exchange;
+mod group;
 mod media;
 mod own;
 mod short_flows;
@@ -18,21 +19,22 @@ mod video;
 
 pub use ackclock_media::{MediaApp, RateControl};
 pub use apps::{DatagramEcn, FileApp, FilesApp, OnOffApp, POISSON, RateApp, UdpProtocol};
-pub use completions::{ExchangeSummary, GroupSummary, SizeBucket};
+pub use arrivals::Arrival;
+pub use completions::{Completion, CompletionLog, ExchangeSummary, GroupSummary, SizeBucket, completion_table};
 pub use config::{
     Arrivals, ArrivalsConfig, DatagramConfig, Gaps, ListedFlow, LogNormalGaps, Sending, TrafficConfig, VideoChoice,
     VideoConfig,
 };
 pub use datagrams::DatagramFlow;
+pub use empty_path::EmptyPath;
+pub use group::FlowGroup;
 pub use media::MediaSummary;
 pub use own::{ExternalSource, ExternalSourceConfig, SourceStart, Supply, Then, TrafficSource, own_sources};
 pub use sink::DatagramSummary;
 pub use sizes::{CdfPoint, DATA_MINING, LogNormalSizes, ParetoSizes, SizeDistribution, WEB_SEARCH};
 pub use video::{ByBuffer, ByRate, Choose, VideoApp, VideoSummary};
 
-pub(crate) use completions::{Completion, CompletionLog, completion_table};
 pub(crate) use datagrams::DatagramFlows;
-pub(crate) use empty_path::EmptyPath;
 pub(crate) use exchange::Requester;
 pub(crate) use short_flows::ShortFlows;
 

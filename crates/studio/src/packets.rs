@@ -28,6 +28,8 @@ pub enum PacketKind {
     RecoveryLeft = 7,
     /// The retransmission timer expired: how often in a row, the timeout to come in seconds, 0.
     TimedOut = 8,
+    /// An ACK reported this as arrived out of order: where it begins in the stream, where it ends, which of its blocks it is.
+    Sacked = 9,
 }
 
 /// The events that are told of.
@@ -55,8 +57,16 @@ pub(crate) fn places(sources: &[Source], flows: &[&str]) -> Vec<Option<usize>> {
 pub(crate) fn add(record: &Record, places: &[Option<usize>], numbers: &mut Vec<f64>) {
     let Some(place) = places[record.source.0 as usize] else { return };
     let Some((kind, of_kind)) = numbers_of(&record.event) else { return };
-    numbers.extend([record.time.as_secs_f64(), f64::from(kind as u8), place as f64]);
-    numbers.extend(of_kind);
+    let mut add = |kind: PacketKind, of_kind: [f64; 3]| {
+        numbers.extend([record.time.as_secs_f64(), f64::from(kind as u8), place as f64]);
+        numbers.extend(of_kind);
+    };
+    add(kind, of_kind);
+    if let Event::AckArrived(ack) = &record.event {
+        for (block, (start, end)) in ack.sacked.into_iter().filter(|(start, end)| start < end).enumerate() {
+            add(PacketKind::Sacked, [start as f64, end as f64, block as f64]);
+        }
+    }
 }
 
 fn numbers_of(event: &Event) -> Option<(PacketKind, [f64; 3])> {

@@ -194,7 +194,7 @@ impl Run {
     pub fn outcome(&self) -> Outcome {
         match (&self.outcome, &self.simulation) {
             (Some(outcome), _) => (**outcome).clone(),
-            (None, Some(simulation)) => simulation.clone().stop(),
+            (None, Some(simulation)) => simulation.copy().stop(),
             (None, None) => unreachable!("a run that is over has results"),
         }
     }

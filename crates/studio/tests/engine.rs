@@ -115,6 +115,25 @@ fn packets_are_told_of_with_their_flow_and_size() {
     assert_eq!((data[3], data[4]), (0.0, 1500.0));
 }
 
+/// RFC 2018: of ten segments of 1448 octets the third is lost, so each of the seven behind it is reported by a block that begins
+/// where the lost one ended, at 1 + 3 * 1448, and ends one segment further on than the block before.
+#[test]
+fn blocks_of_sacks_are_told_of() {
+    let link = "rate = \"10 Mbit/s\"";
+    let text =
+        DUMBBELL.replace(link, &format!("{link}, discard = [{{ kind = \"list\", positions = [3], of = \"data\" }}]"));
+    let mut engine = Engine::default();
+    ask_json(&mut engine, Operation::Load, &json!({ "text": text, "packets": true }));
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 0.095 }));
+    let packets = ask_numbers(&mut engine, Operation::Packets);
+    let sacked =
+        packets.chunks_exact(NUMBERS_OF_PACKET).filter(|event| event[1] == f64::from(PacketKind::Sacked as u8));
+    let blocks: Vec<&[f64]> = sacked.map(|event| &event[3..]).collect();
+    let end = |segments: u32| f64::from(1 + segments * 1448);
+    let wanted: Vec<[f64; 3]> = (4..=10).map(|last| [end(3), end(last), 0.0]).collect();
+    assert_eq!(blocks, wanted);
+}
+
 #[test]
 fn a_file_that_a_scenario_names_is_handed_over() {
     let text = DUMBBELL.replace("rate = \"10 Mbit/s\"", "rate = { trace = \"traces/mine.down\" }");

@@ -3,7 +3,8 @@
 //! Sources: Fisk, Feng, Dynamic right-sizing, 2001 (the receive buffer), as Linux has it by its behaviour.
 //!
 //! With `opens_to` the window follows the buffer as Linux 6.18's did when its packets were captured on an emulated path: by
-//! two segments with each full-sized one that arrives, each of which is acknowledged at once.
+//! two segments with each full-sized one that arrives, each of which is acknowledged at once. How far the buffer grows, by
+//! which round trip, and what counts as read are Linux 6.16's and later; captured limits of such a connection are in a test.
 //!
 //! Departures: Linux counts memory, and its steps are smaller where packets carry little.
 
@@ -19,6 +20,8 @@ pub(crate) struct ReceiveAutotuning {
     size: u64,
     window: u64,
     rtt: SimDuration,
+    /// The timestamp last measured with: each counts once.
+    echo: u32,
     /// The round trip under way: since when, what had been read then, what was read in the one before.
     since: SimTime,
     read_before: u64,
@@ -36,6 +39,7 @@ impl ReceiveAutotuning {
             size: config.initial.0.max(config.opens_to.0),
             window: config.initial.0,
             rtt: SimDuration::ZERO,
+            echo: 0,
             since: SimTime::ZERO,
             read_before: 0,
             space: None,
@@ -78,9 +82,22 @@ impl ReceiveAutotuning {
         self.space.unwrap_or_else(|| self.window.min(10 * mss))
     }
 
-    /// A round trip as the receiver sees it: a timestamp echoed.
-    pub(crate) fn on_rtt(&mut self, rtt: SimDuration) {
-        self.rtt = if self.rtt.is_zero() { rtt } else { SimDuration(self.rtt.0 - self.rtt.0 / 8 + rtt.0 / 8) };
+    /// True if `echo` was not measured with before.
+    pub(crate) fn is_new_echo(&mut self, echo: u32) -> bool {
+        std::mem::replace(&mut self.echo, echo) != echo
+    }
+
+    /// A round trip as the receiver sees it: a timestamp echoed. The least counts; a longer one, which queues make, draws
+    /// it up by an eighth, unless the application is late (`unread`).
+    pub(crate) fn on_rtt(&mut self, rtt: SimDuration, unread: u64) {
+        if rtt.is_zero() {
+            return;
+        }
+        if self.rtt.is_zero() || rtt < self.rtt {
+            self.rtt = rtt;
+        } else if unread == 0 {
+            self.rtt = SimDuration(self.rtt.0 - self.rtt.0 / 8 + rtt.0 / 8);
+        }
     }
 
     /// Data up to `rcv_nxt` has arrived, with a window open to `edge`: without timestamps, a window's worth of data
@@ -96,19 +113,24 @@ impl ReceiveAutotuning {
         (self.window_end, self.window_since) = (edge, now);
     }
 
-    /// The application has read `octets` in all.
-    pub(crate) fn on_read(&mut self, now: SimTime, octets: u64, mss: u64) {
-        if self.rtt.is_zero() || now.saturating_since(self.since) < self.rtt {
-            return;
-        }
-        let copied = octets - self.read_before;
+    /// A round trip is over.
+    #[inline]
+    pub(crate) fn is_due(&self, now: SimTime) -> bool {
+        !self.rtt.is_zero() && now.saturating_since(self.since) >= self.rtt
+    }
+
+    /// A round trip is over in which the application has come to have read `octets` in all; `unread` wait for it, and what
+    /// lies above a hole reaches `above_hole` beyond them.
+    pub(crate) fn on_round_trip(&mut self, now: SimTime, octets: u64, unread: u64, above_hole: u64, mss: u64) {
+        let copied = (octets - self.read_before).saturating_sub(unread);
         let space = self.space(mss);
         if copied > space {
-            // The sender doubles in slow start: twice what came, and as much more as it has grown.
-            let base = 2 * copied + 16 * mss;
+            // The sender doubles in slow start: twice what came, and twice as much more as it has grown.
+            let base = 2 * copied;
             let growth = u128::from(base) * u128::from(copied - space) / u128::from(space);
             // More than any buffer, but no overflow.
-            let wanted = base.saturating_add((2 * growth).min(u128::from(u64::MAX / 2)) as u64);
+            let wanted =
+                base.saturating_add((2 * growth).min(u128::from(u64::MAX / 2)) as u64).saturating_add(above_hole);
             self.size = self.size.max(wanted.min(self.config.max.0));
             self.space = Some(copied);
         }
@@ -127,33 +149,64 @@ mod tests {
 
     use super::*;
 
+    fn tuning(initial: u64, opens_to: u64) -> ReceiveAutotuning {
+        let opens_to = Bytes(opens_to);
+        ReceiveAutotuning::new(WindowTuning { initial: Bytes(initial), max: Bytes(1_000_000), opens_to })
+    }
+
     #[test]
     fn the_buffer_doubles_with_the_data_of_a_round_trip() {
-        let config = WindowTuning { initial: Bytes(64_000), max: Bytes(1_000_000), opens_to: Bytes(0) };
-        let mut tuning = ReceiveAutotuning::new(config);
-        tuning.on_rtt(SimDuration::from_millis(100));
-        tuning.on_read(SimTime(100_000_000), 10_000, 1_000);
+        let mut tuning = tuning(64_000, 0);
+        tuning.on_rtt(SimDuration::from_millis(100), 0);
+        tuning.on_round_trip(SimTime(100_000_000), 10_000, 0, 0, 1_000);
         assert_eq!(tuning.window(), 64_000); // no more than ten segments in the round trip
-        tuning.on_read(SimTime(200_000_000), 30_000, 1_000);
-        // 20 000 in a round trip: 2 * 20 000 + 16 000 = 56 000; grown by 10/10: + 2 * 56 000
-        assert_eq!(tuning.window(), 168_000);
-        tuning.on_read(SimTime(300_000_000), 600_000, 1_000);
+        tuning.on_round_trip(SimTime(200_000_000), 30_000, 0, 0, 1_000);
+        // 20 000 in a round trip: 2 * 20 000 = 40 000; grown by 10/10: + 2 * 40 000
+        assert_eq!(tuning.window(), 120_000);
+        tuning.on_round_trip(SimTime(300_000_000), 600_000, 0, 0, 1_000);
         assert_eq!(tuning.window(), 1_000_000);
+    }
+
+    /// Of what was read since, what still waits is taken off; what lies above a hole is room that is needed beside.
+    #[test]
+    fn what_waits_does_not_count_and_what_lies_above_a_hole_needs_room() {
+        let (mut late, mut hole) = (tuning(64_000, 0), tuning(64_000, 0));
+        late.on_rtt(SimDuration::from_millis(100), 0);
+        late.on_round_trip(SimTime(100_000_000), 30_000, 20_000, 0, 1_000);
+        assert_eq!(late.window(), 64_000); // 30 000 less 20 000 is no more than ten segments
+        hole.on_rtt(SimDuration::from_millis(100), 0);
+        hole.on_round_trip(SimTime(100_000_000), 20_000, 0, 5_000, 1_000);
+        assert_eq!(hole.window(), 125_000);
+    }
+
+    /// By hand: 100 ms, then 180 draws it up by an eighth of 80, then 60 is the least.
+    #[test]
+    fn the_least_round_trip_counts_and_longer_ones_draw_it_up() {
+        let mut tuning = tuning(64_000, 0);
+        let mut after = |rtt, unread| {
+            tuning.on_rtt(SimDuration::from_millis(rtt), unread);
+            tuning.rtt()
+        };
+        assert_eq!(after(100, 0), SimDuration::from_millis(100));
+        assert_eq!(after(180, 0), SimDuration::from_millis(110));
+        assert_eq!(after(180, 1), SimDuration::from_millis(110)); // the reader is late
+        assert_eq!(after(60, 1), SimDuration::from_millis(60));
+        assert_eq!(after(0, 0), SimDuration::from_millis(60)); // less than the clock shows
+        assert!(tuning.is_new_echo(7) && !tuning.is_new_echo(7));
     }
 
     /// As captured of Linux 6.18: 64,240 octets, 2,896 more with each of the first segments, until memory for 80,931 is
     /// offered.
     #[test]
     fn the_window_opens_with_segments() {
-        let config = WindowTuning { initial: Bytes(64_240), max: Bytes(1_000_000), opens_to: Bytes(80_931) };
-        let mut tuning = ReceiveAutotuning::new(config);
+        let mut tuning = tuning(64_240, 80_931);
         let opened = (0..10).filter(|_| tuning.on_full_segment(1_448)).count();
         assert_eq!((opened, tuning.window()), (6, 80_931));
-        tuning.on_rtt(SimDuration::from_millis(40));
-        tuning.on_read(SimTime(40_000_000), 43_440, 1_448);
-        // 30 segments in a round trip, 10 before: 2 * 43 440 + 16 * 1 448 = 110 048; grown by 20/10: + 2 * 2 * 110 048.
+        tuning.on_rtt(SimDuration::from_millis(40), 0);
+        tuning.on_round_trip(SimTime(40_000_000), 43_440, 0, 0, 1_448);
+        // 30 segments in a round trip, 10 before: 2 * 43 440 = 86 880; grown by 20/10: + 2 * 2 * 86 880.
         assert_eq!(tuning.window(), 80_931, "only segments open it");
         assert!(tuning.on_full_segment(1_448));
-        assert_eq!((tuning.window(), tuning.size), (83_827, 550_240));
+        assert_eq!((tuning.window(), tuning.size), (83_827, 434_400));
     }
 }

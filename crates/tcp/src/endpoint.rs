@@ -28,7 +28,7 @@ const TIMESTAMPS_LEN: u32 = 12;
 /// Where an endpoint's segments go: a network, or a `Vec` in a test.
 pub trait Output {
     /// Takes a segment that leaves now.
-    fn send(&mut self, segment: Segment);
+    fn send(&mut self, segment: &Segment);
 
     /// When the segment that was taken last leaves the host; time zero where that is not known, or at once.
     fn leaves_at(&self) -> SimTime {
@@ -43,8 +43,8 @@ pub trait Output {
 }
 
 impl Output for Vec<Segment> {
-    fn send(&mut self, segment: Segment) {
-        self.push(segment);
+    fn send(&mut self, segment: &Segment) {
+        self.push(*segment);
     }
 }
 
@@ -341,5 +341,5 @@ fn refuse(segment: &Segment, out: &mut impl Output) {
         let ack = segment.seq.advanced_by(segment.sequence_len());
         Segment { ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
     };
-    out.send(reset);
+    out.send(&reset);
 }

@@ -328,7 +328,10 @@ impl Receiver {
     fn tune_to(&mut self, now: SimTime, read: u64) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_data(now, self.rcv_nxt, self.advertised_edge, self.has_timestamps);
-            tuning.on_read(now, read, self.mss);
+            if tuning.is_due(now) {
+                let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
+                tuning.on_round_trip(now, read, self.reader.unread(), above_hole, self.mss);
+            }
             self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
         }
     }
@@ -338,10 +341,13 @@ impl Receiver {
         self.tuning.is_some()
     }
 
-    /// A round trip as the receiver sees it, from a timestamp echoed with data.
-    pub(crate) fn on_rtt(&mut self, rtt: SimDuration) {
-        if let Some(tuning) = &mut self.tuning {
-            tuning.on_rtt(rtt);
+    /// `echo` came back with data, `rtt` after it was sent: a round trip as the receiver sees it, if the segment was full and
+    /// no other has told of it.
+    pub(crate) fn on_rtt(&mut self, rtt: SimDuration, echo: u32, payload: u32) {
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| u64::from(payload) >= self.mss)
+            && tuning.is_new_echo(echo)
+        {
+            tuning.on_rtt(rtt, self.reader.unread());
         }
     }
 

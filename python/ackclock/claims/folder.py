@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Self
 
+from ackclock.claims import checked
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
@@ -266,7 +267,7 @@ def load_folders(root: Path = FOLDERS) -> list[Folder]:
     Args:
         root: The folder of folders.
     """
-    return [load_folder(path.parent) for path in sorted(root.glob("*/claims.toml"))]
+    return [load_folder(path.parent) for path in sorted(root.glob(f"*/{checked.FILE}"))]
 
 
 def load_folder(path: Path) -> Folder:
@@ -274,11 +275,15 @@ def load_folder(path: Path) -> Folder:
 
     Args:
         path: The folder.
+
+    Raises:
+        ackclock.ScenarioError: If its `claims.toml` has mistakes; it tells of every one.
     """
-    table = _toml(path / "claims.toml")
+    table, mistakes = checked.read(path)
     choices = {entry["name"]: Choice.of(entry) for entry in table.get("choice", ())}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = load_module(path / "measure.py")
+    checked.check_measures(table, measures.MEASURES, mistakes)
     measured, made = _measurements(path)
     claims = tuple(_claim(entry, studies, measures, measured, made) for entry in table["claim"])
     claims = tuple(_beside(claim, claims) for claim in claims)

@@ -11,10 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ackclock import student
-
-CONFIDENCE = 0.95
-"""Of every interval that is shown."""
+from ackclock import estimates, student
+from ackclock.estimates import CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +87,30 @@ def of_spread(middle: float, spread: float, count: int) -> Interval:
     return Interval(middle, spread / math.sqrt(count) if count > 1 else math.inf, count - 1)
 
 
+def of_ends(low: float, high: float, count: int) -> Interval:
+    """Return the interval of a mean of which only the ends are known, as of a record.
+
+    Args:
+        low: The lower end.
+        high: The upper end.
+        count: How many repetitions the mean is of.
+
+    Examples:
+        >>> found = of_ends(-1.572, 11.572, 3)  # 4.303 x 2.6458 / sqrt(3) on either side
+        >>> round(found.error, 2), round(found.high, 2)
+        (1.53, 11.57)
+    """
+    half = (high - low) / 2
+    return Interval((low + high) / 2, half / quantile(count - 1) if count > 1 else math.inf, count - 1)
+
+
 def deviation(values: Sequence[float]) -> float:
     """Return the standard deviation of a sample; 0 of a single value.
 
     Args:
         values: At least one.
     """
-    if len(values) < 2:
-        return 0.0
-    middle = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
+    return estimates.deviation(values) or 0.0
 
 
 def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:

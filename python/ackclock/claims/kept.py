@@ -56,14 +56,14 @@ def run_or_load_on_kernel(scenario: Scenario, kept: Path | None = None) -> Resul
 
     The simulated endpoint has no part in such a run, so that a changed engine does not repeat it.
 
-    A run that was too late to be believed is repeated, once. If the last was late as well it is
-    what is returned; its manifest says so.
+    A run that was too late to be believed is repeated, once. If the last was late as well it is what is returned; its
+    manifest says so, and it is not kept, so that it is tried again the next time.
 
     Args:
         scenario: What to run.
         kept: As for `run_or_load`.
     """
-    return _kept_or(_run_in_time, scenario, kept, f"kernel-{os.uname().release}")
+    return _kept_or(_run_in_time, scenario, kept, f"kernel-{os.uname().release}", _was_in_time)
 
 
 TRIES = 2
@@ -73,23 +73,35 @@ TRIES = 2
 def _run_in_time(scenario: Scenario) -> Results:
     for _ in range(TRIES - 1):
         results = kernel.run(scenario)
-        if results.manifest["kernel"]["valid"]:
+        if _was_in_time(results):
             return results
     return kernel.run(scenario)
 
 
-def _kept_or(run: Callable[[Scenario], Results], scenario: Scenario, kept: Path | None, by: str) -> Results:
+def _was_in_time(results: Results) -> bool:
+    return bool(results.manifest["kernel"]["valid"])
+
+
+def _kept_or(
+    run: Callable[[Scenario], Results],
+    scenario: Scenario,
+    kept: Path | None,
+    by: str,
+    is_worth_keeping: Callable[[Results], bool] = lambda _: True,
+) -> Results:
     if kept is None:
         return run(scenario)
     folder = kept / f"{by}-{scenario.hash}"
     if folder.exists() or folder.is_symlink():
         try:
-            return _loaded(folder, scenario)
+            if is_worth_keeping(results := _loaded(folder, scenario)):
+                return results
         except (ValueError, OSError) as error:
             warnings.warn(f"{error}: it is simulated again", DamagedWarning, stacklevel=2)
     results = run(scenario)
-    kept.mkdir(parents=True, exist_ok=True)
-    _replace(folder, results)
+    if is_worth_keeping(results):
+        kept.mkdir(parents=True, exist_ok=True)
+        _replace(folder, results)
     return results
 
 

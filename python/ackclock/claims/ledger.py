@@ -13,7 +13,7 @@ from typing import Any
 from ackclock import kernel
 from ackclock._core import Scenario
 from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study, Verdict
-from ackclock.claims.intervals import Interval, of_mean, of_spread
+from ackclock.claims.intervals import Interval, of_ends, of_mean, of_spread
 from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, mean
 from ackclock.claims.origin import Made, now
@@ -370,13 +370,18 @@ def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
 
 
 def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
-    """Return a measurement on record; where that has no values of single seeds, it has their number and spread."""
+    """Return a measurement on record with its interval; a record of earlier form has the number and spread of seeds."""
     value, also = entry["measured"], entry["also"]
     if value is None:
         return Measured(None, also)
     values = tuple(entry.get("values", ()))
-    interval: Interval | None = of_mean(values) if values else None
-    if interval is None and "seeds" in also:
+    interval: Interval | None = None
+    if entry.get("interval") is not None:  # as it was: a ratio of sums has another than the mean of its values
+        low, high = entry["interval"]
+        interval = of_ends(low, high, int(entry["seeds"]))
+    elif values:
+        interval = of_mean(values)
+    elif "seeds" in also:
         interval = of_spread(value, also["deviation"], int(also["seeds"]))
     return _repeated(study, Measured(value, also, interval=interval, values=values))
 
@@ -412,11 +417,13 @@ def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:
         ('open', 'agrees')
         >>> over_grid(["agrees", "undecided", "differs"], 0.6)  # a third of them, or two thirds
         'undecided'
+        >>> over_grid(["agrees"] * 11 + ["differs"] * 9, 0.55)
+        'agrees'
     """
     judged = [verdict for verdict in verdicts if verdict != "open"]
     if not judged:
         return "open"
-    wanted, agreeing = share * len(judged), judged.count("agrees")
+    wanted, agreeing = math.ceil(round(share * len(judged), 6)), judged.count("agrees")  # 0.55 x 20 is above 11
     if agreeing >= wanted:
         return "agrees"
     return "undecided" if agreeing + judged.count("undecided") >= wanted else "differs"

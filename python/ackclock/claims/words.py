@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from ackclock.claims.folder import Claim
-from ackclock.claims.intervals import CONFIDENCE, Interval
+from ackclock.claims.intervals import Interval
 from ackclock.claims.ledger import Finding, recorded_with_more
 from ackclock.claims.measured import Measured
+from ackclock.estimates import CONFIDENCE
 
 ORIGINS = (
     ("source", "statements of the source"),
@@ -96,9 +97,10 @@ def counts(findings: Sequence[Finding]) -> list[str]:
     lines = []
     for key, name in ORIGINS:
         mine = [finding.verdict for finding in findings if finding.claim.origin == key]
-        said = ", ".join(f"{mine.count(verdict)} {word}" for verdict, word in VERDICTS if verdict in mine)
+        counted = [(mine.count(verdict), verdict, words) for verdict, words in VERDICTS if verdict in mine]
+        said = ", ".join(f"{count} {verdict if count == 1 else words}" for count, verdict, words in counted)
         if mine:
-            lines.append(f"{len(mine)} {name}: {said}")
+            lines.append(f"{len(mine)} {name if len(mine) > 1 else name.replace('statements', 'statement')}: {said}")
     return lines
 
 

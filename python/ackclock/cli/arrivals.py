@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ackclock import storage
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
 
@@ -28,4 +29,5 @@ def arrivals(
         raise InputError(f"{capture} has no TCP flow that carried data; capture both directions of some")
     storage.write_file(output, csv_text(flows).encode())
     there, back = sum(flow.size_bytes for flow in flows), sum(flow.reply_bytes for flow in flows)
+    answer(file=str(output), flows=len(flows), last_start_s=flows[-1].start_s, bytes_there=there, bytes_back=back)
     print(f"{output}: {len(flows):,} flows in {flows[-1].start_s:.3f} s, {there:,} bytes there and {back:,} back")

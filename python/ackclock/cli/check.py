@@ -199,6 +199,8 @@ def _suggestion(file: Path) -> str:
     return '; without a file, try: ackclock run --flows cubic,reno --bottleneck "100 Mbit/s" --rtt "60 ms"'
 
 
-def schema() -> None:
+def schema(
+    _as_json: Annotated[bool, typer.Option("--json", help="Changes nothing: the schema is JSON.")] = False,
+) -> None:
     """Print the JSON Schema of the scenario format."""
     print(_core.schema())

@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from ackclock.cli import answers
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -38,7 +40,7 @@ class Command:
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
         function = getattr(import_module(f"ackclock.cli.{self.module}"), self.function)
         alone.command(name, rich_help_panel=self.panel, hidden=self.hidden)(function)
-        return typer.main.get_command(alone)
+        return answers.with_json(typer.main.get_command(alone), name)
 
 
 _SIMULATE, _OWN, _LEARN, _MACHINE = "Simulate", "Write parts of your own", "Look things up", "This machine"

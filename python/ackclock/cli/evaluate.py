@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,6 +65,45 @@ def evaluate(
         sys.stdout.write(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
         output().print(_table(rows))
+        if any(len(group) > 1 for group in _groups(rows).values()):
+            output().print(_means(rows))
+            output().print("Means over the seeds with 95 % confidence intervals (Student's t).", style="dim")
+
+
+def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":
+    """The runs of each scenario and who had the flow there."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.scenario, row.who), []).append(row)
+    return groups
+
+
+_MEANS: "tuple[tuple[str, Callable[[Row], float | None]], ...]" = (
+    ("goodput\nMbit/s", lambda row: row.goodput_bps / 1e6),
+    ("RTT mean\nms", lambda row: row.rtt_ms_mean),
+    ("RTT p95\nms", lambda row: row.rtt_ms_p95),
+    ("lost\n%", lambda row: 100 * row.lost_fraction),
+    ("mean\nreward", lambda row: row.reward),
+)
+
+
+def _means(rows: "list[Row]") -> Table:
+    from ackclock.estimates import estimate
+
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("scenario", style="cyan")
+    table.add_column("who")
+    table.add_column("seeds", justify="right")
+    for heading, _ in _MEANS:
+        table.add_column(heading, justify="right")
+    for (scenario, who), group in _groups(rows).items():
+        cells = []
+        for _, value in _MEANS:
+            found = estimate(map(value, group))
+            half = "" if found is None or found.half is None else f" ± {found.half:.2g}"
+            cells.append("-" if found is None else f"{found.mean:.4g}{half}")
+        table.add_row(name(scenario), name(who), str(len(group)), *cells)
+    return table
 
 
 def _table(rows: "list[Row]") -> Table:

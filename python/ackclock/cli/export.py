@@ -1,43 +1,92 @@
 """`ackclock export`: a trained agent as a policy of the engine."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ackclock import storage
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
 
 
+class Form(StrEnum):
+    """What a policy is written as."""
+
+    ONNX = "onnx"
+    BPF = "bpf"
+
+
 def export(
-    model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The ONNX file.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`; or an ONNX file.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
+    to: Annotated[
+        Form, typer.Option("--to", help="What to write: ONNX, or whole numbers for the kernel and the engine.")
+    ] = Form.ONNX,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    r"""Write a trained agent as an ONNX file, which runs in the engine without Python.
+    r"""Write a trained agent as a policy, which runs in the engine without Python, or in the kernel.
 
     In a scenario: controller = { kind = "policy", file = "FILE" }. It takes the action that the model holds best. Needs
     ackclock\[learn]; running the file does not. Export only models that you trust: reading one unpickles it.
     """
+    storage.check_file(output, force=force)
+    content, own = (_read(model), "cubic") if model.is_file() else _trained(model)
+    lines: list[str] = []
+    if to is Form.BPF:
+        content, lines = _in_whole_numbers(content)
+    storage.write_file(output, content)
+    answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
+    if not quiet:
+        print("\n".join([*lines, f"policy in {output}; in a scenario beside it:"]))
+        print(f'controller = {{ kind = "policy", file = {_toml(output.name)}, controller = {_toml(own)} }}')
+        if to is Form.BPF:
+            print(f"in the kernel: ackclock-kernel load {output}")
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}") from error
+
+
+def _trained(model: Path) -> tuple[bytes, object]:
+    """Return a trained model as ONNX, and the flow's own controller as it was in training."""
     require_learning()
     from ackclock.learn.evaluation import Trained
     from ackclock.learn.export import policy_file
     from ackclock.learn.setting import SettingError
 
-    storage.check_file(output, force=force)
     try:
         trained = Trained.load(model)
-        content = policy_file(trained.model, trained.setting)
+        return policy_file(trained.model, trained.setting), trained.setting.own_controller
     except SettingError as error:
         raise InputError(str(error)) from error
-    storage.write_file(output, content)
-    if not quiet:
-        own = _toml(trained.setting.own_controller)
-        print(f"policy in {output}; in a scenario beside it:")
-        print(f'controller = {{ kind = "policy", file = {_toml(output.name)}, controller = {own} }}')
+
+
+_FLOWS = 20_000
+
+
+def _in_whole_numbers(content: bytes) -> tuple[bytes, list[str]]:
+    """Return a policy in whole numbers, and what it loses by them."""
+    from ackclock import _core
+
+    try:
+        whole, differ, mean, greatest = _core.quantised_policy(content, None, _FLOWS)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    lines = [
+        f"on {_FLOWS:,} flows drawn at random {differ:,} decisions ({100 * differ / _FLOWS:.2f} %) differ from those "
+        f"in floating point; actions by {mean:.2g} on average and {greatest:.2g} at most"
+    ]
+    return whole, lines
 
 
 def _toml(value: object) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
 
@@ -45,6 +46,7 @@ def new(
         files = write(kind.value, name, target, lang=lang.value)
     except TemplateError as error:
         raise InputError(str(error)) from error
+    answer(folder=str(target), files=[str(file) for file in files])
     for file in files:
         print(file)
     print(f"next: see {target / 'README.md'}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock import storage
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError, WorkError
 from ackclock.cli.progress import busy
 
@@ -104,6 +105,7 @@ def _read(files: list[Path], name: str | None, *, by: str) -> "Results":
 
 
 def _say(results: "Results", output: Path, *, quiet: bool) -> None:
+    answer(folder=str(output), summary=results.summary, recording=results.recording)
     if quiet:
         return
     from ackclock.cli import tables

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock import extras, storage
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.cli.progress import busy
@@ -79,6 +80,10 @@ def report(
 
     with busy(f"drawing {output}"):
         write_report(results, output, static, force=force, window=shown)
+    from ackclock.labels import labels
+
+    of = zip(folders, labels(results), strict=True)
+    answer(page=str(output), kind=str(kind), runs=[{"folder": str(folder), "label": label} for folder, label in of])
     print(output)
 
 
@@ -101,6 +106,7 @@ def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None)
     shown = study_of(folder) if kind is Kind.study else sweep_of(folder)
     with busy(f"drawing {output}"):
         write(shown, output, static)
+    answer(page=str(output), kind=str(kind), folder=str(folder))
     print(output)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ackclock.cli import failures
+from ackclock.cli.answers import answer
 from ackclock.cli.display import name, output
 from ackclock.script.backend import Backend
 from ackclock.script.head import head_of
@@ -79,6 +80,8 @@ def script(
         )
     options = _options(definitions or [], tolerance_usecs, strict)
     counts = {"passed": 0, "failed": 0, "wrong": 0}
+    told: list[dict[str, Any]] = []
+    answer(scripts=told, counts=counts)
     for file in _scripts(files):
         text = _text(file)
         head = head_of(text)
@@ -86,17 +89,29 @@ def script(
             output().print(
                 name(f"skip  {file}: its header asks for another stack than an unmodified Linux"), style="dim"
             )
+            told.append(_told(file, "skipped"))
             continue
         make = _backend(kernel, profile or head.profile or "linux-6.x", [*head.overrides, *(overrides or [])])
         verdict = _run(file, text, make, options)
         if verdict is None:
             counts["wrong"] += 1
+            told.append(_told(file, "wrong"))
             continue
-        counts["passed" if verdict.passed else "failed"] += 1
+        outcome = "passed" if verdict.passed else "failed"
+        counts[outcome] += 1
+        told.append(_told(file, outcome, verdict))
         output().print(render(verdict, trace=trace), soft_wrap=True)
     output().print(summary(**counts))
     if counts["wrong"] or counts["failed"]:
         raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
+
+
+def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str, Any]:
+    """What came of a script, for JSON."""
+    failure = verdict.failure if verdict else None
+    return {"file": str(file), "outcome": outcome} | (
+        {"line": failure.event.line, "message": failure.message} if failure else {}
+    )
 
 
 def _play_cases(count: int, seed: int, into: Path | None, controller: str | None, *, has_files: bool) -> None:
@@ -108,7 +123,9 @@ def _play_cases(count: int, seed: int, into: Path | None, controller: str | None
         raise failures.InputError("--differential draws its cases itself; leave the files out")
     if controller is not None and controller not in CONTROLLERS:
         raise failures.InputError(f"--controller {controller}: give one of {', '.join(CONTROLLERS)}")
-    if differential(count, seed, into, controller)[Kind.DIFFERENT]:
+    counts = differential(count, seed, into, controller)
+    answer(cases=count, counts={str(kind): counts[kind] for kind in Kind})
+    if counts[Kind.DIFFERENT]:
         raise typer.Exit(failures.FAILED)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ackclock.cli.answers import answer, answer_now
 from ackclock.cli.failures import InputError, WorkError
 
 
@@ -12,28 +13,44 @@ def studio(
     path: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCENARIO|DIR]", help="Open this scenario, or that of a results folder.", show_default=False
+            metavar="[SCENARIO|DIR]",
+            help="Open this scenario, or a folder of results and its scenario.",
+            show_default=False,
         ),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of loopback; 0 takes any that is free.")] = 0,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            metavar="ADDRESS",
+            help="Serve nothing: print the address at which the studio that is there opens the scenario.",
+            show_default=False,
+        ),
+    ] = None,
     opens: Annotated[bool, typer.Option("--open", help="Open it in the browser of this machine.")] = False,
 ) -> None:
     """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; offline."""
     from ackclock import studio as serving
 
+    if link is not None:
+        return _print_link(link, path)
     try:
         folder = serving.page()
     except serving.StudioError as error:
         raise WorkError(str(error)) from error
     try:
         to_open = serving.opened(path) if path else None
+        series = serving.recorded(path) if path else None
     except serving.StudioError as error:
         raise InputError(str(error)) from error
     try:
-        server = serving.server(folder, port=port, to_open=to_open)
+        server = serving.server(folder, port=port, to_open=to_open, series=series)
     except OSError as error:
         raise InputError(f"--port {port} cannot be had: {error.strerror}; leave it out for one that is free") from error
-    address = f"http://127.0.0.1:{server.server_port}/"
+    address = f"http://127.0.0.1:{server.server_port}/{serving.RECORDED if series else ''}"
+    answer(address=address, page=str(folder), opened=str(path) if path else None)
+    answer_now()
     print(f"{address}  (Ctrl-C ends it)", flush=True)
     if opens:
         import webbrowser
@@ -41,3 +58,16 @@ def studio(
         webbrowser.open(address)
     with server:
         server.serve_forever()
+
+
+def _print_link(base: str, path: Path | None) -> None:
+    from ackclock import studio as serving
+
+    if path is None:
+        raise InputError("--link is of a scenario; name a .toml file, or a folder of results")
+    try:
+        address = serving.link(base, serving.opened(path))
+    except serving.StudioError as error:
+        raise InputError(str(error)) from error
+    answer(address=address, opened=str(path))
+    print(address)

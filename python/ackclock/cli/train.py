@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ackclock.cli import check
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import training_progress
 
@@ -97,6 +98,7 @@ def train(
             )
     except SettingError as error:
         raise InputError(str(error)) from error
+    answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
         print(f"{trained.steps:,} decisions, {len(trained.episodes)} episodes, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from ackclock.figures.grid import Axis as GridAxis
 from ackclock.figures.grid import label, panels
-from ackclock.figures.theme import PAPER
+from ackclock.figures.theme import INK, PAPER
 from ackclock.pictures import Picture
 from ackclock.shown import for_matplotlib
 
@@ -64,5 +64,5 @@ def _table(axes: Axes, table: Shares, *, is_alone: bool) -> None:
             if value is None:
                 continue
             text = f"{value:.0f}" + (f" ±{half:.0f}" if half is not None and room else "")
-            ink = "white" if not 18 < value < 82 else "#1b1b1b"
+            ink = "white" if not 18 < value < 82 else INK
             axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color=ink)

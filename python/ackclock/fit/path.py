@@ -6,13 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ackclock.fit.seen import Burst
+from ackclock.fit.seen import PACKET, SEGMENT, Burst
 from ackclock.metrics import Floats
 
-PACKET: Final = 1500
-"""Octets of a full packet, in which queues are counted."""
-
-PAYLOAD: Final = 1448 / 1500
+PAYLOAD: Final = SEGMENT / PACKET
 """Of a packet with timestamps, the share that is payload."""
 
 _ACCESS_FACTOR: Final = 50

@@ -3,15 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
-from ackclock.fit.seen import Figures
+from ackclock.estimates import CONFIDENCE
+from ackclock.fit.seen import SEGMENT, Figures
 from ackclock.likeness import score
-
-_STUDENT: Final = 2.57
-"""Student's t of 95 % with five degrees of freedom: of six runs."""
+from ackclock.student import quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def residuals(recorded: Figures, runs: Sequence[Figures], flows: Sequence[str]) 
     for name, scale, key in (
         ("mean round trip (ms)", 1e3, "rtt_mean_s"),
         ("95th percentile of round trips (ms)", 1e3, "rtt_p95_s"),
-        ("mean cwnd (segments)", 1 / 1448, "cwnd_bytes"),
+        ("mean cwnd (segments)", 1 / SEGMENT, "cwnd_bytes"),
         ("retransmitted (%)", 100.0, "retransmitted"),
     ):
         found.append((name, scale, [float(getattr(one, key)) for one in (recorded, *runs)]))
@@ -68,5 +66,6 @@ def residuals(recorded: Figures, runs: Sequence[Figures], flows: Sequence[str]) 
 def _residual(name: str, values: Sequence[float]) -> Residual:
     first, rest = values[0], np.array(values[1:])
     mean = float(rest.mean())
-    spread = _STUDENT * float(rest.std(ddof=1)) * math.sqrt(1 + 1 / rest.size)
+    t = quantile(rest.size - 1, CONFIDENCE)
+    spread = t * float(rest.std(ddof=1)) * math.sqrt(1 + 1 / rest.size)
     return Residual(name, first, mean, spread, score(first, mean))

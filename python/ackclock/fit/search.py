@@ -23,9 +23,9 @@ import numpy as np
 from ackclock._core import Scenario, ScenarioError
 from ackclock.estimates import CONFIDENCE
 from ackclock.fit.golden import least
-from ackclock.fit.path import PACKET, PAYLOAD, FitError, Path, Sender, document, toml
+from ackclock.fit.path import PAYLOAD, FitError, Path, Sender, document, toml
 from ackclock.fit.residuals import Residual, residuals
-from ackclock.fit.seen import Figures, How, figures
+from ackclock.fit.seen import PACKET, Figures, How, figures
 from ackclock.running import run
 from ackclock.student import quantile
 

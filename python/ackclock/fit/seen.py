@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
     from ackclock.results import Results
 
+PACKET: Final = 1500
+"""Octets of a full packet, in which queues are counted."""
+
+SEGMENT: Final = 1448
+"""Octets of payload in one, with timestamps."""
+
 FULL_QUANTILE: Final = 0.98
 """The queue is full when the round trip is as long as this share of the time it is shorter."""
 
@@ -30,7 +36,7 @@ _EARLY: Final = 0.5
 """A loss is not the queue's while the wait is shorter than this share of the greatest."""
 
 _WAITING: Final = 0.1
-_PACKETS: Final = 2 * 8 * 1500
+_PACKETS: Final = 2 * 8 * PACKET
 """Packets wait at a time, if a round trip is longer by a tenth of the greatest wait and by two packets, in bits."""
 
 _FEWEST_WINDOWS: Final = 4
@@ -303,7 +309,6 @@ def _early(
 
 def _sent(entries: Sequence[Any]) -> int:
     """Segments; of a source that does not count them, as many as the payload has of the usual size."""
-    usual = 1448
     counts = [entry["sent_segments"] for entry in entries]
     octets = [entry["delivered_bytes"] or 0 for entry in entries]
-    return sum(size // usual if count is None else count for count, size in zip(counts, octets, strict=True))
+    return sum(size // SEGMENT if count is None else count for count, size in zip(counts, octets, strict=True))

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, Protocol, final
 
 import gymnasium
 import numpy as np
@@ -17,8 +17,10 @@ from ackclock import _core
 from ackclock._core import Environment, Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.on_kernel import KernelFlow
 from ackclock.gym.own import Own, OwnObservations
 from ackclock.gym.screen import Screen
+from ackclock.kernel import KernelError
 from ackclock.summaries import RunSummary
 
 Observation = NDArray[np.float32]
@@ -27,6 +29,24 @@ ScenarioLike = Scenario | str | PathLike[str]
 
 _SEEDS = 2**63
 _CATALOGUE = json.loads(_core.agents())
+
+
+class Read(Protocol):
+    """Whatever tells the value of an observation of an agent by its name."""
+
+    def read(self, agent: int, observation: str, /) -> float:
+        """Return it."""
+        ...
+
+
+class _Live:
+    """The one agent of a connection on the kernel."""
+
+    def __init__(self, kernel: KernelFlow) -> None:
+        self._kernel = kernel
+
+    def read(self, agent: int, observation: str, /) -> float:
+        return self._kernel.live.read(observation)
 
 
 @final
@@ -38,9 +58,9 @@ class Values(Mapping[str, float]):
 
     __slots__ = ("_agent", "_core")
 
-    def __init__(self, core: Environment, agent: int = 0) -> None:
+    def __init__(self, core: Read, agent: int = 0) -> None:
         """Look at an agent of an environment."""
-        self._core: Environment = core
+        self._core: Read = core
         self._agent = agent
 
     def __getitem__(self, name: str) -> float:
@@ -100,8 +120,9 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
     the scenario's duration is over.
 
     ## Arguments
-    `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `render_mode`, and the
-    fields of `AgentSettings`, with its defaults.
+    `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `on` (`"simulation"`, or
+    `"kernel"`: the flow is a real connection of this machine's kernel, in real time), `render_mode`, and the fields of
+    `AgentSettings`, with its defaults.
 
     ## Version History
     * v0: first version
@@ -128,6 +149,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         reward: RewardName | str | Mapping[str, Any] | Reward = "dqn",
         slow_start: Side = "stack",
         on_loss: Side = "stack",
+        on: Literal["simulation", "kernel"] = "simulation",
         render_mode: RenderMode | None = None,
     ) -> None:
         """Put an agent on a flow.
@@ -144,12 +166,19 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             reward: Likewise of a reward; or a function of `Values`, called once for each step.
             slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
             on_loss: Who answers losses and marks; timeouts are the stack's.
+            on: Where the scenario runs: simulated, or on this machine's kernel, where the agent's flow is a real
+                connection. An episode takes the scenario's time there, and time goes on while the agent thinks.
             render_mode: None, `"rgb_array"` for arrays or `"human"` for a window.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong, or the scenario has no such flow.
+            KernelError: With `on="kernel"`, if this machine lacks something; the message says what.
         """
+        if on not in ("simulation", "kernel"):
+            raise ValueError(f'on = {on!r} is unknown; there are "simulation" and "kernel"')
+        if on == "kernel" and render_mode is not None:
+            raise ValueError("a connection on the kernel is not drawn; leave render_mode out, or simulate")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
         self.scenario: Scenario = loaded(scenario)
@@ -170,6 +199,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         named_space, self.action_space = spaces_of(self._core.spaces(0))
         self.observation_space = self._own.space(named_space)
+        self.kernel = KernelFlow(self.scenario, self.flow, self.settings.to_json()) if on == "kernel" else None
         self._is_running = self._is_closed = False
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
         self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
@@ -194,6 +224,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
         super().reset(seed=seed)
         scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        if self.kernel is not None:
+            return self._begin_on(self.kernel, scenario_seed)
         named = self._core.reset(scenario_seed)
         self._own.begin()
         observation = self._own.beside(named, Values(self._core))
@@ -219,6 +251,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         """
         if not self._is_running:
             raise self._refusal()
+        if self.kernel is not None:
+            return self._step_on(self.kernel, float(action if self._takes_number else action[0]))
         stepped = self._core.step(action if self._takes_number else action[0])
         values = Values(self._core)
         paid = stepped[1] if self._own_reward is None else float(self._own_reward(values))
@@ -232,23 +266,56 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             self.render()
         return stepped
 
+    def _begin_on(self, kernel: KernelFlow, seed: int) -> tuple[Observation, dict[str, Any]]:
+        if not kernel.begin(seed):
+            kernel.end()
+            raise KernelError("the connection came to no decision within the scenario's time; give it more")
+        self._own.begin()
+        self._is_running = True
+        observation = self._own.beside(kernel.live.observe(), Values(_Live(kernel)))
+        return observation, {"seed": seed, "time_s": kernel.live.now_s}
+
+    def _step_on(self, kernel: KernelFlow, action: float) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        kernel.act(action)
+        goes_on = kernel.run()
+        values = Values(_Live(kernel))
+        reward = kernel.live.reward() if self._own_reward is None else float(self._own_reward(values))
+        observation = self._own.beside(kernel.live.observe(), values)
+        told: dict[str, Any] = {}
+        if not goes_on:
+            self._is_running = False
+            told = {"summary": kernel.summary(), "kernel": kernel.told()}
+        return observation, reward, False, not goes_on, told
+
     def _refusal(self) -> Exception:
         if self._is_closed:
             return ClosedEnvironmentError("step() after close(); make a new environment")
         return ResetNeeded("step() without an episode under way; call reset() first")
 
     def summary(self) -> RunSummary:
-        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""
+        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`.
+
+        On the kernel it is there when the episode is over, and empty before.
+        """
+        if self.kernel is not None:
+            over: RunSummary = self.kernel.summary()  # type: ignore[assignment]
+            return over
         summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
     @property
     def time_s(self) -> float:
-        """Simulated time since the episode began, in seconds."""
-        return self._core.now_s
+        """Time since the episode began, in seconds: simulated, or on the kernel that since the first ACK."""
+        return self._core.now_s if self.kernel is None else self.kernel.live.now_s
 
     def save(self) -> State:
-        """Return the simulation as it is now; `restore` goes on from there, as often as wanted."""
+        """Return the simulation as it is now; `restore` goes on from there, as often as wanted.
+
+        Raises:
+            ValueError: On the kernel, whose time cannot be had again.
+        """
+        if self.kernel is not None:
+            raise ValueError("a connection on the kernel cannot be saved; simulate for that")
         return State(self._core, self._own, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
@@ -256,7 +323,13 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self._core, self._own, self._is_running = state.core(), state.own.copy(), state.is_running
 
     def clone(self) -> "FlowEnv":
-        """Return an environment that goes on alike, apart from this one."""
+        """Return an environment that goes on alike, apart from this one.
+
+        Raises:
+            ValueError: On the kernel, as with `save`.
+        """
+        if self.kernel is not None:
+            raise ValueError("a connection on the kernel cannot be copied; simulate for that")
         twin = copy.copy(self)
         twin._core, twin._own = copy.copy(self._core), self._own.copy()
         twin._screen = None if self._screen is None else self._screen.twin()
@@ -273,6 +346,8 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
     def close(self) -> None:
         """Close the window, if there is one; no episode begins or goes on after this."""
         self._is_running, self._is_closed = False, True
+        if self.kernel is not None:
+            self.kernel.end()
         if self._screen is not None:
             self._screen.close()
 

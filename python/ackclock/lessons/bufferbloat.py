@@ -44,7 +44,7 @@ def _keeps(answer: Any) -> str | None:
     waits_ms, use = link["queueing_delay_ms"]["p95"], link["utilization"]
     if waits_ms <= LONGEST_MS and use >= LEAST_USE:
         return None
-    return f"95 % of packets wait up to {waits_ms:.1f} ms, and {100 * use:.1f} % of the link are used."
+    return f"95 % of packets wait up to {waits_ms:.1f} ms, and {100 * use:.1f} % of the link is used."
 
 
 EXERCISES = (
@@ -71,7 +71,7 @@ EXERCISES = (
     Exercise(
         _keeps,
         "a queue that goes by delay needs no size. Or how long may DropTail's be for 20 ms, and what does that cost?",
-        f"95 % of packets wait {LONGEST_MS:g} ms at most, and {100 * LEAST_USE:g} % of the link are used.",
+        f"95 % of packets wait {LONGEST_MS:g} ms at most, and {100 * LEAST_USE:g} % of the link is used.",
     ),
 )
 """What the lesson asks."""

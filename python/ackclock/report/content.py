@@ -1,14 +1,16 @@
 """What the page of runs draws, as JSON and columns: `pages/report/` reads it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
-from ackclock import completions
+from ackclock import _core, completions
 from ackclock.capacity import constant_bps, over_time
-from ackclock.crowds import SHOWN_SINGLY
+from ackclock.crowds import SHOWN_SINGLY, controller_of
 from ackclock.figures.theme import COLOURS
 from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, spread_releases
@@ -108,7 +110,7 @@ def _flows(results: list[Results]) -> list[dict[str, Any]]:
     for run, result in enumerate(results):
         tables = _tables_of_flows(result.scenario)
         for flow in (*result.summary["flows"], *result.summary.get("datagrams", [])):
-            name, controller = str(flow["name"]), str(flow.get("controller", "datagrams"))
+            name, controller = str(flow["name"]), controller_of(flow) if "controller" in flow else "datagrams"
             label = f"{names[run]}: {name}" if len(results) > 1 else name
             found.append(
                 {
@@ -116,7 +118,7 @@ def _flows(results: list[Results]) -> list[dict[str, Any]]:
                     "name": name,
                     "label": plain(label),
                     "controller": plain(f"{names[run]}: {controller}" if len(results) > 1 else controller),
-                    "mss": _segment_bytes(result.scenario, tables.get(name, {})),
+                    "mss": _segment_bytes(result.scenario, tables.get(name, {}), str(flow.get("profile", ""))),
                     "goodput": flow["goodput_bps"],
                 }
             )
@@ -131,18 +133,29 @@ def _tables_of_flows(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]
         if isinstance(entry, Mapping):
             name, count = str(entry.get("name", "")), entry.get("count", 1)
             found[name] = entry
-            found |= {f"{name}-{number + 1}": entry for number in range(count if isinstance(count, int) else 0)}
+            found |= {f"{name}.{number + 1}": entry for number in range(count if isinstance(count, int) else 0)}
     return found
 
 
-def _segment_bytes(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> int:
-    if flow.get("protocol") == "quic":
-        quic = flow.get("quic")
-        return int(quic.get("max_datagram_size", _QUIC_BYTES)) if isinstance(quic, Mapping) else _QUIC_BYTES
+def _segment_bytes(scenario: Mapping[str, Any], flow: Mapping[str, Any], profile: str) -> int:
+    protocol = flow.get("protocol")
+    if isinstance(protocol, Mapping) and protocol.get("kind") == "quic":
+        return int(protocol.get("max_datagram_size", _QUIC_BYTES))
     for table in (flow.get("tcp"), scenario.get("tcp")):
         if isinstance(table, Mapping) and isinstance(table.get("mss"), int):
             return int(table["mss"])
-    return _MSS_BYTES
+    return _of_profiles().get(profile, _MSS_BYTES)
+
+
+@cache
+def _of_profiles() -> dict[str, int]:
+    """The segment size that each profile sets."""
+    return {
+        profile["name"]: switch["value"]
+        for profile in json.loads(_core.profiles())
+        for switch in profile["switches"]
+        if switch["name"] == "mss" and isinstance(switch["value"], int)
+    }
 
 
 # ---- panels over time -----------------------------------------------------------------------------------------------

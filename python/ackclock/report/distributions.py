@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ackclock.capacity import constant_bps
+from ackclock.capacity import waits_s
+from ackclock.crowds import controller_of
 from ackclock.labels import labels
 from ackclock.metrics import Floats, distribution
 from ackclock.results import Results
@@ -93,7 +94,7 @@ def round_trips(results: list[Results], window: "Window | None" = None) -> Itera
         table = result.flows
         if "rtt_sample_s" not in table.columns or table.is_empty():
             continue
-        controllers = {str(flow["name"]): str(flow["controller"]) for flow in result.summary["flows"]}
+        controllers = {str(flow["name"]): controller_of(flow) for flow in result.summary["flows"]}
         by_controller = len(controllers) > _MOST_SINGLY
         found: dict[str, list[Floats]] = {}
         for (name,), rows in table.group_by("flow", maintain_order=True):
@@ -121,7 +122,7 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
         for (name,), rows in result.links.group_by("link", maintain_order=True) if result.links.width else ():
             if str(name).endswith(".reverse"):
                 continue
-            values = _delays_s(result, str(name), rows)
+            values = waits_s(result.scenario, str(name), rows)
             if values is not None:
                 chosen = values[_of(window, rows["time_s"].to_numpy())]
                 if np.nan_to_num(chosen).any():  # a queue in which nothing waited has no distribution to show
@@ -129,17 +130,6 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
         lines += _joined(results, run, found, 1e3)
     note = "What a packet that came at each sample would have waited."
     yield from _one("queueing-cdf", "Queueing delay", "queueing delay (ms)", note, lines)
-
-
-def _delays_s(result: Results, link: str, rows: Any) -> Floats | None:  # noqa: ANN401  a table of Polars
-    if "queue_delay_s" in rows.columns and not rows["queue_delay_s"].is_null().all():
-        known: Floats = rows["queue_delay_s"].cast(float).to_numpy()
-        return known
-    rate_bps = constant_bps(result.scenario) if link == "bottleneck" else None
-    if rate_bps is None or not {"queue_bytes", "queue_packets"} <= set(rows.columns):
-        return None
-    waiting = rows["queue_bytes"].cast(float).to_numpy()
-    return np.asarray(waiting * 8 / rate_bps, dtype=np.float64)
 
 
 def completion_times(results: list[Results]) -> Iterator[Distributions]:
@@ -157,7 +147,7 @@ def completion_times(results: list[Results]) -> Iterator[Distributions]:
         for flow in flows:
             if flow["completion_s"] is not None and not flow.get("exchanges"):
                 took = flow["completion_s"] - flow["start_s"]
-                found.setdefault(str(flow["controller"]), []).append(np.array([took]))
+                found.setdefault(controller_of(flow), []).append(np.array([took]))
         lines += [line for line in _joined(results, run, found, 1.0) if line.values.size > 1]
     note = "From the first packet to the last octet read."
     yield from _one("completion-cdf", "Completion time", "completion time (s)", note, lines)

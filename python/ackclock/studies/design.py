@@ -103,7 +103,7 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
         tcp = document.get("tcp", {})
         document["tcp"] = (dict(tcp) if isinstance(tcp, Mapping) else {}) | {"profile": cell["profile"]}
     document["flow"] = _flows(plan, line_up)
-    document["trace"] = {"flows": ["cwnd", "goodput", "rtt_sample"], "links": "none"}
+    document["trace"] = {"flows": ["cwnd", "goodput", "rtt_sample"], "links": ["queue_bytes", "queue_delay"]}
     return document
 
 

@@ -280,6 +280,7 @@ class Drawings:
         end = seconds((self._plan.measure or {}).get("to")) or float("inf")
         for name, label, caption, values in (
             ("rtt", "RTT (ms)", "RTT samples, one an interval", _rtts),
+            ("queueing", "queueing delay (ms)", "what a packet that came at each sample would have waited", _waits),
             ("goodput", "goodput of a flow (Mbit/s)", "Goodput of each flow in each second", _goodputs),
         ):
 
@@ -370,6 +371,14 @@ def _rtts(run: Measured, begin: float, end: float) -> list[float]:
         for at, value in zip(time_s, flow["rtt_ms"], strict=True)
         if value is not None and begin < at <= end
     ]
+
+
+def _waits(run: Measured, begin: float, end: float) -> list[float]:
+    if run.samples is None:
+        return []
+    waits = run.samples.get("queueing_ms", {}).get(run.link, [])
+    times = run.samples["time_s"]
+    return [value for at, value in zip(times, waits, strict=False) if value is not None and begin < at <= end]
 
 
 def _goodputs(run: Measured, begin: float, end: float) -> list[float]:

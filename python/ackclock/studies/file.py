@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ackclock.studies.line_ups import line_ups_of
-from ackclock.studies.mistakes import Mistakes
+from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
 from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings
 from ackclock.studies.quantities import seconds
@@ -44,17 +44,7 @@ def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
         return _plan(source, Mistakes("<study>", {}), Path(), "study")
     path = Path(source)
     text = path.read_text(encoding="utf-8")
-    return _plan(_toml(text, path), Mistakes(str(path), spots(text)), path.resolve().parent, path.stem)
-
-
-def _toml(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        mistakes = Mistakes(str(path), {})
-        mistakes.add((), f"it is not TOML: {error}", "correct the text there")
-        mistakes.check()
-        raise
+    return _plan(read_toml(text, path), Mistakes(str(path), spots(text)), path.resolve().parent, path.stem)
 
 
 def document_of(source: "Path | str | Document") -> tuple[Document, Path, str]:
@@ -66,7 +56,7 @@ def document_of(source: "Path | str | Document") -> tuple[Document, Path, str]:
     if isinstance(source, Mapping):
         return source, Path().resolve(), "study"
     path = Path(source)
-    return _toml(path.read_text(encoding="utf-8"), path), path.resolve().parent, path.stem
+    return read_toml(path.read_text(encoding="utf-8"), path), path.resolve().parent, path.stem
 
 
 def read_again(document: Document, name: str, folder: Path, stem: str, scenario: str | None) -> Plan:

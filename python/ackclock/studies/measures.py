@@ -59,6 +59,7 @@ class Measured:
         jain: Jain's index of the flows' goodputs; None for one flow.
         convergence_s: As this file's head defines it; None if there was none, or one flow only.
         samples: Of the flows; None if none were kept.
+        link: Whose use and queue count.
         names: The flows' names, and the label of each.
         profiles: Of the senders.
     """
@@ -72,6 +73,7 @@ class Measured:
     jain: float | None
     convergence_s: float | None
     samples: Samples | None
+    link: str
     names: Mapping[str, str]
     profiles: tuple[str, ...]
 
@@ -106,6 +108,7 @@ def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Meas
         jain=summary["jain_index"] if len(flows) > 1 else None,
         convergence_s=convergence_s(samples, [flow["start_s"] for flow in flows]) if samples else None,
         samples=samples,
+        link=found["name"],
         names=names,
         profiles=tuple(dict.fromkeys(flow["profile"] for flow in flows if "profile" in flow)),
     )

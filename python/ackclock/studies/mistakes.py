@@ -2,7 +2,9 @@
 
 import difflib
 import json
+import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from ackclock._core import ScenarioError
@@ -100,6 +102,25 @@ class Mistakes:
         error.diagnostics = self._found
         error.has_more = self.has_more
         raise error
+
+
+def read_toml(text: str, path: Path) -> dict[str, Any]:
+    """Read TOML.
+
+    Args:
+        text: Of the file.
+        path: The file, for the message.
+
+    Raises:
+        ScenarioError: If it is no TOML; it tells where.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        mistakes = Mistakes(str(path), {})
+        mistakes.add((), f"it is not TOML: {error}", "correct the text there")
+        mistakes.check()
+        raise
 
 
 def name_of(key: Key) -> str:

@@ -4,8 +4,8 @@ import json
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from ackclock._core import Scenario
+from ackclock.capacity import waits_s
 from ackclock.running import simulate
-from ackclock.summaries import RunSummary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,12 +33,8 @@ class Samples(TypedDict):
     flows: dict[str, FlowSamples]
     """By name."""
 
-
-class SampledSummary(RunSummary):
-    """A summary with samples, as the file of a point of a study has it."""
-
-    samples: NotRequired[Samples]
-    """Of its flows."""
+    queueing_ms: NotRequired[dict[str, list[float | None]]]
+    """By link whose waits are known: what a packet that came then would have waited, ms."""
 
 
 def sampled_point(scenario_json: str, folder: str) -> str:
@@ -52,7 +48,9 @@ def sampled_point(scenario_json: str, folder: str) -> str:
 
     scenario = Scenario.from_json(scenario_json, folder=folder)
     outcome, _figures = simulate(scenario)
-    samples = json.dumps(samples_of(pl.DataFrame(outcome.table("flows"))), separators=(",", ":"))
+    found = samples_of(pl.DataFrame(outcome.table("flows")))
+    found["queueing_ms"] = _waits_ms(pl.DataFrame(outcome.table("links")), json.loads(scenario_json), found["time_s"])
+    samples = json.dumps(found, separators=(",", ":"))
     summary = outcome.summary_json().strip().removesuffix("}").rstrip()
     return f'{summary},\n "samples": {samples}\n}}\n'
 
@@ -79,6 +77,20 @@ def samples_of(flows: "pl.DataFrame") -> Samples:
         own = grid.join(flows.filter(pl.col("flow").cast(pl.String) == name), on="time_s", how="left")
         found[name] = {key: _rounded(own, column, factor, places) for key, column, factor, places in _COLUMNS}
     return {"time_s": [round(value, 6) for value in times.to_list()], "flows": found}
+
+
+def _waits_ms(links: "pl.DataFrame", scenario: dict[str, Any], time_s: list[float]) -> dict[str, list[float | None]]:
+    """The waits at each link, at the times of the flows' samples; ways back are left out."""
+    import polars as pl
+
+    found: dict[str, list[float | None]] = {}
+    for (name,), rows in links.group_by("link", maintain_order=True) if links.width else ():
+        waits = None if str(name).endswith(".reverse") else waits_s(scenario, str(name), rows)
+        if waits is not None:
+            own = {round(at, 6): wait for at, wait in zip(rows["time_s"], waits * 1e3, strict=True)}
+            column = pl.Series([own.get(at) for at in time_s], dtype=pl.Float64)
+            found[str(name)] = column.round(3).fill_nan(None).to_list()
+    return found
 
 
 def _rounded(table: "pl.DataFrame", column: str, factor: float, places: int) -> list[float | None]:

@@ -111,7 +111,7 @@ def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, col
         if where[key[place]] not in {at for at, _ in points}:
             points.append((where[key[place]], found.scaled(column.factor)))
     curves = {title: [_curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
-    x, y = Axis(label, is_log=is_wide(list(where.values()))), Axis(column.heading, low=0.0)
+    x, y = Axis(label, is_log=is_wide(list(where.values()))), _axis(column)
     name = f"{_slug(column)}-over-{sweep.titles[axis].replace('.', '-')}"
     caption = f"Mean {column.title} over {sweep.titles[axis]}; {_BARS}."
     yield from _pages(name, caption, curves, lambda page: over(page, x, y))
@@ -127,11 +127,16 @@ def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
             scaled = found.scaled(column.factor)
             panels[""].append(Dot(label, who, scaled.mean, scaled.half))
     if panels[""] and len(panels[""]) <= _MOST_DOTS:
-        x = Axis(column.heading, low=0.0)
+        x = _axis(column)
         yield from _pages(_slug(column), f"Mean {column.title}; {_BARS}.", panels, lambda page: dots(page, x))
 
 
 _MOST_DOTS: Final = 40
+
+
+def _axis(column: Column) -> Axis:
+    """From zero; beyond a whole, so that what is nearly one is not drawn on the edge."""
+    return Axis(column.heading, low=0.0, high=105.0 if column.key == "utilization" else None)
 
 
 def _slug(column: Column) -> str:

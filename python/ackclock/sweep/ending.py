@@ -71,8 +71,9 @@ class Sweep:
         found = {}
         for axis in self.axes:
             parts = axis.split(".")
-            ends = (".".join(parts[-length:]) for length in range(1, len(parts) + 1))
-            found[axis] = next(end for end in ends if sum(other.endswith(end) for other in self.axes) == 1)
+            ends = (".".join(parts[-length:]) for length in range(1, len(parts)))
+            alone = (end for end in ends if sum(f".{other}".endswith(f".{end}") for other in self.axes) == 1)
+            found[axis] = next(alone, axis)
         return found
 
     @cached_property

@@ -121,7 +121,7 @@ def _tcp(flow: FlowSettings) -> dict[str, Any]:
     """Linux as it was recorded: no buffer limited a window, only the window field did without scaling."""
     return {
         "profile": "linux-6.x",
-        "receive_autotuning": {"max": "32 MiB"},
+        "receive_autotuning": {"max": "32 MiB", "opens_to": "80931 B"},
         "send_autotuning": {"max": "64 MiB"},
         "window_scaling": flow.window_scaling,
         "tso": flow.tso,

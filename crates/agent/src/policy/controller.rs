@@ -13,6 +13,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::Policy;
 use super::network::Work;
+use super::quantised::Sight;
 use crate::agent::Agent;
 
 /// The controller that a frozen [`Policy`] acts through: an [`Agent`] that is answered at once. A decision falls after what
@@ -25,6 +26,8 @@ pub struct PolicyController {
     work: Work,
     action: f64,
     decisions: u64,
+    /// The largest delivery rate that a policy in whole numbers has seen, bit/s.
+    max_delivery_rate: u64,
 }
 
 impl PolicyController {
@@ -37,6 +40,7 @@ impl PolicyController {
             work: Work::new(),
             action: f64::NAN,
             decisions: 0,
+            max_delivery_rate: 0,
         }
     }
 }
@@ -96,7 +100,13 @@ impl CongestionController for PolicyController {
 
     fn decide(&mut self, now: SimTime) {
         self.agent.observe(now, &mut self.observation);
-        self.action = self.policy.action(&self.observation, &mut self.work);
+        self.action = if self.policy.quantised.is_some() {
+            let sight = Sight::of(&self.agent.view(now), self.max_delivery_rate);
+            self.max_delivery_rate = sight.max_delivery_rate;
+            self.policy.whole_action(&sight)
+        } else {
+            self.policy.action(&self.observation, &mut self.work)
+        };
         self.decisions += 1;
         self.agent.act(now, self.action);
     }

@@ -8,76 +8,9 @@
 #include "kernel.h"
 #include "core.h"
 #include "sockets.h"
+#include "led.h"
 
-extern void cubictcp_init(struct sock *sk) __ksym;
-extern void cubictcp_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
-extern __u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
-extern void cubictcp_state(struct sock *sk, __u8 state) __ksym;
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
-extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
-extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
-
-#define SLOTS 4096
 #define PATIENCE 3
-
-/* What user space decides for the connection of a slot. */
-struct decision {
-	u32 number;
-	u32 flow;
-	u32 cwnd;
-	/* Losses reduce nothing: the next decision answers them. */
-	u32 owns_losses;
-	/* Octets a second; 0: as the window and the round trip have it. */
-	u64 pacing_rate;
-	u64 decided_ns;
-};
-
-struct observation {
-	u64 time_ns;
-	u64 pacing_rate;
-	u32 flow;
-	u32 local_port;
-	u32 cwnd;
-	u32 ssthresh;
-	u32 srtt_us;
-	u32 min_rtt_us;
-	u32 rtt_us;
-	u32 inflight;
-	u32 acked;
-	u32 lost;
-	u32 state;
-	u32 delivered;
-	u32 interval_us;
-	u32 mss;
-	u32 decision;
-	/* 1 while decisions are in force, 0 while CUBIC has the window. */
-	u32 is_led;
-};
-
-struct counters {
-	u64 acks;
-	u64 missed;
-	u64 in_force;
-	u64 absurd;
-	u64 fallbacks;
-	u64 waited_ns;
-	u64 flows;
-};
-struct counters counters SEC(".data.counters");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
-} observations SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	/* so that a decision is a few stores of whoever decides, and no system call */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SLOTS);
-	__type(key, u32);
-	__type(value, struct decision);
-} decisions SEC(".maps");
 
 /* The kernel's CUBIC has the socket's own room for a controller's state. */
 struct led {
@@ -118,12 +51,10 @@ INLINE int is_absurd(const struct decision *d, const struct tcp_sock *tp)
 
 INLINE void listen(struct led *f, const struct tcp_sock *tp, u64 now)
 {
-	u32 slot = f->flow % SLOTS;
-	struct decision *d = bpf_map_lookup_elem(&decisions, &slot);
+	struct decision *d = next_decision(f->flow, &f->number);
 
-	if (!d || d->flow != f->flow || d->number == f->number)
+	if (!d)
 		return;
-	f->number = d->number;
 	if (is_absurd(d, tp)) {
 		__sync_fetch_and_add(&counters.absurd, 1);
 		f->heard_ns = 0;
@@ -133,9 +64,7 @@ INLINE void listen(struct led *f, const struct tcp_sock *tp, u64 now)
 	f->cwnd = d->cwnd;
 	f->pacing_rate = d->pacing_rate;
 	f->owns_losses = d->owns_losses;
-	__sync_fetch_and_add(&counters.in_force, 1);
-	if (now > d->decided_ns)
-		__sync_fetch_and_add(&counters.waited_ns, now - d->decided_ns);
+	count_in_force(d, now);
 }
 
 INLINE int is_heard(const struct led *f, const struct tcp_sock *tp, u64 now)
@@ -178,28 +107,16 @@ INLINE void fall_back(struct sock *sk, struct tcp_sock *tp, struct led *f, u32 a
 
 INLINE void tell(struct sock *sk, const struct tcp_sock *tp, const struct led *f, const struct rate_sample *rs, u64 now)
 {
-	struct observation *o = bpf_ringbuf_reserve(&observations, sizeof(*o), 0);
+	struct observation *o = observe(sk, tp, now);
 
-	if (!o) {
-		__sync_fetch_and_add(&counters.missed, 1);
+	if (!o)
 		return;
-	}
-	o->time_ns = now;
-	o->pacing_rate = sk->sk_pacing_rate;
 	o->flow = f->flow;
-	o->local_port = sk->__sk_common.skc_num;
-	o->cwnd = tp->snd_cwnd;
-	o->ssthresh = tp->snd_ssthresh;
-	o->srtt_us = tp->srtt_us >> 3;
-	o->min_rtt_us = tp->rtt_min.s[0].v;
 	o->rtt_us = rs->rtt_us > 0 ? rs->rtt_us : 0;
-	o->inflight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
 	o->acked = rs->acked_sacked;
 	o->lost = rs->losses > 0 ? rs->losses : 0;
-	o->state = ca_state_of(tp);
 	o->delivered = rs->delivered > 0 ? rs->delivered : 0;
 	o->interval_us = rs->interval_us > 0 ? rs->interval_us : 0;
-	o->mss = tp->mss_cache;
 	o->decision = f->number;
 	o->is_led = f->is_led;
 	bpf_ringbuf_submit(o, 0);

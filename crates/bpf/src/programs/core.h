@@ -25,6 +25,10 @@ typedef int64_t s64;
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
+/* Functions that the kernel's verifier looks at by themselves, whoever calls them, so that what they do is looked at once. They are not
+ * static, and ask whether their pointers are null. */
+#define APART __attribute__((noinline, weak))
+
 #define ONE (1ULL << 32)
 #define MILLISECOND 1000000ULL
 #define SECOND 1000000000ULL

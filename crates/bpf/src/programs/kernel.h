@@ -76,6 +76,7 @@ struct minmax {
 struct tcp_options_received {
 	__u32 rcv_tsval;
 	__u32 rcv_tsecr;
+	__u16 sack_ok : 3;
 };
 
 struct tcp_sock {

@@ -74,6 +74,12 @@ impl Lateness {
 }
 
 impl Verdict {
+    /// Another reason why the run says nothing.
+    pub fn add(&mut self, reason: String) {
+        self.valid = false;
+        self.reasons.push(reason);
+    }
+
     /// Of a run on paths whose least round trip is `round_trip`, in which devices dropped so many packets.
     pub fn new(late: &LatenessSummary, round_trip: SimDuration, device_drops: u64) -> Self {
         let bound = |least: SimDuration, part: u64| least.max(SimDuration(round_trip.0 / part)).0 as f64 / 1e3;

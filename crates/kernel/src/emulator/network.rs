@@ -205,8 +205,7 @@ impl Network {
             LinkKind::Clocked(mut link) => match link.admit(now, packet.size) {
                 None => self.frames.leave(&packet),
                 Some(passage) => {
-                    let id = self.packets.put(&packet);
-                    if link.carry(passage.arrival, id, packet.size) {
+                    if link.carry(passage.arrival, self.packets.put(packet)) {
                         self.schedule(passage.arrival, Event::Arrival(at));
                     }
                 }
@@ -277,8 +276,8 @@ impl Network {
         if let Some(time) = delivery.next {
             self.schedule(time, Event::Arrival(at));
         }
-        let packet = *self.packets.get(delivery.packet);
-        self.packets.remove(delivery.packet);
+        let packet = *self.packets.get(delivery.packet.packet);
+        self.packets.remove(delivery.packet.packet);
         let packet = self.frames.arrived(packet);
         if let Some(next) = self.next_link(&packet, at) {
             return self.transmit(next, packet);

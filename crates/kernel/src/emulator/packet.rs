@@ -59,6 +59,15 @@ pub(super) fn read(octets: &[u8], side: Side, now: SimTime) -> Option<Packet> {
     }
 }
 
+/// The opener's port of a packet that [`read`] has read, which goes to this side.
+pub(super) fn opener_port(octets: &[u8], to: Side) -> u16 {
+    let at = match to {
+        Side::Acceptors => IPV4_HEADER,
+        Side::Openers => IPV4_HEADER + 2,
+    };
+    u16::from_be_bytes([octets[at], octets[at + 1]])
+}
+
 /// The addresses and ports of an IPv4 packet, and its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Conversation {

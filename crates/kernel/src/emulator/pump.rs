@@ -19,6 +19,7 @@ use super::network::{Delivered, Network};
 use super::pace::Pace;
 use super::packet::{Side, read};
 use super::rtt::RttMeter;
+use super::short_flows::ShortConnections;
 use crate::clock::WallClock;
 use crate::device::{Batch, Device};
 
@@ -33,6 +34,7 @@ pub struct Pump<'a> {
     devices: [&'a Device; 2],
     batch: Batch,
     exit: Exit<'a>,
+    short: ShortConnections,
     measure_from: SimTime,
     /// Packets that are nothing of ours.
     foreign: u64,
@@ -46,7 +48,7 @@ struct Exit<'a> {
     lateness: Lateness,
     delivered: u64,
     refused: u64,
-    /// Of the data that each end sends, by its number.
+    /// Of the data that each end sends, by its number; those of short flows have none.
     round_trips: Vec<RttMeter>,
     /// Flows of datagrams, whose numbers come after those of connections of TCP.
     datagrams: Vec<DatagramFlow>,
@@ -101,7 +103,8 @@ impl<'a> Pump<'a> {
         };
         let measure_from = config.measure.from.unwrap_or(SimTime::ZERO);
         let (network, batch) = (Network::new(config), Batch::new(mtu));
-        Self { clock, network, devices, batch, exit, measure_from, foreign: 0 }
+        let short = ShortConnections::new(config);
+        Self { clock, network, devices, batch, exit, short, measure_from, foreign: 0 }
     }
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
@@ -147,11 +150,12 @@ impl<'a> Pump<'a> {
 
     /// The packets of the batch enter the network, from the hosts of a side.
     fn enter(&mut self, side: Side) {
-        let Self { clock, network, batch, exit, foreign, .. } = self;
+        let Self { clock, network, batch, exit, short, foreign, .. } = self;
         for octets in batch.packets() {
             let now = clock.now();
-            let packet = read(octets, side, now).filter(|packet| exit.knows(packet));
-            let Some(mut packet) = packet else {
+            let mut packet = read(octets, side, now);
+            let is_ours = |packet: &mut Packet| short.claim(packet, octets, network) || exit.knows(packet);
+            let Some(mut packet) = packet.take_if(is_ours) else {
                 *foreign += 1;
                 continue;
             };
@@ -202,7 +206,11 @@ impl Exit<'_> {
         self.lateness.add(now.saturating_since(delivered.due));
         self.delivered += 1;
         match &delivered.packet.payload {
-            Payload::Tcp(segment) => self.round_trips[delivered.to.index()].on_ack(now, segment),
+            Payload::Tcp(segment) => {
+                if let Some(meter) = self.round_trips.get_mut(delivered.to.index()) {
+                    meter.on_ack(now, segment);
+                }
+            }
             Payload::Udp(Datagram { sent, number, ecn, .. }) => {
                 let flow = delivered.to.connection().index() - self.tcp_connections;
                 self.datagrams[flow].receive(now, *sent, *number, *ecn == Ecn::Ce);
@@ -217,7 +225,11 @@ impl Exit<'_> {
     fn on_sent(&mut self, now: SimTime, packet: &mut Packet) {
         let connection = packet.connection().index();
         match &mut packet.payload {
-            Payload::Tcp(segment) => self.round_trips[packet.to.peer().index()].on_segment(now, segment),
+            Payload::Tcp(segment) => {
+                if let Some(meter) = self.round_trips.get_mut(packet.to.peer().index()) {
+                    meter.on_segment(now, segment);
+                }
+            }
             // Datagrams come from the device in the order in which they were sent.
             Payload::Udp(datagram) => datagram.number = self.datagrams[connection - self.tcp_connections].send(now).0,
             Payload::Quic(_) => {}

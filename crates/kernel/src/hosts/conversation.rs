@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use ackclock_sim::{Action, AfterRead, App};
+use ackclock_sim::{Action, AfterRead, App, VideoSummary};
 use ackclock_units::{Bytes, SimTime};
 
 use super::ends::Ends;
@@ -42,8 +42,19 @@ pub struct Exchanged {
     pub start: SimTime,
     /// When all of the response had been read.
     pub end: SimTime,
-    /// Octets of both.
-    pub size: Bytes,
+    /// Octets of the request.
+    pub request: Bytes,
+    /// Octets of the response.
+    pub response: Bytes,
+}
+
+/// What a connection leaves behind beside counts.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// Requests that were answered.
+    pub exchanges: Vec<Exchanged>,
+    /// How a video played, if one was.
+    pub video: Option<VideoSummary>,
 }
 
 /// One connection at work.
@@ -58,19 +69,16 @@ struct Conversation<'a> {
     exchanges: Vec<Exchanged>,
 }
 
-/// Opens a connection at `start` and holds it until `stop` is set. Returns the requests that were answered.
+/// Opens a connection at `start` and holds it until `stop` is set.
 pub fn hold(
     ends: &Ends,
     apps: Vec<App>,
     (start, to, reader): (SimTime, SocketAddrV4, Reader),
     clock: WallClock,
     stop: &AtomicBool,
-) -> io::Result<Vec<Exchanged>> {
-    while clock.now() < start {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(Vec::new());
-        }
-        thread::sleep(clock.until(start).min(LOOK));
+) -> io::Result<Held> {
+    if !reaches(start, clock, stop) {
+        return Ok(Held::default());
     }
     thread::scope(|scope| {
         let (tell, told) = channel();
@@ -106,10 +114,10 @@ pub fn hold(
             exchanges: Vec::new(),
         };
         conversation.run(&told, stop);
-        let Conversation { orders, exchanges, .. } = conversation;
+        let Conversation { orders, exchanges, apps, .. } = conversation;
         drop(orders);
         accepting.join().expect("accepting does not panic")?;
-        Ok(exchanges)
+        Ok(Held { exchanges, video: apps[0].video_summary(clock.now()) })
     })
 }
 
@@ -121,6 +129,18 @@ fn wait_for_sender<'a>(ends: &'a Ends, stream: usize, stop: &AtomicBool) -> Opti
             None if stop.load(Ordering::Relaxed) => return None,
             None => thread::sleep(Duration::from_micros(200)),
         }
+    }
+}
+
+/// Waits until `start`; false if `stop` is set before. The clock reads zero for a while before the run begins, so that it is
+/// asked how long there is left: a SYN that left early would wait for the network, and its round trip be too long.
+fn reaches(start: SimTime, clock: WallClock, stop: &AtomicBool) -> bool {
+    loop {
+        let left = clock.until(start);
+        if left.is_zero() || stop.load(Ordering::Relaxed) {
+            return left.is_zero();
+        }
+        thread::sleep(left.min(LOOK));
     }
 }
 
@@ -196,8 +216,9 @@ impl Conversation<'_> {
 
     /// The opener has read the response: it goes on, or both ends close.
     fn on_responded(&mut self, now: SimTime) {
-        let (start, size, next) = self.apps[0].on_response(now).expect("a response was asked for");
-        self.exchanges.push(Exchanged { start, end: now, size });
+        let response = self.apps[0].wanted_response().expect("a response was asked for");
+        let (start, both, next) = self.apps[0].on_response(now).expect("a response was asked for");
+        self.exchanges.push(Exchanged { start, end: now, request: both - response, response });
         if next.is_some() {
             self.wakes[0] = next;
             return;
@@ -216,5 +237,21 @@ impl Conversation<'_> {
         {
             let _ = acceptor.shutdown(Shutdown::Write);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_connection_of_the_first_instant_waits_for_the_run_to_begin() {
+        let (made, lead) = (Instant::now(), Duration::from_millis(30));
+        let clock = WallClock::start_in(lead);
+        assert!(reaches(SimTime::ZERO, clock, &AtomicBool::new(false)));
+        assert!(made.elapsed() >= lead);
+        assert!(!reaches(SimTime(1 << 40), clock, &AtomicBool::new(true)));
     }
 }

@@ -55,6 +55,8 @@ pub struct Sampled {
     pub from: Vec<Option<Border>>,
     /// By stream: counts where it ended.
     pub until: Vec<Option<Border>>,
+    /// By stream: state at the end of the run. What a socket tells later has in it what it sends again when nobody answers any more.
+    pub ends: Vec<TcpInfo>,
 }
 
 /// Looks at every stream of every connection.
@@ -193,10 +195,11 @@ impl<'a> FlowSampler<'a> {
 
     fn finish(mut self, now: SimTime) -> Sampled {
         for (index, &(connection, stream)) in self.streams.iter().enumerate() {
-            let border = || Some(self.connections[connection].border(stream, now));
+            let ends = &self.connections[connection];
             if self.seen.until[index].is_none() {
-                self.seen.until[index] = border();
+                self.seen.until[index] = Some(ends.border(stream, now));
             }
+            self.seen.ends.push(ends.info(stream).unwrap_or_default());
             if let Some(mut episode) = self.under_way[index] {
                 episode.retransmitted = self.last[index].total_retrans - episode.before.total_retrans;
                 self.seen.episodes.push(episode);
@@ -204,5 +207,32 @@ impl<'a> FlowSampler<'a> {
         }
         self.seen.episodes.sort_by_key(|episode| (episode.start, episode.stream));
         self.seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    use std::sync::OnceLock;
+
+    use super::*;
+    use crate::hosts::{Stream, listen, socket};
+    use crate::plan::SocketOptions;
+
+    #[test]
+    fn what_a_socket_sends_after_the_end_counts_for_nothing() {
+        let options = SocketOptions { max_segment: 1_460, no_delay: true, ..SocketOptions::default() };
+        let listener = listen(&options, "cubic", SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let opener = socket(&options).expect("a socket");
+        opener.connect(&listener.local_addr().expect("bound")).expect("connects");
+        let acceptor = OnceLock::from(listener.accept().expect("a connection").0);
+        let ends = [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())] }];
+        (&ends[0].opener).write_all(&[0; 3_000]).expect("written");
+        let sampler = FlowSampler::new(&ends, &[SimTime::ZERO], &[], MeasureWindow::default());
+        let interval = SimDuration::from_millis(100);
+        let found = sampler.run(interval, WallClock::start(), SimTime(5_000_000), &AtomicBool::new(false));
+        (&ends[0].opener).write_all(&[0; 2_000]).expect("written");
+        assert_eq!((found.ends[0].bytes_sent, found.until[0].map(|border| border.sent)), (3_000, Some(3_000)));
     }
 }

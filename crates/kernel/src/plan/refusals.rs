@@ -20,14 +20,11 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
         let reason = "appliances split connections inside the simulator, and there is none on the kernel here";
         refusals.push(refusal("appliance", reason, "leave appliances out"));
     }
-    if !config.traffic.arrivals.is_empty() {
-        let reason = "short flows that come and go are simulated only";
-        refusals.push(refusal("traffic", reason, "list flows with a file each, or leave the traffic out"));
-    }
-    if config.flows.is_empty() && config.traffic.datagrams.is_empty() {
+    let groups = &config.traffic.arrivals;
+    if config.flows.is_empty() && config.traffic.datagrams.is_empty() && groups.is_empty() {
         refusals.push(refusal("flow", "there is nothing to send", "add a flow"));
     }
-    if config.flows.len() + config.traffic.datagrams.len() > MOST_CONNECTIONS {
+    if config.flows.len() + config.traffic.datagrams.len() + groups.len() > MOST_CONNECTIONS {
         let reason = format!("more than {MOST_CONNECTIONS} flows, each with sockets and threads of its own");
         refusals.push(refusal("flow", reason, "use fewer"));
     }
@@ -41,7 +38,7 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
     }
     refusals.extend(config.network.links.iter().filter_map(of_link));
     refusals.extend(config.traffic.datagrams.iter().filter_map(of_datagrams));
-    refusals.extend(config.flows.iter().enumerate().flat_map(|(index, flow)| of_flow(flow, &format!("flow[{index}]"))));
+    refusals.extend(super::flows(config).flat_map(|(place, flow)| of_flow(flow, &place)));
     refusals
 }
 
@@ -87,10 +84,12 @@ fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {
     }
     for app in std::iter::once(&flow.app).chain(&flow.reply) {
         match app {
-            AppConfig::Video(_) => refuse("app", "video clients are simulated only", "use request_response or a file"),
             AppConfig::External(_) => refuse("app", "a source from outside runs in the simulator only", "use another"),
-            AppConfig::Bulk | AppConfig::Files { .. } | AppConfig::OnOff { .. } | AppConfig::RequestResponse { .. } => {
-            }
+            AppConfig::Bulk
+            | AppConfig::Files { .. }
+            | AppConfig::OnOff { .. }
+            | AppConfig::RequestResponse { .. }
+            | AppConfig::Video(_) => {}
         }
     }
     refusals

@@ -63,7 +63,7 @@ fn linux() -> TcpConfig {
 
 /// The largest IP packet of the scenario.
 pub(super) fn mtu(config: &SimulationConfig) -> u16 {
-    let segments = config.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]);
+    let segments = super::flows(config).flat_map(|(_, flow)| [&flow.sender, &flow.receiver]);
     let tcp = segments.map(|tcp| HEADERS + max_segment(tcp)).max().unwrap_or(0);
     let datagrams = config.traffic.datagrams.iter().map(|flow| 28 + flow.payload).max().unwrap_or(0);
     tcp.max(datagrams).clamp(576, 65_535) as u16

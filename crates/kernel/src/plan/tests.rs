@@ -37,6 +37,17 @@ fn hosts_as_the_kernel_comes_need_its_defaults_only() {
 }
 
 #[test]
+fn applications_and_short_flows_of_the_simulator_are_taken() {
+    let video = "[[flow]]\nname = \"a\"\napp = { kind = \"video\", buffer = \"20 s\", choose = \"buffer\" }\n";
+    let short = "[[flow]]\nname = \"b\"\ncontroller = \"reno\"\narrivals = { rate = \"10 /s\", size = \"9 kB\" }\n";
+    let plan = planned(&format!("{video}{short}")).expect("it can");
+    let controllers: Vec<&str> = plan.flows.iter().map(|flow| flow.controller.as_str()).collect();
+    assert_eq!(controllers, ["cubic", "reno"], "flows, then groups of short ones");
+    let reuse = |side: usize| plan.sides[side].parameters.contains_key("net.ipv4.tcp_tw_reuse");
+    assert!(reuse(0) && !reuse(1));
+}
+
+#[test]
 fn switches_that_the_kernel_has_are_set() {
     let lines = r#"
         [tcp]

@@ -12,7 +12,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use super::wire::Bounds;
 use super::{Link, Rest};
-use crate::packets::PacketId;
+use crate::packets::UnderWay;
 use crate::ring::Ring;
 
 /// A packet that waits for service.
@@ -95,8 +95,8 @@ impl ClockedLink<'_> {
     /// Puts an admitted packet on the way. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
     #[inline]
-    pub fn carry(&mut self, arrival: SimTime, packet: PacketId, size: u32) -> bool {
-        self.link.carry(arrival, packet, size)
+    pub fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
+        self.link.carry(arrival, packet)
     }
 
     /// An admitted packet travels on at `now` in the ring of a later link; it leaves this one at `arrival`.
@@ -127,7 +127,7 @@ impl Link {
         if !self.rest.waits.is_entered_ahead {
             return self.clock.busy_time(now);
         }
-        let to_come = self.transit.iter().map(|on_way| u64::from(on_way.size) + self.wire.framing);
+        let to_come = self.transit.iter().map(|on_way| u64::from(on_way.packet.size) + self.wire.framing);
         let passed_on = self.rest.waits.passed_on.iter().map(|packet| packet.octets);
         to_come.chain(passed_on).fold(self.clock.sent(), |sent, octets| sent - self.wire.pace.rounded_up(octets))
     }

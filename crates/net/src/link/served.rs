@@ -364,7 +364,7 @@ impl ServedLink<'_> {
         let Some(propagation) = &mut served.propagation else {
             let sent = sent?;
             let arrival = notice(now + self.link.wire.delay);
-            if self.link.carry(arrival, packets.put(&sent.packet), sent.packet.size) {
+            if self.link.carry(arrival, packets.put(sent.packet)) {
                 schedule(arrival);
             }
             return None;
@@ -390,22 +390,22 @@ impl ServedLink<'_> {
 
     fn carry(&mut self, arrival: &Arrival, packets: &mut Packets, schedule: &mut impl FnMut(SimTime)) {
         let Arrival { time, packet, place } = arrival;
-        let (size, octets) = (packet.size, u64::from(packet.size) + self.link.wire.framing);
+        let octets = u64::from(packet.size) + self.link.wire.framing;
         // A copy has nothing of what links wrote.
         let telemetry = if place.is_some() { packet.telemetry } else { TelemetryId::default() };
-        let packet = packets.put(&Packet { telemetry, ..*packet });
+        let packet = packets.put(Packet { telemetry, ..*packet });
         let (served, counts) = self.parts();
         if place.is_none() {
             counts.stats.on_duplicated();
             counts.ledger.on_copied(octets);
         }
         if !served.overtaking {
-            if self.link.carry(*time, packet, size) {
+            if self.link.carry(*time, packet) {
                 schedule(*time);
             }
             return;
         }
-        let on_way = InTransit { arrival: *time, packet, size };
+        let on_way = InTransit { arrival: *time, packet };
         let position = self.link.transit.insert_behind(on_way, |other| other.arrival <= *time);
         self.parts().0.places.insert(position, *place);
         schedule(*time);

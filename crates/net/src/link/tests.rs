@@ -24,7 +24,7 @@ fn link(rate: u64, limit: QueueLimit) -> Link {
 fn enter(link: &mut Link, now: u64) -> Option<u64> {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
     let passage = clocked.admit(SimTime(now), 1500)?;
-    link.carry(passage.arrival, PacketId::default(), 1500);
+    link.carry(passage.arrival, UnderWay { size: 1500, ..UnderWay::default() });
     link.check_invariants();
     Some(passage.arrival.0)
 }
@@ -91,7 +91,7 @@ fn a_link_entered_ahead_of_time_has_sent_what_has_arrived() {
     for enters in [0, 10_000_000] {
         let mut clocked = link.clocked().expect("DropTail before a plain wire");
         let passage = clocked.admit_ahead(SimTime(enters), 1500);
-        link.carry(passage.arrival, PacketId::default(), 1500);
+        link.carry(passage.arrival, UnderWay { size: 1500, ..UnderWay::default() });
     }
     assert_eq!(link.busy_time(SimTime(1_000_000)), SimDuration::ZERO);
     link.deliver();
@@ -124,6 +124,6 @@ fn a_packet_that_vanishes_is_noticed() {
 #[should_panic(expected = "overtakes")]
 fn a_packet_that_overtakes_where_order_is_kept_is_noticed() {
     let mut link = link(12_000_000, QueueLimit::Unlimited);
-    link.carry(SimTime(2), PacketId::default(), 1500);
-    link.carry(SimTime(1), PacketId::default(), 1500);
+    link.carry(SimTime(2), UnderWay { size: 1500, ..UnderWay::default() });
+    link.carry(SimTime(1), UnderWay { size: 1500, ..UnderWay::default() });
 }

@@ -163,11 +163,11 @@ fn of_missing_controller(name: &str) -> Option<Mistake> {
         let remedy = format!("run `ackclock-kernel load {name}` first, or restart the proxy");
         return confine::is_on().then(|| Mistake::new("is not loaded, and what is confined cannot load it", remedy));
     }
-    let mut remedy = format!("the kernel has {}", controllers::available().join(", "));
-    match loadable.as_slice() {
-        [] => remedy += "; modprobe or ackclock-kernel brings others",
-        names => remedy += &format!("; ackclock-kernel loads {}", names.join(", ")),
-    }
+    let others = match loadable.as_slice() {
+        [] => "modprobe or ackclock-kernel brings others".to_owned(),
+        names => format!("ackclock-kernel loads {}", names.join(", ")),
+    };
+    let remedy = format!("the kernel has {}; {others}", controllers::available().join(", "));
     Some(Mistake::new("is no congestion controller that this kernel has", remedy))
 }
 

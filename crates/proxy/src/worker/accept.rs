@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, SocketFlags, acceptfrom_with, recv};
 use socket2::SockRef;
 
-use super::{IS_LISTENER, Listening, Worker};
+use super::{IS_LISTENER, Listening, Worker, next_generation};
 use crate::connection::{Connection, Stage};
 use crate::direction::{Direction, Endpoint};
 use crate::listener;
@@ -86,7 +86,7 @@ impl Worker {
         }
         service.metrics.active.inc();
         let awaits_header = service.listener.awaits_header(client);
-        self.generation = self.generation.wrapping_add(1);
+        self.generation = next_generation(self.generation);
         let stage = if awaits_header { Stage::Header } else { Stage::Connecting(Vec::new()) };
         let key = self.connections.insert(Connection {
             generation: self.generation,

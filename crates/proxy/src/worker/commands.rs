@@ -230,9 +230,12 @@ impl Worker {
         }
     }
 
-    fn describe(&self, now: Instant) -> Vec<ConnectionInfo> {
-        self.shared.metrics.held.set(self.carrier.held as i64);
-        self.shared.metrics.pipes.set(self.carrier.pipes.lent() as i64);
+    fn describe(&mut self, now: Instant) -> Vec<ConnectionInfo> {
+        let holds = [self.carrier.held as i64, self.carrier.pipes.lent() as i64];
+        let before = std::mem::replace(&mut self.told, holds);
+        let metrics = &self.shared.metrics;
+        metrics.held.inc_by(holds[0] - before[0]);
+        metrics.pipes.inc_by(holds[1] - before[1]);
         let some = self.connections.iter().take(DESCRIBED);
         some.map(|(_, it)| ConnectionInfo {
             listener: it.service.listener.name.clone(),

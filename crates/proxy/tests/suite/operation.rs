@@ -233,6 +233,30 @@ fn measurements_say_what_was_carried() {
 }
 
 #[test]
+fn who_asks_slowly_keeps_others_from_their_answer_for_a_moment_only() {
+    let (listen, server, at) = (free(), echo(), free());
+    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let mut slow = connect(at);
+    slow.write_all(b"G").unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) && slow.write_all(b"E").is_ok() {
+                thread::sleep(Duration::from_millis(300));
+            }
+        });
+        let mut other = connect(at);
+        other.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        // Two seconds for the slow one, and room for a busy machine.
+        other.set_read_timeout(Some(Duration::from_secs(6))).unwrap();
+        let mut text = String::new();
+        let answered = other.read_to_string(&mut text);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(answered.is_ok() && text.starts_with("HTTP/1.1 200 OK"), "{answered:?}: {text}");
+    });
+}
+
+#[test]
 fn programs_say_what_is_wrong_by_their_exit_codes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("proxy.toml");
@@ -245,6 +269,9 @@ fn programs_say_what_is_wrong_by_their_exit_codes() {
     assert!(text.contains("proxy.toml:2:11: listen[0].address must be an address with a port"), "{text}");
     assert_eq!(run(PROXY, &["--check", "/nonexistent"]).0, Some(2));
     assert_eq!(run(PROXY, &["--nonsense"]).0, Some(2));
+    let (code, text) = run(PROXY, &["--undo", path]);
+    assert_eq!((code, text.contains("--undo goes with rules")), (Some(2), true), "{text}");
+    assert_eq!(run(PROXY, &["rules", "--once", path]).0, Some(2));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::write(path, config(taken.local_addr().unwrap(), free(), "")).unwrap();
     let (code, text) = run(PROXY, &[path]);

@@ -68,10 +68,10 @@ fn notsent_lowat_and_buffers_bound_what_a_slow_reader_lets_in() {
         SockRef::from(&client).set_send_buffer_size(32 << 10).unwrap();
         client.set_nonblocking(true).unwrap();
         let mut sent = 0;
-        for _ in 0..40 {
-            match client.write(&[1; 65536]) {
+        for _ in 0..400 {
+            match client.write(&[1; 8192]) {
                 Ok(octets) => sent += octets,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(25)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(3)),
                 Err(error) => panic!("{error}"),
             }
         }

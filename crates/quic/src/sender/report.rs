@@ -68,6 +68,7 @@ impl Sender {
         let event = Event::AckArrived(AckArrived {
             newly_delivered: Bytes(outcome.delivered),
             acknowledged: self.stream.acknowledged(),
+            sacked: [(0, 0); 4],
             cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
             flight_size: Bytes(self.log.in_flight()),

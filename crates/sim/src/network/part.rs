@@ -1,6 +1,6 @@
 //! A network that is one part of several, each run by a thread of its own: what crosses its borders, and what parts exchange.
 
-use ackclock_net::{LinkId, PacketId};
+use ackclock_net::{LinkId, Packet, UnderWay};
 use ackclock_units::SimTime;
 
 use super::Network;
@@ -25,8 +25,9 @@ impl Network {
     }
 
     /// A packet goes on in another part, where it will come out at the far end of `link`.
-    pub(super) fn leave(&mut self, link: LinkId, arrival: SimTime, id: PacketId) {
-        let crossing = Crossing { link, sent: self.now(), arrival, packet: *self.packets.get(id) };
+    pub(super) fn leave(&mut self, link: LinkId, arrival: SimTime, UnderWay { packet: id, hop, .. }: UnderWay) {
+        let packet = Packet { hop, ..*self.packets.get(id) };
+        let crossing = Crossing { link, sent: self.now(), arrival, packet };
         self.packets.remove(id);
         self.borders.as_mut().expect("it lies at a border").send(crossing);
         if cfg!(debug_assertions) {
@@ -37,8 +38,7 @@ impl Network {
     /// A packet has come from another part.
     pub(crate) fn receive(&mut self, crossing: &Crossing) {
         let Crossing { link, arrival, packet, .. } = crossing;
-        let id = self.packets.put(packet);
-        let is_alone = self.links[link.index()].receive(*arrival, id, packet.size);
+        let is_alone = self.links[link.index()].receive(*arrival, self.packets.put(*packet));
         let since = self.borders().receive(crossing, is_alone);
         if is_alone {
             self.queue.push_since(since, *arrival, Event::Link(*link));

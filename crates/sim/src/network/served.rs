@@ -3,10 +3,10 @@
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::queue::Treatment;
-use ackclock_net::{LinkChange, LinkId, Packet};
+use ackclock_net::{LinkChange, LinkId, Packet, UnderWay};
 use ackclock_units::{Bytes, SimTime};
 
-use super::{Network, UnderWay};
+use super::Network;
 use crate::event_queue::Event;
 use crate::watch::At;
 
@@ -20,7 +20,7 @@ impl Network {
 
     /// A packet arrives at a served link, whose queue keeps it until it travels on.
     #[inline(never)]
-    pub(super) fn offer(&mut self, id: LinkId, UnderWay { id: place, hop, .. }: UnderWay) {
+    pub(super) fn offer(&mut self, id: LinkId, UnderWay { packet: place, hop, .. }: UnderWay) {
         let now = self.now();
         let packet = Packet { hop, ..*self.packets.get(place) };
         self.packets.remove(place);

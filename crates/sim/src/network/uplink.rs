@@ -21,9 +21,8 @@ pub(crate) struct Uplink<'a> {
 }
 
 impl Output for Uplink<'_> {
-    fn send(&mut self, segment: Segment) {
-        let packet = Packet { generation: self.generation, ..Packet::tcp(segment, self.peer) };
-        self.network.send(self.route, &packet);
+    fn send(&mut self, segment: &Segment) {
+        self.network.send_segment(self.route, segment, self.peer, self.generation);
     }
 
     fn leaves_at(&self) -> SimTime {

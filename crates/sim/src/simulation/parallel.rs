@@ -63,6 +63,13 @@ pub struct PartitionSummary {
 }
 
 impl ParallelSimulation {
+    /// A copy that continues alike; see [`Simulation::copy`].
+    #[inline(never)]
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        self.clone()
+    }
+
     /// A simulation at time zero, cut into at most `threads` parts. The configuration is a checked one: see the scenario crate.
     pub fn new(config: &SimulationConfig, threads: NonZeroUsize) -> Self {
         Self::of(&Arc::new(config.clone()), threads)

@@ -19,11 +19,11 @@ pub(crate) struct ArrivalStream {
 
 /// A short flow that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arrival {
+pub struct Arrival {
     /// What the opener sends.
-    pub(crate) size: Bytes,
+    pub size: Bytes,
     /// What the acceptor sends back.
-    pub(crate) reply: Bytes,
+    pub reply: Bytes,
 }
 
 impl ArrivalStream {

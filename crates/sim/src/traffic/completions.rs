@@ -12,13 +12,15 @@ const MILLIONTHS: f64 = 1e6;
 
 /// A short flow, or an exchange, that is complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Completion {
-    pub(crate) start: SimTime,
+pub struct Completion {
+    /// When it began.
+    pub start: SimTime,
     /// Payload, both ways.
-    pub(crate) size: Bytes,
-    pub(crate) time: SimDuration,
-    /// On an empty path.
-    pub(crate) ideal: SimDuration,
+    pub size: Bytes,
+    /// How long it took.
+    pub time: SimDuration,
+    /// How long it would take on an empty path.
+    pub ideal: SimDuration,
 }
 
 impl Completion {
@@ -30,7 +32,7 @@ impl Completion {
 /// What is known of the completions of one group or connection. Those that began outside the measurement window are
 /// listed, and not summed up.
 #[derive(Clone, Debug)]
-pub(crate) struct CompletionLog {
+pub struct CompletionLog {
     all: Sums,
     buckets: Vec<(Option<Bytes>, Sums)>,
     rows: Vec<Completion>,
@@ -68,12 +70,13 @@ impl Sums {
 
 impl CompletionLog {
     /// With classes of size up to each of `buckets`, and one above the last.
-    pub(crate) fn new(buckets: &[Bytes]) -> Self {
+    pub fn new(buckets: &[Bytes]) -> Self {
         let ends = buckets.iter().copied().map(Some).chain((!buckets.is_empty()).then_some(None));
         Self { all: Sums::default(), buckets: ends.map(|end| (end, Sums::default())).collect(), rows: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, completion: Completion, window: &MeasureWindow) {
+    /// One more, which counts if it began in the window.
+    pub fn add(&mut self, completion: Completion, window: &MeasureWindow) {
         self.rows.push(completion);
         if !window.holds(completion.start) {
             return;
@@ -102,7 +105,7 @@ impl CompletionLog {
     }
 
     /// Of a connection with requests and responses.
-    pub(crate) fn exchange_summary(&self) -> ExchangeSummary {
+    pub fn exchange_summary(&self) -> ExchangeSummary {
         ExchangeSummary {
             completed: self.all.count,
             mean_bytes: self.all.mean_size(),
@@ -204,7 +207,7 @@ impl GroupSummary {
 }
 
 /// `completions.parquet`: a row for each short flow and exchange, by group, then by time of completion.
-pub(crate) fn completion_table(logs: &[(String, &CompletionLog)]) -> Table {
+pub fn completion_table(logs: &[(String, &CompletionLog)]) -> Table {
     let rows =
         || logs.iter().enumerate().flat_map(|(code, (_, log))| log.rows.iter().map(move |row| (code as u32, row)));
     let numbers = |value: fn(&Completion) -> f64| ColumnData::F64(rows().map(|(_, row)| value(row)).collect());

@@ -21,7 +21,7 @@ use crate::config::FlowConfig;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct EmptyPath {
+pub struct EmptyPath {
     forward: OneWay,
     backward: OneWay,
     /// SYN there, SYN-ACK back.
@@ -44,7 +44,7 @@ struct OneWay {
 
 impl EmptyPath {
     /// The path of `flow` over the links with these numbers.
-    pub(crate) fn new(flow: &FlowConfig, links: &[LinkConfig], forward: &[LinkId], backward: &[LinkId]) -> Self {
+    pub fn new(flow: &FlowConfig, links: &[LinkConfig], forward: &[LinkId], backward: &[LinkId]) -> Self {
         let opening = Opening::of(flow);
         let (forward, backward) = (OneWay::new(links, forward), OneWay::new(links, backward));
         let handshake = forward.alone(opening.syn) + backward.alone(opening.syn_ack);
@@ -52,14 +52,14 @@ impl EmptyPath {
     }
 
     /// From the SYN to the last octet, of `size` octets there and then `reply` octets back, for a flow that took `time`.
-    pub(crate) fn completion(&self, size: Bytes, reply: Bytes, time: SimDuration) -> SimDuration {
+    pub fn completion(&self, size: Bytes, reply: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], size, self.ack);
         let back = self.data(&self.backward, self.mss[1], reply, 0);
         self.bounded(self.handshake + there + back, time)
     }
 
     /// From the first octet of a request to the last of the response, on a connection that is open, for one that took `time`.
-    pub(crate) fn exchange(&self, request: Bytes, response: Bytes, time: SimDuration) -> SimDuration {
+    pub fn exchange(&self, request: Bytes, response: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], request, 0);
         let back = self.data(&self.backward, self.mss[1], response, 0);
         self.bounded(there + back, time)

@@ -10,10 +10,10 @@ use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
 use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
 use ackclock_wire::Segment;
 
-use super::arrivals::ArrivalStream;
-use super::completions::{Completion, CompletionLog, GroupCounts, GroupSummary};
+use super::arrivals::Arrival;
+use super::completions::{CompletionLog, GroupSummary};
 use super::config::ArrivalsConfig;
-use super::empty_path::EmptyPath;
+use super::group::FlowGroup;
 use crate::appliance::{HandshakeOrder, Relays, SplitConfig};
 use crate::captures::{Face, ViewId};
 use crate::config::SimulationConfig;
@@ -35,14 +35,11 @@ pub(crate) struct ShortFlows {
 
 #[derive(Clone, Debug)]
 struct Group {
-    stream: ArrivalStream,
-    path: EmptyPath,
+    flows: FlowGroup,
     /// There and back, of each connection from the opener on.
     routes: Vec<[RouteId; 2]>,
     /// The capture at the openers' host.
     view: Option<ViewId>,
-    counts: GroupCounts,
-    log: CompletionLog,
 }
 
 /// A short flow: where its connections are, and how far it is.
@@ -56,8 +53,7 @@ struct ShortFlow {
     relays: RelayId,
     group: GroupId,
     start: SimTime,
-    size: Bytes,
-    reply: Bytes,
+    arrival: Arrival,
     is_under_way: bool,
     /// The opener has written.
     has_asked: bool,
@@ -99,7 +95,7 @@ impl Group {
         let flow = &arrivals.flow;
         let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
         let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
-        let path = EmptyPath::new(flow, &config.network.links, &there, &back);
+        let flows = FlowGroup::new(arrivals, config, &there, &back);
         let far = |split: &SplitConfig| (config.appliances[split.appliance].node, split.far.tcp.host_noise);
         let near = |split: &SplitConfig| (config.appliances[split.appliance].node, split.near.tcp.host_noise);
         let openers = iter::once((flow.from, flow.sender.host_noise)).chain(arrivals.splits.iter().map(far));
@@ -108,21 +104,7 @@ impl Group {
         let view = flow.capture.then(|| network.captures.add_view(&flow.name, host));
         let mut route = |from: End, to: End| network.add_route(router, from, to);
         let mut both_ways = |(opener, acceptor): (End, End)| [route(opener, acceptor), route(acceptor, opener)];
-        Self {
-            stream: ArrivalStream::new(arrivals, config.seed),
-            path,
-            routes: openers.zip(acceptors).map(&mut both_ways).collect(),
-            view,
-            counts: GroupCounts::default(),
-            log: CompletionLog::new(&arrivals.buckets),
-        }
-    }
-
-    fn on_started(&mut self, is_measured: bool) {
-        let counts = &mut self.counts;
-        counts.started += u64::from(is_measured);
-        counts.concurrent += 1;
-        counts.max_concurrent = counts.max_concurrent.max(counts.concurrent);
+        Self { flows, routes: openers.zip(acceptors).map(&mut both_ways).collect(), view }
     }
 }
 
@@ -132,7 +114,7 @@ impl ShortFlows {
         let mut groups = Vec::with_capacity(config.traffic.arrivals.len());
         for (index, arrivals) in config.traffic.arrivals.iter().enumerate() {
             let group = Group::new(arrivals, config, network, router);
-            if let Some(time) = group.stream.next(arrivals) {
+            if let Some(time) = group.flows.next(arrivals) {
                 network.queue.push(time, Event::Arrival(GroupId::new(index)));
             }
             groups.push(group);
@@ -144,20 +126,18 @@ impl ShortFlows {
     pub(crate) fn start(&mut self, id: GroupId, config: &SimulationConfig, hosts: &mut Hosts, relays: &mut Relays) {
         let now = hosts.now();
         let arrivals = &config.traffic.arrivals[id.index()];
-        let group = &mut self.groups[id.index()];
-        let arrival = group.stream.take(arrivals);
-        let next = group.stream.next(arrivals);
-        group.on_started(config.measure.holds(now));
+        let group = &mut self.groups[id.index()].flows;
+        let arrival = group.begin(now, arrivals, config);
+        let next = group.next(arrivals);
         let flow_id = self.take_place(id, config, hosts, relays);
         let flow = &mut self.flows[flow_id.index()];
         *flow = ShortFlow {
             group: id,
             start: now,
-            size: arrival.size,
-            reply: arrival.reply,
+            arrival,
             is_under_way: true,
             has_asked: false,
-            has_answered: arrival.reply == Bytes::ZERO,
+            has_answered: !arrival.has_reply(),
             is_complete: false,
             ..*flow
         };
@@ -221,20 +201,18 @@ impl ShortFlows {
         let (opener, acceptor) = (flow.opener(), flow.acceptor());
         if end == opener && !flow.has_asked && hosts.endpoint(opener).state() == State::Established {
             flow.has_asked = true;
-            write_all(opener, flow.size, hosts);
+            write_all(opener, flow.arrival.size, hosts);
         }
-        if end == acceptor && !flow.has_answered && has_read_all(hosts.endpoint(acceptor), flow.size) {
+        if end == acceptor && !flow.has_answered && has_read_all(hosts.endpoint(acceptor), flow.arrival.size) {
             flow.has_answered = true;
-            write_all(acceptor, flow.reply, hosts);
+            write_all(acceptor, flow.arrival.reply, hosts);
         }
-        let (reader, wanted) = if flow.reply > Bytes::ZERO { (opener, flow.reply) } else { (acceptor, flow.size) };
+        let Arrival { size, reply } = flow.arrival;
+        let (reader, wanted) = if reply > Bytes::ZERO { (opener, reply) } else { (acceptor, size) };
         if end == reader && !flow.is_complete && hosts.endpoint(reader).received() >= wanted {
             flow.is_complete = true;
-            let group = &mut self.groups[flow.group.index()];
-            let time = hosts.now() - flow.start;
-            let ideal = group.path.completion(flow.size, flow.reply, time);
-            let completion = Completion { start: flow.start, size: flow.size + flow.reply, time, ideal };
-            group.log.add(completion, &config.measure);
+            let group = &mut self.groups[flow.group.index()].flows;
+            group.complete((flow.start, hosts.now()), flow.arrival, config);
         }
     }
 
@@ -246,7 +224,7 @@ impl ShortFlows {
             let opener = hosts.endpoint(EndpointId::opener(connection));
             let acceptor = hosts.endpoint(EndpointId::acceptor(connection));
             has_failed |= opener.is_aborted() || acceptor.is_aborted();
-            is_over = is_over && is_acknowledged(opener) && (flow.reply == Bytes::ZERO || is_acknowledged(acceptor));
+            is_over = is_over && is_acknowledged(opener) && (!flow.arrival.has_reply() || is_acknowledged(acceptor));
         }
         if is_over || has_failed {
             self.release(id, has_failed, hosts, relays);
@@ -259,9 +237,7 @@ impl ShortFlows {
             end_relays(&flow, has_failed, hosts, relays);
         }
         self.count_ends(&flow, hosts);
-        let counts = &mut self.groups[flow.group.index()].counts;
-        counts.concurrent -= 1;
-        counts.aborted += u64::from(!flow.is_complete);
+        self.groups[flow.group.index()].flows.end(flow.is_complete);
         self.flows[id.index()].is_under_way = false;
         if self.free.len() <= flow.splits {
             self.free.resize(flow.splits + 1, Vec::new());
@@ -279,11 +255,10 @@ impl ShortFlows {
 
     /// Adds what the flow's own ends have counted.
     fn count_ends(&mut self, flow: &ShortFlow, hosts: &Hosts) {
-        let counts = &mut self.groups[flow.group.index()].counts;
+        let group = &mut self.groups[flow.group.index()].flows;
         for end in [flow.opener(), flow.acceptor()] {
             let counters = hosts.endpoint(end).counters();
-            counts.retransmitted_segments += counters.retransmitted_segments;
-            counts.timeouts += counters.timeouts;
+            group.count(counters.retransmitted_segments, counters.timeouts);
         }
     }
 
@@ -300,9 +275,7 @@ impl ShortFlows {
 
     pub(crate) fn summaries(&self, config: &SimulationConfig) -> Vec<GroupSummary> {
         let groups = self.groups.iter().zip(&config.traffic.arrivals);
-        let summary =
-            |(group, config): (&Group, &ArrivalsConfig)| GroupSummary::new(&config.flow, &group.counts, &group.log);
-        groups.map(summary).collect()
+        groups.map(|(group, config)| group.flows.summary(config)).collect()
     }
 
     /// What each group has completed, with its name.
@@ -311,7 +284,7 @@ impl ShortFlows {
         config: &'a SimulationConfig,
     ) -> impl Iterator<Item = (String, &'a CompletionLog)> {
         let groups = self.groups.iter().zip(&config.traffic.arrivals);
-        groups.map(|(group, config)| (config.flow.name.clone(), &group.log))
+        groups.map(|(group, config)| (config.flow.name.clone(), group.flows.log()))
     }
 }
 
@@ -323,8 +296,7 @@ fn new_place(first: ConnectionIndex, splits: usize, relays: RelayId) -> ShortFlo
         relays,
         group: GroupId::default(),
         start: SimTime::ZERO,
-        size: Bytes::ZERO,
-        reply: Bytes::ZERO,
+        arrival: Arrival { size: Bytes::ZERO, reply: Bytes::ZERO },
         is_under_way: false,
         has_asked: false,
         has_answered: false,
@@ -410,5 +382,5 @@ fn is_acknowledged(endpoint: &Endpoint) -> bool {
 struct Nowhere;
 
 impl Output for Nowhere {
-    fn send(&mut self, _segment: Segment) {}
+    fn send(&mut self, _segment: &Segment) {}
 }

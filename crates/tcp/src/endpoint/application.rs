@@ -118,7 +118,7 @@ impl Endpoint {
         if matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::SynReceived) {
             //= rfc9293-3.10.5-abort
             let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
-            out.send(segment);
+            out.send(&segment);
         }
         self.phase = ConnectionPhase::Closed;
     }

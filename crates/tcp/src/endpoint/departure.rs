@@ -2,7 +2,7 @@
 
 use ackclock_events::{Event, ProbeKind};
 use ackclock_units::SimTime;
-use ackclock_wire::{Flags, SackBlocks, Segment, Seq, Timestamps};
+use ackclock_wire::{Flags, Segment, Seq, Timestamps};
 
 use super::{ConnectionPhase, Endpoint, Output};
 use crate::sender::{DataSegment, RunEnd};
@@ -14,11 +14,12 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
+        let mut segment = Segment::default();
         while self.send_run(now, out) == RunEnd::Open {
             let Some(data) = self.sender.next_segment(now) else { return self.tell(now, out) };
-            let segment = self.data_segment(now, data);
+            self.write_data(now, data, &mut segment);
             self.tell(now, out);
-            out.send(segment);
+            out.send(&segment);
             self.sender.on_handed_over(segment.payload, || out.leaves_at());
         }
     }
@@ -46,33 +47,33 @@ impl Endpoint {
             return RunEnd::Open;
         }
         let Some(mut run) = self.sender.begin_run() else { return RunEnd::Open };
-        let mut common: Option<Segment> = None;
+        let mut segment = Segment::default();
+        let mut has_begun = false;
         while let Some(data) = self.sender.next_of_run(now, &mut run) {
-            let segment = match &mut common {
-                Some(segment) => {
-                    self.receiver.acks.on_another_sent();
-                    segment
-                }
-                None => common.insert(self.data_segment(now, data)),
-            };
-            segment.seq = Seq::of_offset(self.initial_sequence, data.start);
-            segment.flags = data.flags;
-            out.send(*segment);
+            if has_begun {
+                self.receiver.acks.on_another_sent();
+                segment.seq = Seq::of_offset(self.initial_sequence, data.start);
+                segment.flags = data.flags;
+            } else {
+                self.write_data(now, data, &mut segment);
+                has_begun = true;
+            }
+            out.send(&segment);
             self.sender.on_handed_over(segment.payload, || out.leaves_at());
         }
         self.sender.end_run(now, run)
     }
 
-    fn data_segment(&mut self, now: SimTime, data: DataSegment) -> Segment {
+    /// Writes a segment with data. (In the place that it has: right after it is written, a copy has to wait for it.)
+    fn write_data(&mut self, now: SimTime, data: DataSegment, segment: &mut Segment) {
         self.receiver.acks.on_reply(now);
-        let mut segment = self.header(now, data.start, data.flags);
+        self.write_header(now, data.start, data.flags, segment);
         segment.payload = data.payload;
         segment.ecn = data.ecn;
         segment.ack_ratio = data.ack_ratio;
         if self.ecn.has_option() {
-            self.add_accurate_option(&mut segment);
+            self.add_accurate_option(segment);
         }
-        segment
     }
 
     /// Where it makes no segment longer than a full one.
@@ -90,22 +91,29 @@ impl Endpoint {
     /// A segment without payload at `offset`, with all that every segment after the SYN carries.
     #[inline]
     pub(super) fn header(&mut self, now: SimTime, offset: u64, flags: Flags) -> Segment {
+        let mut segment = Segment::default();
+        self.write_header(now, offset, flags, &mut segment);
+        segment
+    }
+
+    fn write_header(&mut self, now: SimTime, offset: u64, flags: Flags, segment: &mut Segment) {
         let acknowledgement = self.receiver.acknowledgement(now);
         let timestamps = self
             .negotiated
             .timestamps
             .then(|| Timestamps { value: self.sender.clock.tick(now), echo: acknowledgement.ts_recent });
-        //= rfc2018-4-as-many-as-fit
-        let sack_limit = if timestamps.is_some() { 3 } else { 4 };
-        Segment {
+        *segment = Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,
             window: acknowledgement.window,
             flags: flags.with(self.ecn.flags()),
             timestamps,
-            //= rfc2018-4-permitted-only
-            sack: if self.negotiated.sack { self.receiver.sack_blocks(sack_limit) } else { SackBlocks::default() },
             ..Segment::default()
+        };
+        //= rfc2018-4-permitted-only
+        if self.negotiated.sack && self.receiver.has_blocks() {
+            //= rfc2018-4-as-many-as-fit
+            segment.sack = self.receiver.sack_blocks(if timestamps.is_some() { 3 } else { 4 });
         }
     }
 
@@ -120,7 +128,7 @@ impl Endpoint {
             if self.ecn.has_option() {
                 self.add_accurate_option(&mut segment);
             }
-            out.send(segment);
+            out.send(&segment);
         }
     }
 
@@ -130,6 +138,6 @@ impl Endpoint {
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
         self.sender.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         self.tell(now, out);
-        out.send(segment);
+        out.send(&segment);
     }
 }

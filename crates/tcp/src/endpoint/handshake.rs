@@ -174,7 +174,7 @@ impl Endpoint {
         if let Some(option) = self.ecn.first_option().filter(|_| answers && self.handshake.retries == 0) {
             syn.set_accurate_ecn(option);
         }
-        out.send(syn);
+        out.send(&syn);
     }
 
     pub(super) fn on_syn_timer(&mut self, now: SimTime, out: &mut impl Output) {

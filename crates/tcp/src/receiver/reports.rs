@@ -59,16 +59,14 @@ impl Receiver {
         self.duplicate.is_some()
     }
 
-    /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
+    /// There are SACK blocks to send.
     #[inline]
-    pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
-        if self.out_of_order.is_empty() && self.duplicate.is_none() {
-            return SackBlocks::default();
-        }
-        self.blocks_to_report(limit)
+    pub(crate) fn has_blocks(&self) -> bool {
+        !self.out_of_order.is_empty() || self.duplicate.is_some()
     }
 
-    fn blocks_to_report(&mut self, limit: usize) -> SackBlocks {
+    /// The SACK blocks to send, at most `limit` (RFC 2018 section 4).
+    pub(crate) fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
         //= rfc2883-4-once
         if let Some(duplicate) = self.duplicate.take() {
             return self.blocks_with_duplicate(duplicate, limit);

@@ -54,6 +54,11 @@ impl SackReport {
         &self.blocks[..self.count]
     }
 
+    /// The same, and empty ones behind them.
+    pub(super) fn padded(&self) -> [(u64, u64); 4] {
+        self.blocks
+    }
+
     /// True if there is nothing in it.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0 && self.dsack.is_none()
@@ -161,7 +166,7 @@ impl Sender {
         }
         self.set_timer(now, &outcome);
         if self.log.is_some() {
-            self.report_ack(now, reported, &outcome);
+            self.report_ack(now, reported, ack.sack, &outcome);
         }
     }
 

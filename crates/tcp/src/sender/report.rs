@@ -5,7 +5,7 @@ use ackclock_events::{AckArrived, Event, EventKinds, LossDetection, RecoveryCaus
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
-use super::ack::AckOutcome;
+use super::ack::{AckOutcome, SackReport};
 use crate::event_log::EventLog;
 use crate::ranges::Range;
 
@@ -102,13 +102,14 @@ impl Sender {
 
     /// An ACK has been taken in; what it brought has been told of since there were `place` events.
     #[cold]
-    pub(super) fn report_ack(&mut self, now: SimTime, place: usize, outcome: &AckOutcome) {
+    pub(super) fn report_ack(&mut self, now: SimTime, place: usize, sack: &SackReport, outcome: &AckOutcome) {
         if outcome.prior_flight > 0 {
             self.report_at(place, |sender| {
                 let (rtt, has_sample) = (sender.rto.stats(), sender.rto.has_sample());
                 Event::AckArrived(AckArrived {
                     newly_delivered: Bytes(outcome.delivered),
                     acknowledged: sender.board.una(),
+                    sacked: sack.padded(),
                     cwnd: sender.controller.cwnd(),
                     ssthresh: sender.controller.ssthresh(),
                     flight_size: Bytes(sender.board.flight_size()),

@@ -166,6 +166,8 @@ class _Game:
             state = self._state()
             self._reach(min(at_us + _READ_US, next_us))
             self._play.moments.append(Moment(at_us, moment.answer, state, self._state()))
+        if not recorded.moments or recorded.moments[-1].answer.ack < self._case.segments * MSS:
+            self._reach(_HORIZON_US)  # what the other sent after the last ACK that it saw
         return self._play
 
     def _reach(self, at_us: int) -> None:

@@ -6,7 +6,7 @@ use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
 use crate::ids::NodeId;
 use crate::link::Link;
 use crate::link::wire::Wire;
-use crate::packets::PacketId;
+use crate::packets::UnderWay;
 use crate::rate::{Outage, RateConfig, Trace};
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
@@ -69,13 +69,13 @@ fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, 
         } else if let Some(mut clocked) = link.clocked()
             && let Some(passage) = clocked.admit(now, size)
         {
-            link.carry(passage.arrival, PacketId::default(), size);
+            link.carry(passage.arrival, UnderWay { size, ..UnderWay::default() });
         }
         link.check_invariants();
     }
     serve_until(&mut link, &mut wake, end);
     while let Some(first) = link.transit.front().map(|first| first.arrival) {
-        arrivals.push((first, link.deliver().size));
+        arrivals.push((first, link.deliver().packet.size));
     }
     link.check_at_end(end);
     (arrivals, link.end_measurement(end))

@@ -31,12 +31,24 @@ RETURNING = (
 )
 """Cases of D6, in the order of its claims."""
 
+WITH_HEADERS = 1500 / 1448
+"""A full segment's bytes with headers of IP and TCP to its payload: the papers' 49.07 and 48.40 are of such bytes."""
+
+MORE = ("double", "five steps", "memory", "all")
+"""Further ones, which are in no study with them."""
+
 Measure = Callable[[Runs], Measured]
+Rate = Callable[[Results, str], float]
 
 
 def goodput(results: Results, flow: str = "1") -> float:
     """Return a flow's average over its life in Mbit/s."""
     return float(results.flow(flow)["goodput_bps"]) / 1e6
+
+
+def throughput(results: Results, flow: str = "1") -> float:
+    """Return the same with headers."""
+    return WITH_HEADERS * goodput(results, flow)
 
 
 def lost(results: Results, flow: str = "1") -> int:
@@ -82,14 +94,14 @@ def jain(first: float, second: float) -> float:
 # ---- D1: one flow --------------------------------------------------------------------------------------------------
 
 
-def gain(rate: str, above: str, below: str) -> Measure:
-    """By how much one controller's goodput is above another's, in Mbit/s."""
+def gain(rate: str, above: str, below: str, of: Rate = throughput) -> Measure:
+    """By how much one controller's rate is above another's, in Mbit/s."""
     other = next(each for each in RATES if each != rate)
 
     def measure(runs: Runs) -> Measured:
-        gains = {each: goodput(runs[f"{each} {above}"]) - goodput(runs[f"{each} {below}"]) for each in RATES}
-        also = {f"at {other} Mbit/s": gains[other], below: goodput(runs[f"{rate} {below}"])}
-        return Measured(gains[rate], also | {above: goodput(runs[f"{rate} {above}"])})
+        gains = {each: of(runs[f"{each} {above}"], "1") - of(runs[f"{each} {below}"], "1") for each in RATES}
+        also = {f"at {other} Mbit/s": gains[other], below: of(runs[f"{rate} {below}"], "1")}
+        return Measured(gains[rate], also | {above: of(runs[f"{rate} {above}"], "1")})
 
     return measure
 
@@ -97,7 +109,7 @@ def gain(rate: str, above: str, below: str) -> Measure:
 def newreno_least(runs: Runs) -> Measured:
     """How far above NewReno the least of the learned controllers is, at the worse of the two rates."""
     gains = {
-        f"{name}, {rate}": goodput(runs[f"{rate} {name}"]) - goodput(runs[f"{rate} newreno"])
+        f"{name}, {rate}": throughput(runs[f"{rate} {name}"]) - throughput(runs[f"{rate} newreno"])
         for rate in RATES
         for name in LEARNED
     }
@@ -108,7 +120,8 @@ def dqn_cubic_most(runs: Runs) -> Measured:
     """How far DQN-CUBIC is above the best of the others, at the worse of the two rates."""
     others = ("newreno", "cubic", "dqn_newreno")
     leads = {
-        f"at {rate} Mbit/s": goodput(runs[f"{rate} dqn_cubic"]) - max(goodput(runs[f"{rate} {o}"]) for o in others)
+        f"at {rate} Mbit/s": throughput(runs[f"{rate} dqn_cubic"])
+        - max(throughput(runs[f"{rate} {o}"]) for o in others)
         for rate in RATES
     }
     return Measured(min(leads.values()), leads)
@@ -145,11 +158,11 @@ def level(learned: str, classic: str) -> Measure:
     return measure
 
 
-def grows(learned: str, classic: str) -> Measure:
+def grows(learned: str, classic: str, of: Rate = throughput) -> Measure:
     """By how much the gain at 100 Mbit/s is above that at 50 Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        gains = {rate: goodput(runs[f"{rate} {learned}"]) - goodput(runs[f"{rate} {classic}"]) for rate in RATES}
+        gains = {rate: of(runs[f"{rate} {learned}"], "1") - of(runs[f"{rate} {classic}"], "1") for rate in RATES}
         return Measured(gains["100"] - gains["50"], {f"gain at {rate} Mbit/s": gains[rate] for rate in RATES})
 
     return measure
@@ -158,23 +171,23 @@ def grows(learned: str, classic: str) -> Measure:
 # ---- D2 and D3: pairs ----------------------------------------------------------------------------------------------
 
 
-def _flows(runs: Runs, case: str) -> dict[str, float]:
-    return {f"flow {flow}": goodput(runs[case], flow) for flow in ("1", "2")}
+def _flows(runs: Runs, case: str, of: Rate = throughput) -> dict[str, float]:
+    return {f"flow {flow}": of(runs[case], flow) for flow in ("1", "2")}
 
 
-def difference(case: str, *beside: str) -> Measure:
-    """By how much flow 1's goodput is above flow 2's, in Mbit/s."""
+def difference(case: str, *beside: str, of: Rate = throughput) -> Measure:
+    """By how much flow 1's rate is above flow 2's, in Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        first, second = _flows(runs, case).values()
-        others = {f"{other}: flow {flow}": goodput(runs[other], flow) for other in beside for flow in ("1", "2")}
-        return Measured(first - second, _flows(runs, case) | {"apart": abs(first - second)} | others)
+        first, second = _flows(runs, case, of).values()
+        others = {f"{other}: flow {flow}": of(runs[other], flow) for other in beside for flow in ("1", "2")}
+        return Measured(first - second, _flows(runs, case, of) | {"apart": abs(first - second)} | others)
 
     return measure
 
 
 def fairness(case: str) -> Measure:
-    """Jain's index of the two goodputs."""
+    """Jain's index of the two rates."""
 
     def measure(runs: Runs) -> Measured:
         return Measured(jain(*_flows(runs, case).values()), _flows(runs, case))
@@ -183,7 +196,7 @@ def fairness(case: str) -> Measure:
 
 
 def utilisation(case: str) -> Measure:
-    """Both goodputs beside the bottleneck's 100 Mbit/s, in percent."""
+    """Both throughputs beside the bottleneck's 100 Mbit/s, in percent."""
 
     def measure(runs: Runs) -> Measured:
         return Measured(sum(_flows(runs, case).values()), _flows(runs, case))
@@ -204,14 +217,17 @@ def fairer(case: str, other: str) -> Measure:
 # ---- D4: changing rates --------------------------------------------------------------------------------------------
 
 
-def period(case: str, index: int, *beside: str) -> Measure:
-    """Flow 1's average in one of the three periods, in Mbit/s."""
+def period(case: str, index: int, *beside: str, scale: float = WITH_HEADERS) -> Measure:
+    """Flow 1's average in one of the three periods, in Mbit/s; `scale` 1 is goodput."""
 
     def measure(runs: Runs) -> Measured:
-        also = {"flow 2": between(runs[case], "2", *PERIODS[index])}
+        def average(name: str, flow: str) -> float:
+            return scale * between(runs[name], flow, *PERIODS[index])
+
+        also = {"flow 2": average(case, "2")}
         for other in beside:
-            also |= {f"{other}: flow {flow}": between(runs[other], flow, *PERIODS[index]) for flow in ("1", "2")}
-        return Measured(between(runs[case], "1", *PERIODS[index]), also)
+            also |= {f"{other}: flow {flow}": average(other, flow) for flow in ("1", "2")}
+        return Measured(average(case, "1"), also)
 
     return measure
 
@@ -220,7 +236,7 @@ def used(case: str, index: int) -> Measure:
     """Both averages in one of the periods beside the bottleneck's rate, in percent."""
 
     def measure(runs: Runs) -> Measured:
-        both = [between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")]
+        both = [WITH_HEADERS * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")]
         return Measured(100 * sum(both) / LINKS_MBPS[index])
 
     return measure
@@ -317,26 +333,26 @@ def _changes() -> dict[str, Measure]:
     return found
 
 
-def _by_action() -> dict[str, Measure]:
-    """The same again where learning takes a step with each action."""
+def _first_testbed() -> dict[str, Measure]:
+    """The same of goodput, where learning takes a step with each tuple."""
     found = {
-        "D1f1": gain("100", "dqn_newreno", "newreno"),
-        "D1f2": gain("100", "dqn_newreno", "cubic"),
-        "D1f3": gain("100", "dqn_cubic", "newreno"),
-        "D1f4": gain("100", "dqn_cubic", "cubic"),
+        "D1f1": gain("100", "dqn_newreno", "newreno", goodput),
+        "D1f2": gain("100", "dqn_newreno", "cubic", goodput),
+        "D1f3": gain("100", "dqn_cubic", "newreno", goodput),
+        "D1f4": gain("100", "dqn_cubic", "cubic", goodput),
         "D1f5": fewest_lost,
         "D1f6": losing_less,
         "D1f7": level("dqn_newreno", "newreno"),
-        "D1f8": grows("dqn_newreno", "newreno"),
-        "D3f1": difference("dqn_newreno"),
+        "D1f8": grows("dqn_newreno", "newreno", goodput),
+        "D3f1": difference("dqn_newreno", of=goodput),
         "D3f2": fairness("dqn_newreno"),
         "D3f3": fairness("dqn_cubic"),
         "D4e7": losses("dqn_cubic", "dqn_newreno"),
     }
     pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
-    found |= {f"D2e{number}": difference(pair) for number, pair in enumerate(pairs, 1)}
+    found |= {f"D2e{number}": difference(pair, of=goodput) for number, pair in enumerate(pairs, 1)}
     periods = [(name, index) for name in LEARNED for index in range(3)]
-    return found | {f"D4e{number}": period(name, index) for number, (name, index) in enumerate(periods, 1)}
+    return found | {f"D4e{number}": period(*each, scale=1.0) for number, each in enumerate(periods, 1)}
 
 
 MEASURES: dict[str, Measure] = {
@@ -354,14 +370,20 @@ MEASURES: dict[str, Measure] = {
     "D1d2": level("dqn_cubic", "cubic"),
     "D1e1": grows("dqn_newreno", "newreno"),
     "D1e2": grows("dqn_cubic", "newreno"),
+    "D1g1": gain("100", "dqn_newreno", "newreno"),
+    "D1g2": gain("100", "dqn_cubic", "newreno"),
     **_pairs(),
     **_round_trips(),
+    "D3g1": difference("dqn_newreno"),
+    "D3g2": fairness("dqn_newreno"),
+    **{f"D4f{index + 1}": period("dqn_newreno", index) for index in range(3)},
     "D3e": fairer("dqn_cubic", "dqn_newreno"),
     **_changes(),
     "D4c1": carries_on("dqn_newreno"),
     "D4c2": carries_on("dqn_cubic"),
     "D4d": losses("dqn_cubic", "dqn_newreno"),
-    **_by_action(),
+    **_first_testbed(),
     **{f"D6{letter}": regained(case) for letter, case in zip("abcdefjk", RETURNING, strict=True)},
+    **{f"D6{letter}": regained(case) for letter, case in zip("ghil", MORE, strict=True)},
     "D6m": above_cubic("no dropout"),
 }

@@ -48,7 +48,7 @@ def _first_seed(laboratory: Laboratory, study: Study) -> list[tuple[str, Choices
 
 
 def _name(case: str) -> str:
-    return " and ".join(CONTROLLERS[part][0] for part in case.split(", "))
+    return " and\n".join(CONTROLLERS[part][0] for part in case.split(", "))
 
 
 def alone(rate: str) -> Draw:
@@ -93,36 +93,42 @@ def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
 def shared(names: tuple[str, str]) -> Draw:
     """Draw the goodput of both flows of each case, seed 1: above under the first queue, below under the second.
 
+    Where one queue was simulated only, windows are below.
+
     Args:
         names: Of the flows.
     """
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
-        (first, above), (second, below) = _first_seed(laboratory, study)[:2]
+        settings = _first_seed(laboratory, study)
+        (first, above), (second, below) = settings[0], settings[min(1, len(settings) - 1)]
+        is_alone = first == second
         parts = [
             Column(
                 _name(case.name),
                 _both(laboratory.runs(study, above)[case.name], names),
-                _both(laboratory.runs(study, below)[case.name], names),
+                _both(laboratory.runs(study, below)[case.name], names, is_alone),
             )
             for case in study.cases
-            if "by action" not in case.name
+            if len(study.cases) <= 4 or "dqn" in case.name
         ]
-        return panels.columns(parts, f"Mbit/s, {first}", f"Mbit/s, {second}")
+        under = "cwnd (segments)" if is_alone else f"Mbit/s, {second}"
+        return panels.columns(parts, f"Mbit/s, {first}", under)
 
     return draw
 
 
-def _both(results: Results, names: tuple[str, str]) -> list[Curve]:
+def _both(results: Results, names: tuple[str, str], windows: bool = False) -> list[Curve]:
     looks = zip(("1", "2"), names, (FIRST, SECOND), strict=True)
-    return [Curve(name, *_series(results, flow, "goodput_bps", 1e-6, BINS), color) for flow, name, color in looks]
+    column, factor = ("cwnd_bytes", 1 / SEGMENT_BYTES) if windows else ("goodput_bps", 1e-6)
+    return [Curve(name, *_series(results, flow, column, factor, BINS), color) for flow, name, color in looks]
 
 
 ROUND_TRIPS = ("40 ms", "60 ms")
 PAIR = ("flow 1", "flow 2")
 
-ACTION = "learning with each action"
 ONE, WHAT = "cwnd and goodput of one flow", "What each seed learns, 100 Mbit/s"
+TUPLE = "learning with each tuple, first testbed"
 
 PICTURES = [
     Picture("one-flow-classic", "D1a1", "one classic", f"{ONE}, 100 Mbit/s", alone("100")),
@@ -130,18 +136,8 @@ PICTURES = [
     Picture("one-flow-100", "D1c", "one", f"{ONE}, 100 Mbit/s, seed 1", alone("100")),
     Picture("learning-dqn-newreno", "D1d", "one", f"{WHAT}, DQN-NewReno", learning("100 dqn_newreno")),
     Picture("learning-dqn-cubic", "D1e", "one", f"{WHAT}, DQN-CUBIC", learning("100 dqn_cubic")),
-    Picture("one-flow-by-action", "D1f", "one by action", f"{ONE}, 100 Mbit/s, {ACTION}, seed 1", alone("100")),
-    Picture(
-        "learning-by-action", "D1f", "one by action", f"{WHAT}, DQN-NewReno, {ACTION}", learning("100 dqn_newreno")
-    ),
-    Picture("pairs-dqn-newreno", "D2b", "pairs dqn_newreno", "Goodput of two flows, seed 1", shared(PAIR)),
-    Picture("pairs-dqn-cubic", "D2d", "pairs dqn_cubic", "Goodput of two flows, seed 1", shared(PAIR)),
-    Picture("pairs-by-action", "D2e", "pairs by action", f"Goodput of two flows, {ACTION}, seed 1", shared(PAIR)),
-    Picture("rtts-classic", "D3b", "rtts classic", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
-    Picture("rtts", "D3e", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
-    Picture(
-        "rtts-by-action", "D3f", "rtts by action", f"Two flows of the same kind, {ACTION}, seed 1", shared(ROUND_TRIPS)
-    ),
-    Picture("changing", "D4d", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR)),
-    Picture("changing-by-action", "D4e", "changing by action", f"Changing rates, {ACTION}, seed 1", shared(PAIR)),
+    Picture("one-flow-by-tuple", "D1f", "first: one", f"{ONE}, 100 Mbit/s, {TUPLE}, seed 1", alone("100")),
+    Picture("pairs", "D2", "pairs", "Goodput of two flows, seed 1", shared(PAIR)),
+    Picture("rtts", "D3", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
+    Picture("changing", "D4", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR)),
 ]

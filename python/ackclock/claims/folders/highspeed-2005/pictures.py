@@ -9,6 +9,7 @@ _HERE = Path(__file__).parent
 
 PICTURES: list[Picture] = [
     *load_module(_HERE / "pictures_shares.py").PICTURES,
+    *load_module(_HERE / "pictures_map.py").PICTURES,
     *load_module(_HERE / "pictures_buffers.py").PICTURES,
     *load_module(_HERE / "pictures_latency.py").PICTURES,
 ]

@@ -1,0 +1,121 @@
+//! A policy in whole numbers: what a machine without floating point decides, such as a program in the kernel.
+//!
+//! Source: none but arithmetic. Numbers are fixed-point with 16 bits after the point ("q16"); weights have as many as the sums of
+//! their layer leave room for. A layer's sum is exact in 64 bits, then shifted, rounding down. Logarithms, powers of two and activation
+//! functions are tables with straight lines between, which lie in the file itself, so that whoever runs it has the same. The same
+//! arithmetic in C is crates/bpf/src/programs/policy.h, which is held to this.
+//!
+//! Departures from the policy in floating point: these roundings; an action of a range is a multiple of 2^-16; and observations are
+//! those of [`sight`], of whole microseconds.
+
+mod accuracy;
+mod image;
+mod layers;
+pub mod sight;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use accuracy::Accuracy;
+pub use image::Image;
+pub use sight::Sight;
+
+use super::error::PolicyError;
+use super::{Form, Policy};
+use crate::action::{Action, ActionSpace};
+use crate::config::AgentConfig;
+use crate::decision::Decision;
+
+/// The first line of such a file; the second is the agent's configuration as JSON, and an [`Image`] follows.
+pub const MAGIC: &str = "ackclock policy in whole numbers, 1\n";
+
+/// A policy in whole numbers.
+#[derive(Clone, Debug)]
+pub struct Quantised {
+    image: Arc<Image>,
+}
+
+impl Quantised {
+    /// What a policy becomes.
+    pub fn of(policy: &Policy) -> Result<Self, PolicyError> {
+        let config = &policy.config;
+        refuse_what_no_program_does(config)?;
+        let codes = sight::codes(config)?;
+        let bounds: Vec<f64> = codes.iter().map(|code| sight::bound(*code, config.is_scaled)).collect();
+        let layers = layers::of(&policy.network, &bounds)?;
+        let mut image = Box::new(Image::EMPTY);
+        image.set_agent(config, &codes)?;
+        image.set_layers(&layers)?;
+        Ok(Self { image: image.into() })
+    }
+
+    /// Reads a file that [`Quantised::file`] wrote; `None` if it is none. Its agent's configuration comes with it.
+    pub fn read(bytes: &[u8]) -> Option<Result<(Self, String), PolicyError>> {
+        let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
+        let broken = || PolicyError::of_file("is cut short or damaged", "export it again: ackclock export --to bpf");
+        let read = || {
+            let end = rest.iter().position(|octet| *octet == b'\n').ok_or_else(broken)?;
+            let config = std::str::from_utf8(&rest[..end]).map_err(|_| broken())?.to_owned();
+            let image = Image::read(&rest[end + 1..]).ok_or_else(broken)?;
+            Ok((Self { image: image.into() }, config))
+        };
+        Some(read())
+    }
+
+    /// As a file, with the agent's configuration as JSON in one line.
+    pub fn file(&self, config: &str) -> Vec<u8> {
+        let mut file = MAGIC.as_bytes().to_vec();
+        file.extend(config.replace('\n', " ").bytes());
+        file.push(b'\n');
+        file.extend(self.image.octets());
+        file
+    }
+
+    /// What is decided: the number of a choice, or a value in q16.
+    pub fn decide(&self, sight: &Sight) -> i64 {
+        let mut inputs = [0; image::WIDTH];
+        for (place, input) in inputs.iter_mut().enumerate().take(self.image.inputs as usize) {
+            *input = self.image.input(place, sight);
+        }
+        self.image.run(&mut inputs)
+    }
+
+    /// The same for inputs that are given as they are, q16.
+    pub fn decide_on(&self, given: &[i64]) -> i64 {
+        let mut inputs = [0; image::WIDTH];
+        inputs[..given.len()].copy_from_slice(given);
+        self.image.run(&mut inputs)
+    }
+
+    /// What lies in the file behind the configuration.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+}
+
+/// What a decision comes to where actions are [`f64`]s.
+pub(super) fn action_of(decision: i64, form: Form, space: ActionSpace) -> f64 {
+    match (form, space) {
+        (Form::Values, _) | (Form::Action, ActionSpace::Discrete(_)) => decision as f64,
+        (Form::Action, ActionSpace::Range(..)) => decision as f64 / 65_536.0,
+    }
+}
+
+fn refuse_what_no_program_does(config: &AgentConfig) -> Result<(), PolicyError> {
+    let refused = |what: &str, remedy: &str| Err(PolicyError::of_agent(what.to_owned(), remedy.to_owned()));
+    if config.history != 1 {
+        return refused("has a history, which is not kept in whole numbers", "train with history = 1");
+    }
+    if config.has_slow_start || config.answers_losses {
+        let what = "answers losses or opens the window, which stay the kernel's own CUBIC's";
+        return refused(what, "train with slow_start = \"stack\" and on_loss = \"stack\"");
+    }
+    if matches!(config.decision, Decision::CubicPace | Decision::Every(_)) {
+        return refused("decides by a clock that no ACK moves", "decide by ack, window, round or rounds");
+    }
+    if !matches!(config.action, Action::Deltas { .. } | Action::Orca) {
+        return refused("has an action that is not taken in whole numbers", "train with deltas or orca");
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! What a policy loses by whole numbers: both forms of it on flows drawn at random.
+//!
+//! Source: none. Flows are drawn so that each observation spans what paths have: windows from 2 to 10,000 segments, round trips from 1 to
+//! 300 ms with queues up to three times that, evenly by the logarithm; losses in one of four intervals. Departures: none.
+
+use ackclock_units::{RandomStream, math};
+
+use super::super::Policy;
+use super::super::network::Work;
+use super::sight::{self, ONE, Sight};
+use super::{Quantised, action_of};
+use crate::action::ActionSpace;
+use crate::observation::{Observation, scaled};
+
+/// See [`Quantised::accuracy`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Accuracy {
+    /// Flows that both were asked about.
+    pub flows: u32,
+    /// For choices: how many were others.
+    pub differ: u32,
+    /// For numbers: the mean of the differences, and the greatest.
+    pub mean: f64,
+    /// See `mean`.
+    pub greatest: f64,
+}
+
+impl Quantised {
+    /// What is decided otherwise than the policy in floating point does, on so many flows drawn at random.
+    pub fn accuracy(&self, policy: &Policy, flows: u32) -> Accuracy {
+        let mut random = RandomStream::new(1, "accuracy");
+        let (mut work, mut found) = (Work::new(), Accuracy { flows, ..Accuracy::default() });
+        let space = policy.config.action.space();
+        let mut sum = 0.0;
+        for _ in 0..flows {
+            let sight = draw(&mut random);
+            let observation: Vec<f32> = self.observed(&sight);
+            let real = policy.action(&observation, &mut work);
+            let whole = action_of(self.decide(&sight), policy.form, space);
+            let apart = match space {
+                ActionSpace::Discrete(_) => f64::from(u8::from(real.to_bits() != whole.to_bits())),
+                ActionSpace::Range(low, high) => (real.clamp(low, high) - whole).abs(),
+            };
+            found.differ += u32::from(apart > 0.0);
+            sum += apart;
+            found.greatest = found.greatest.max(apart);
+        }
+        found.mean = sum / f64::from(flows.max(1));
+        found
+    }
+
+    /// The observations of the catalogue for what is seen, in floating point.
+    fn observed(&self, sight: &Sight) -> Vec<f32> {
+        let observed = |place: usize| {
+            let code = self.image.code(place);
+            let name = sight::NAMES[code as usize];
+            let whole = sight::value(code, sight) as f64;
+            let value = if name.ends_with("_bps") { whole } else { whole / ONE as f64 };
+            let observation = Observation::named(name).expect("each is of the catalogue");
+            let shown =
+                if self.image.is_scaled() { scaled(value, observation.range.1, observation.scale) } else { value };
+            shown as f32
+        };
+        (0..self.image.inputs as usize).map(observed).collect()
+    }
+}
+
+fn between(random: &mut RandomStream, low: f64, high: f64) -> f64 {
+    low * math::pow(high / low, random.uniform())
+}
+
+fn draw(random: &mut RandomStream) -> Sight {
+    let q16 = |segments: f64| (segments * ONE as f64) as u64;
+    let cwnd = between(random, 2.0, 10_000.0);
+    let least = between(random, 1_000.0, 300_000.0);
+    let mean = least * (1.0 + 2.0 * random.uniform() * random.uniform());
+    let acked = cwnd * between(random, 0.1, 2.0);
+    let interval = mean * between(random, 0.1, 2.0);
+    let rate = (acked * 1_448.0 * 8e6 / interval) as u64;
+    let has_loss = random.chance(0.25);
+    Sight {
+        cwnd: q16(cwnd),
+        ssthresh: q16(cwnd * random.uniform()),
+        threshold: q16(cwnd * random.uniform()),
+        acked: q16(acked),
+        lost: if has_loss { q16(acked * 0.1 * random.uniform()) } else { 0 },
+        delivery_rate: rate,
+        max_delivery_rate: (rate as f64 * between(random, 1.0, 2.0)) as u64,
+        rtt_us: (mean * between(random, 0.9, 1.1)) as u32,
+        srtt_us: mean as u32,
+        min_rtt_us: least as u32,
+        mean_rtt_us: mean as u32,
+        interval_us: interval as u32,
+        acks: (acked / 2.0) as u32,
+        in_slow_start: 0,
+        in_recovery: 0,
+    }
+}

@@ -1,0 +1,202 @@
+//! A network as layers of whole numbers.
+//!
+//! Source: none. What is added to numbers or multiplies them by constants becomes part of the weights of the layer behind it. Weights have as
+//! many bits after the point as leave the greatest possible sum within 62 bits.
+
+use ackclock_units::math;
+
+use super::super::error::PolicyError;
+use super::super::network::{Binary, Network, Operand, Operation, Unary};
+
+/// Whole numbers of a layer.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    pub(super) inputs: usize,
+    pub(super) weights: Vec<i32>,
+    pub(super) biases: Vec<i64>,
+    pub(super) fraction: u32,
+    pub(super) function: Function,
+}
+
+/// What is done to each sum.
+#[derive(Clone, Debug)]
+pub(super) enum Function {
+    None,
+    Relu,
+    Table(Box<Table>),
+    /// Cut at this on either side, q16.
+    Clip(u32),
+}
+
+/// A function from -8 to 8 by 512 straight lines, and its slopes beyond, q16.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) curve: [i32; 513],
+    pub(super) slope_low: i32,
+    pub(super) slope_high: i32,
+}
+
+/// A layer before it is whole.
+struct Real {
+    weights: Vec<Vec<f64>>,
+    biases: Vec<f64>,
+    function: Option<Unary>,
+}
+
+fn refused(what: &str) -> PolicyError {
+    let remedy = "export layers with one function each: Relu, LeakyRelu, Elu, Tanh, Sigmoid, Softplus or Gelu";
+    PolicyError::of_file(format!("{what}, which is not done in whole numbers"), remedy)
+}
+
+/// The layers of a network whose inputs are at most as large as `bounds`.
+pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
+    let mut layers: Vec<Real> = Vec::new();
+    // What stands between the last layer and the next: number i is factors[i] x + terms[i].
+    let mut factors = vec![1.0; bounds.len()];
+    let mut terms = vec![0.0; bounds.len()];
+    for (place, step) in network.steps.iter().enumerate() {
+        if step.from != Operand::Slot(place) {
+            return Err(refused("branches"));
+        }
+        match &step.operation {
+            Operation::Affine { weights, biases } => {
+                let rows: Vec<Vec<f64>> =
+                    weights.chunks(factors.len()).map(|row| row.iter().map(|w| f64::from(*w)).collect()).collect();
+                let with_terms = |(row, bias): (&Vec<f64>, &f32)| {
+                    f64::from(*bias) + row.iter().zip(&terms).map(|(w, term)| w * term).sum::<f64>()
+                };
+                let biases = rows.iter().zip(biases).map(with_terms).collect();
+                let scaled = |row: &Vec<f64>| row.iter().zip(&factors).map(|(w, factor)| w * factor).collect();
+                layers.push(Real { weights: rows.iter().map(scaled).collect(), biases, function: None });
+                (factors, terms) = (vec![1.0; rows.len()], vec![0.0; rows.len()]);
+            }
+            Operation::With(binary, Operand::Constant(constant)) => {
+                let constants = &network.constants[*constant];
+                for place in 0..factors.len() {
+                    let c = f64::from(constants[place % constants.len()]);
+                    match binary {
+                        Binary::Add => terms[place] += c,
+                        Binary::Sub => terms[place] -= c,
+                        Binary::Mul => (factors[place], terms[place]) = (factors[place] * c, terms[place] * c),
+                        Binary::Div => (factors[place], terms[place]) = (factors[place] / c, terms[place] / c),
+                    }
+                }
+            }
+            Operation::Each(Unary::Clip(low, high))
+                if place + 1 == network.steps.len() && *low <= -1.0 && *high >= 1.0 => {}
+            Operation::Each(unary) => {
+                if layers.last().is_none_or(|layer| layer.function.is_some()) || factors.iter().any(|f| *f != 1.0) {
+                    layers.push(diagonal(&factors, &terms));
+                    (factors, terms) = (vec![1.0; factors.len()], vec![0.0; factors.len()]);
+                }
+                layers.last_mut().expect("there is one").function = Some(*unary);
+            }
+            // neither changes which is the greatest
+            Operation::Softmax | Operation::ArgMax if network.steps[place..].iter().all(is_order) => break,
+            Operation::With(..) | Operation::Softmax | Operation::ArgMax => return Err(refused("branches")),
+        }
+    }
+    if factors.iter().any(|f| *f != 1.0) || terms.iter().any(|t| *t != 0.0) {
+        layers.push(diagonal(&factors, &terms));
+    }
+    whole(&layers, bounds)
+}
+
+fn is_order(step: &super::super::network::Step) -> bool {
+    matches!(step.operation, Operation::Softmax | Operation::ArgMax)
+}
+
+fn diagonal(factors: &[f64], terms: &[f64]) -> Real {
+    let row =
+        |place: usize| (0..factors.len()).map(|other| if other == place { factors[place] } else { 0.0 }).collect();
+    Real { weights: (0..factors.len()).map(row).collect(), biases: terms.to_vec(), function: None }
+}
+
+fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
+    let mut bounds = bounds.to_vec();
+    let (mut table, mut limit): (Option<Table>, Option<u32>) = (None, None);
+    let mut found = Vec::new();
+    for layer in layers {
+        let reach = |(row, bias): (&Vec<f64>, &f64)| {
+            bias.abs() + row.iter().zip(&bounds).map(|(weight, bound)| weight.abs() * bound).sum::<f64>()
+        };
+        let reaches: Vec<f64> = layer.weights.iter().zip(&layer.biases).map(reach).collect();
+        let greatest = reaches.iter().fold(1.0_f64, |most, reach| most.max(*reach));
+        let weight = layer.weights.iter().flatten().fold(0.0_f64, |most, weight| most.max(weight.abs()));
+        if !greatest.is_finite() {
+            return Err(refused("has weights that are no numbers"));
+        }
+        // sums stay below 2^62 = reach 2^16 2^fraction, weights below 2^31
+        let fraction = (46.0 - log2(greatest)).min(30.9 - log2(weight.max(1e-9))).floor().clamp(0.0, 30.0);
+        let unit = math::pow(2.0, fraction);
+        let function = match layer.function {
+            None => Function::None,
+            Some(Unary::Relu) => Function::Relu,
+            Some(Unary::Clip(low, high)) if low == -high && high > 0.0 && high < 32_768.0 => {
+                Function::Clip((f64::from(high) * 65_536.0).round() as u32)
+            }
+            Some(unary) => {
+                let tabled = tabled(unary)?;
+                if table.get_or_insert_with(|| tabled.clone()) != &tabled {
+                    return Err(refused("has two activation functions beside Relu"));
+                }
+                Function::Table(Box::new(tabled))
+            }
+        };
+        if let Function::Clip(at) = function
+            && *limit.get_or_insert(at) != at
+        {
+            return Err(refused("cuts numbers at two limits"));
+        }
+        found.push(Layer {
+            inputs: bounds.len(),
+            weights: layer.weights.iter().flatten().map(|weight| (weight * unit).round() as i32).collect(),
+            biases: layer.biases.iter().map(|bias| (bias * unit * 65_536.0).round() as i64).collect(),
+            fraction: fraction as u32,
+            function,
+        });
+        bounds = reaches.iter().map(|reach| reach.min(32_768.0)).collect();
+    }
+    if found.is_empty() { Err(refused("has no layer")) } else { Ok(found) }
+}
+
+fn log2(x: f64) -> f64 {
+    math::ln(x) / std::f64::consts::LN_2
+}
+
+fn tabled(unary: Unary) -> Result<Table, PolicyError> {
+    let of = |x: f64| -> Option<f64> {
+        Some(match unary {
+            Unary::LeakyRelu(slope) => {
+                if x < 0.0 {
+                    f64::from(slope) * x
+                } else {
+                    x
+                }
+            }
+            Unary::Elu(scale) => {
+                if x < 0.0 {
+                    f64::from(scale) * math::exp_m1(x)
+                } else {
+                    x
+                }
+            }
+            Unary::Tanh => math::tanh(x),
+            Unary::Sigmoid => 1.0 / (1.0 + math::exp(-x)),
+            Unary::Softplus => x.max(0.0) + math::ln_1p(math::exp(-x.abs())),
+            Unary::Gelu(_) => 0.5 * x * (1.0 + math::erf(x * std::f64::consts::FRAC_1_SQRT_2)),
+            Unary::Relu | Unary::Exp | Unary::Clip(..) => return None,
+        })
+    };
+    let mut curve = [0; 513];
+    for (place, point) in curve.iter_mut().enumerate() {
+        let value = of(place as f64 / 32.0 - 8.0).ok_or_else(|| refused("has Exp or Clip between layers"))?;
+        *point = (value * 65_536.0).round() as i32;
+    }
+    let (slope_low, slope_high) = match unary {
+        Unary::LeakyRelu(slope) => ((f64::from(slope) * 65_536.0).round() as i32, 65_536),
+        Unary::Elu(_) | Unary::Softplus | Unary::Gelu(_) => (0, 65_536),
+        _ => (0, 0),
+    };
+    Ok(Table { curve, slope_low, slope_high })
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* A controller of the kernel with a window and a rate of its own, out of the rules that RULE names: they are asked with every ACK, in
+ * recoveries as well, where the kernel reduces nothing (as with its own BBR), and segments leave paced.
+ *
+ * Source: the kernel's struct tcp_congestion_ops with cong_control, by its behaviour in 6.18. Departures from crates/cc: after idle
+ * time the window stays (the kernel restarts none of a controller that has cong_control); bursts are as large as the kernel's
+ * pacing makes them. */
+#include "kernel.h"
+#include RULE
+#include "sockets.h"
+
+struct params params SEC(".data.params");
+/* What was loaded, in words, for whoever lists it. */
+char about[256] SEC(".data.about");
+
+struct flow {
+	struct steering steering;
+	u32 lost;
+	u32 padding;
+	struct rule rule;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+INLINE struct flow *flow_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&flows, sk, 0, 0);
+}
+
+INLINE void read_report(struct report *a, const struct tcp_sock *tp, struct flow *f)
+{
+	u32 state = ca_state_of(tp);
+
+	a->now_us = tp->tcp_mstamp;
+	a->srtt_us = tp->srtt_us >> 3;
+	a->delivered = tp->delivered;
+	a->lost_ever = tp->lost;
+	a->lost = tp->lost - f->lost;
+	f->lost = tp->lost;
+	a->inflight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
+	a->mss = tp->mss_cache;
+	a->random = (u64)(bpf_get_prandom_u32() & 1) << 32 | bpf_get_prandom_u32();
+	a->is_cwnd_limited = is_limited(tp);
+	a->has_sack = BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) != 0;
+	a->repair = state == TCP_CA_Recovery ? FAST_REPAIR : state == TCP_CA_Loss ? TIMEOUT_REPAIR : NO_REPAIR;
+}
+
+INLINE void steer_socket(const struct flow *f, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u64 octets = f->steering.pacing_rate / 8;
+
+	tp->snd_cwnd = least(most(whole(f->steering.cwnd), 1), tp->snd_cwnd_clamp);
+	if (octets)
+		sk->sk_pacing_rate = least(octets, sk->sk_max_pacing_rate);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_init, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct report a = {};
+	struct flow *f;
+
+	/* what the socket had before begins anew, in zeros */
+	bpf_sk_storage_delete(&flows, sk);
+	f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!f)
+		return;
+	f->lost = tp->lost;
+	read_report(&a, tp, f);
+	f->steering.cwnd = q32(tp->snd_cwnd);
+	rule_init(&f->rule, &params, &a, &f->steering);
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	steer_socket(f, sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct flow *f = flow_of(sk);
+	struct report a = {};
+
+	if (!f)
+		return;
+	read_report(&a, tp, f);
+	a.rtt_us = rs->rtt_us > 0 ? rs->rtt_us : 0;
+	a.acked = rs->acked_sacked;
+	a.prior_inflight = rs->prior_in_flight;
+	if (rs->delivered >= 0) {
+		a.has_sample = 1;
+		a.prior_delivered = rs->prior_delivered;
+		a.sample_delivered = rs->delivered;
+		a.interval_us = rs->interval_us > 0 ? rs->interval_us : 0;
+		a.is_app_limited = rs->is_app_limited;
+	}
+	rule_on_ack(&f->rule, &params, &a, &f->steering);
+	steer_socket(f, sk);
+}
+
+/* The kernel's own reductions ask for it; there are none here. */
+SEC("struct_ops")
+__u32 BPF_PROG(ca_ssthresh, struct sock *sk)
+{
+	return ((struct tcp_sock *)sk)->snd_ssthresh;
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_state, struct sock *sk, __u8 state)
+{
+	struct flow *f = flow_of(sk);
+	struct report a = {};
+
+	if (!f || state != TCP_CA_Loss)
+		return;
+	/* its losses are the next ACK's */
+	read_report(&a, (struct tcp_sock *)sk, f);
+	f->lost -= a.lost;
+	rule_on_timeout(&f->rule, &params, &a, &f->steering);
+	steer_socket(f, sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_event, struct sock *sk, __u32 event)
+{
+	struct flow *f = flow_of(sk);
+	struct report a = {};
+
+	if (!f || event != CA_EVENT_TX_START)
+		return;
+	read_report(&a, (struct tcp_sock *)sk, f);
+	f->lost -= a.lost;
+	/* tcp_mstamp is of before the pause */
+	a.now_us = bpf_ktime_get_ns() / 1000;
+	rule_on_idle(&f->rule, &params, &a, &f->steering);
+	steer_socket(f, sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ca_undo, struct sock *sk)
+{
+	struct flow *f = flow_of(sk);
+	struct report a = {};
+
+	if (!f)
+		return ((struct tcp_sock *)sk)->snd_cwnd;
+	read_report(&a, (struct tcp_sock *)sk, f);
+	f->lost -= a.lost;
+	rule_on_undo(&f->rule, &params, &a, &f->steering);
+	return most(whole(f->steering.cwnd), 1);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops ops = {
+	.init = (void *)ca_init,
+	.cong_control = (void *)ca_control,
+	.ssthresh = (void *)ca_ssthresh,
+	.set_state = (void *)ca_state,
+	.cwnd_event = (void *)ca_event,
+	.undo_cwnd = (void *)ca_undo,
+	.name = CA_NAME,
+};

@@ -1,0 +1,208 @@
+//! A trained policy in whole numbers decides in the kernel as in the engine, bit for bit, in time; and its connections get another
+//! while they run. What needs root says so.
+
+mod lab;
+
+use std::path::PathBuf;
+
+use ackclock_agent::policy::Policy as Trained;
+use ackclock_agent::policy::quantised::{Quantised, Sight};
+use ackclock_bpf::command::Group;
+use ackclock_bpf::machine;
+use ackclock_bpf::policy::Policy;
+use ackclock_bpf::registration::{self, Order, Registration};
+use ackclock_bpf::replay::AskedPolicy;
+use ackclock_bpf::trace::{Kind, Record, Trace, Watched};
+use ackclock_units::RandomStream;
+use lab::Lab;
+
+/// A network as wide as Stable-Baselines3 makes them, two layers of 64, of random weights, for this agent.
+fn wide(seed: u64, agent: &str, inputs: usize, outputs: usize) -> Vec<u8> {
+    let mut random = RandomStream::new(seed, "wide");
+    let mut layer = |rows: usize, columns: usize| {
+        let reach = 1.0 / (columns as f64).sqrt();
+        let weights: Vec<f32> =
+            (0..rows * columns).map(|_| ((2.0 * random.uniform() - 1.0) * reach * 3.0) as f32).collect();
+        let biases: Vec<f32> = (0..rows).map(|_| (random.uniform() - 0.5) as f32).collect();
+        (weights, biases)
+    };
+    let layers = [layer(64, inputs), layer(64, 64), layer(outputs, 64)];
+    ackclock_agent::policy::trained_policy(agent, ackclock_agent::policy::Activation::Tanh, &layers).expect("it fits")
+}
+
+const AGENT: &str = r#"{"observations": ["cwnd_segments", "threshold_segments", "mean_rtt_ms", "min_rtt_ms", "delivery_rate_bps", "loss_fraction", "queue_share"], "scaled": true, "decide": "round", "action": "deltas"}"#;
+
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, content: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("ackclock-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).expect("a temporary file");
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("plain letters")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn octets_of(sight: &Sight) -> [u8; 88] {
+    let mut octets = Vec::new();
+    for word in [
+        sight.cwnd,
+        sight.ssthresh,
+        sight.threshold,
+        sight.acked,
+        sight.lost,
+        sight.delivery_rate,
+        sight.max_delivery_rate,
+    ] {
+        octets.extend(word.to_ne_bytes());
+    }
+    for word in [
+        sight.rtt_us,
+        sight.srtt_us,
+        sight.min_rtt_us,
+        sight.mean_rtt_us,
+        sight.interval_us,
+        sight.acks,
+        sight.in_slow_start,
+        sight.in_recovery,
+    ] {
+        octets.extend(word.to_ne_bytes());
+    }
+    octets.try_into().expect("88 octets")
+}
+
+fn draw(random: &mut RandomStream) -> Sight {
+    let mut up_to = |most: f64| (most.powf(random.uniform())) as u64;
+    Sight {
+        cwnd: up_to(1e6) << 8,
+        ssthresh: up_to(1e6) << 8,
+        threshold: up_to(1e6) << 8,
+        acked: up_to(1e6) << 8,
+        lost: up_to(1e5) << 8,
+        delivery_rate: up_to(1e12),
+        max_delivery_rate: up_to(1e12),
+        rtt_us: up_to(1e6) as u32,
+        srtt_us: up_to(1e6) as u32,
+        min_rtt_us: up_to(1e6) as u32,
+        mean_rtt_us: up_to(1e6) as u32,
+        interval_us: up_to(1e6) as u32,
+        acks: up_to(1e4) as u32,
+        in_slow_start: 0,
+        in_recovery: up_to(2.0) as u32 & 1,
+    }
+}
+
+#[test]
+fn the_kernel_decides_as_the_engine_does_bit_for_bit() {
+    if let Err(missing) = machine::check() {
+        println!("skipped: {missing}");
+        return;
+    }
+    for (agent, outputs) in [(AGENT.to_owned(), 7), (AGENT.replace("deltas", "orca"), 1)] {
+        let trained = Trained::from_onnx(&wide(3, &agent, 7, outputs), None).expect("it fits");
+        let quantised = Quantised::of(&trained).expect("small");
+        let file = File::new(&format!("bits{outputs}"), &quantised.file(&agent));
+        let policy = Policy::of_file(file.path()).expect("readable").expect("a policy");
+        let asked = AskedPolicy::new(&policy).unwrap_or_else(|error| panic!("{error}"));
+        let mut random = RandomStream::new(11, "sights");
+        let mut decisions = std::collections::BTreeSet::new();
+        for _ in 0..3_000 {
+            let sight = draw(&mut random);
+            let (decision, _) = asked.decide(&octets_of(&sight), 1).expect("loaded");
+            assert_eq!(decision, quantised.decide(&sight), "{sight:?}");
+            decisions.insert(decision);
+        }
+        println!(
+            "{outputs} outputs: {} decisions, accuracy {:?}",
+            decisions.len(),
+            quantised.accuracy(&trained, 20_000)
+        );
+        assert!(decisions.len() >= 4, "{decisions:?}");
+    }
+}
+
+fn records(lab: &Lab, kernel_name: &str, seconds: f64) -> Vec<Record> {
+    let mut group = Group::new().expect("root");
+    group.choose(kernel_name).expect("registered");
+    let trace = Trace::new(Watched::Cgroup(group.number().expect("a cgroup"))).expect("root");
+    let mut records = Vec::new();
+    let status = group.run(&lab.send(seconds), || trace.take(|record| records.push(*record))).expect("starts");
+    assert!(status.success(), "{status}");
+    records
+}
+
+/// A policy that always takes one choice: its biases say so.
+fn constant(choice: usize) -> Vec<u8> {
+    let biases: Vec<f32> = (0..7).map(|place| if place == choice { 1.0 } else { 0.0 }).collect();
+    let layers = [(vec![0.0; 49], biases)];
+    ackclock_agent::policy::trained_policy(AGENT, ackclock_agent::policy::Activation::Tanh, &layers).expect("it fits")
+}
+
+#[test]
+fn a_kept_policy_is_exchanged_while_a_connection_asks_it() {
+    let Some(lab) = Lab::new(50, 180_000, None) else { return };
+    let alias = "act_policy";
+    let _ = registration::unload(alias);
+    // a segment less in each round trip, then three more
+    let [less, more, real] = [constant(2), constant(5), wide(3, AGENT, 7, 7)].map(|onnx| {
+        let quantised = Quantised::of(&Trained::from_onnx(&onnx, None).expect("it fits")).expect("small");
+        quantised.file(AGENT)
+    });
+    let [less, more, real] =
+        [("less", less), ("more", more), ("real", real)].map(|(name, file)| File::new(name, &file));
+    Registration::new(&Order::new(less.path(), &[], Some(alias)).expect("a policy"))
+        .and_then(Registration::keep)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let path = more.path().to_owned();
+    let swapped = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(1_800));
+        registration::swap(alias, &path)
+    });
+    let seen = records(&lab, alias, 3.0);
+    swapped.join().expect("ends").expect("kept");
+    let settled: Vec<&Record> = seen
+        .iter()
+        .filter(|record| record.kind() == Kind::Segment && record.cwnd >= record.ssthresh && record.state == 0)
+        .collect();
+    let first = settled.first().expect("segments").time_ns;
+    let between = |from: f64, to: f64| {
+        let inside = |record: &&&Record| (from..to).contains(&((record.time_ns - first) as f64 / 1e9));
+        settled.iter().filter(inside).map(|record| record.cwnd).collect::<Vec<u32>>()
+    };
+    if std::env::var_os("SHOW").is_some() {
+        let kept = registration::kept().expect("root").into_iter().find(|kept| kept.kernel_name == alias);
+        println!("{kept:?}");
+        for record in seen.iter().step_by(60) {
+            println!(
+                "{} {} {} {} {}",
+                record.time_ns / 1_000_000,
+                record.cwnd,
+                record.ssthresh,
+                record.state,
+                record.srtt_us
+            );
+        }
+    }
+    let (early, late) = (between(0.3, 1.2), between(1.9, 2.6));
+    println!("{} to {}, then {} to {}", early[0], early[early.len() - 1], late[0], late[late.len() - 1]);
+    assert!(early[0] > early[early.len() - 1], "one less in each round trip");
+    assert!(late[0] < late[late.len() - 1], "three more");
+
+    registration::swap(alias, real.path()).expect("kept");
+    records(&lab, alias, 1.5);
+    let kept = registration::kept().expect("root").into_iter().find(|kept| kept.kernel_name == alias).expect("kept");
+    let spent = kept.spent.expect("a policy");
+    println!("{spent:?}: {:.2} us a decision", spent.ns as f64 / 1e3 / spent.decisions as f64);
+    assert!(kept.about.contains("real"), "{}", kept.about);
+    assert!(spent.decisions > 20 && spent.ns / spent.decisions < 10_000, "{spent:?}");
+    registration::unload(alias).expect("kept");
+}

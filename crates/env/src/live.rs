@@ -1,0 +1,225 @@
+//! An agent on a real connection: what the kernel tells of its ACKs becomes the events of a sender, and what the agent decides the
+//! window of a socket.
+//!
+//! Source: the observations of crates/bpf (`struct observation` of src/programs/led.h), which are the kernel's own counts. Departures from a
+//! simulated flow: time is the kernel's, and an action counts from the next ACK on; the flow's own controller is that of this project, and
+//! an episode takes its part of the window at once, where the kernel would reduce it in proportion; marks and losses are told apart by
+//! the kernel's state; what was sent is worked out of what is in flight; there are no samples of the delivery rate for the
+//! flow's own controller, so that it can be none that models the path.
+
+use std::sync::Arc;
+
+use ackclock_agent::{Agent, AgentConfig, Observation};
+use ackclock_cc::{
+    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, RestartCause, RestartEvent, RttStats,
+    SendEvent,
+};
+use ackclock_scenario::Scenario;
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+
+use crate::error::EnvironmentError;
+
+/// An ACK as the kernel tells of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelAck {
+    /// By the machine's monotonic clock, ns.
+    pub time_ns: u64,
+    /// The window that the kernel had then, segments.
+    pub cwnd: u32,
+    /// The smoothed round trip, us.
+    pub srtt_us: u32,
+    /// The least one, us.
+    pub min_rtt_us: u32,
+    /// That which the ACK shows, us; 0 if none.
+    pub rtt_us: u32,
+    /// In flight after it, segments.
+    pub inflight: u32,
+    /// Newly delivered.
+    pub acked: u32,
+    /// Newly taken for lost.
+    pub lost: u32,
+    /// The kernel's congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
+    pub state: u32,
+    /// Octets of a segment.
+    pub mss: u32,
+}
+
+const REDUCED: u32 = 2;
+const LOSS: u32 = 4;
+const MICROSECOND: u64 = 1_000;
+
+/// An agent on a real connection, from its first ACK on.
+#[derive(Clone, Debug)]
+pub struct LiveFlow {
+    agent: Agent,
+    mss: u64,
+    began_ns: u64,
+    now: SimTime,
+    rtt: RttStats,
+    state: u32,
+    inflight: u64,
+    round: u64,
+    round_ends: SimTime,
+}
+
+impl LiveFlow {
+    /// An agent on the flow of this name, whose own controller is the scenario's.
+    pub fn new(scenario: &Scenario, flow: &str, config: AgentConfig) -> Result<Self, EnvironmentError> {
+        let found = scenario.config().flows.iter().find(|known| known.name == flow);
+        let flow = found.ok_or_else(|| {
+            let known: Vec<&str> = scenario.config().flows.iter().map(|flow| flow.name.as_str()).collect();
+            let known = known.into_iter().map(str::to_owned).collect();
+            EnvironmentError::UnknownFlow { name: flow.to_owned(), known }
+        })?;
+        let mss = Bytes(u64::from(flow.sender.mss));
+        let own = Controller::new(&flow.controller, mss, flow.sender.initial_window, flow.sender.initial_ssthresh);
+        Ok(Self {
+            agent: Agent::new(&Arc::new(config), own, mss),
+            mss: mss.0,
+            began_ns: 0,
+            now: SimTime::ZERO,
+            rtt: RttStats::default(),
+            state: 0,
+            inflight: 0,
+            round: 0,
+            round_ends: SimTime::ZERO,
+        })
+    }
+
+    /// An ACK. Returns true if a decision is due.
+    pub fn on_ack(&mut self, ack: &KernelAck) -> bool {
+        if self.began_ns == 0 {
+            self.began_ns = ack.time_ns.saturating_sub(1);
+        }
+        self.now = SimTime(ack.time_ns.saturating_sub(self.began_ns));
+        if self.agent.deadline() <= self.now {
+            self.agent.on_timer(self.now);
+        }
+        let us = |us: u32| SimDuration(u64::from(us) * MICROSECOND);
+        let sample = (ack.rtt_us > 0).then(|| us(ack.rtt_us));
+        let latest = sample.unwrap_or(self.rtt.latest);
+        self.rtt = RttStats { latest, srtt: us(ack.srtt_us), rttvar: SimDuration::ZERO, min_rtt: us(ack.min_rtt_us) };
+        if self.now >= self.round_ends {
+            (self.round, self.round_ends) = (self.round + 1, SimTime(self.now.0 + self.rtt.srtt.0));
+        }
+        self.send(ack);
+        self.settle(ack);
+        self.agent.on_ack(&self.event(ack, sample));
+        self.agent.is_waiting()
+    }
+
+    fn segments(&self, count: u32) -> Bytes {
+        Bytes(u64::from(count) * self.mss)
+    }
+
+    /// What left since the last ACK is what is in flight beyond what was.
+    fn send(&mut self, ack: &KernelAck) {
+        let after = u64::from(ack.inflight) + u64::from(ack.acked) + u64::from(ack.lost);
+        let sent = after.saturating_sub(self.inflight);
+        self.inflight = u64::from(ack.inflight);
+        if sent > 0 {
+            let flight_size = Bytes(after * self.mss);
+            self.agent.on_send(&SendEvent {
+                now: self.now,
+                size: Bytes(sent * self.mss),
+                flight_size,
+                idle_for: SimDuration::ZERO,
+            });
+        }
+    }
+
+    /// An episode begins where the kernel's state says so.
+    fn settle(&mut self, ack: &KernelAck) {
+        let before = std::mem::replace(&mut self.state, ack.state);
+        if ack.state < REDUCED || ack.state <= before {
+            return;
+        }
+        let cause = match ack.state {
+            REDUCED => CongestionCause::Ecn,
+            LOSS => CongestionCause::Timeout { repeated: false },
+            _ => CongestionCause::Loss,
+        };
+        let inflight = self.segments(ack.inflight);
+        let event = CongestionEvent {
+            now: self.now,
+            cause,
+            flight_size: Bytes(self.agent.cwnd().0.min(self.segments(ack.inflight + ack.acked + ack.lost).0)),
+            newly_lost: self.segments(ack.lost),
+            inflight,
+        };
+        self.agent.on_congestion(&event);
+        if event.is_timeout() {
+            let window = Bytes(inflight.0 + self.mss);
+            self.agent.on_restart(&RestartEvent {
+                now: self.now,
+                cause: RestartCause::Timeout,
+                window,
+                ssthresh: None,
+            });
+        }
+    }
+
+    fn event(&self, ack: &KernelAck, rtt_sample: Option<SimDuration>) -> AckEvent {
+        let prior = self.segments(ack.inflight + ack.acked + ack.lost);
+        AckEvent {
+            now: self.now,
+            newly_acked: self.segments(ack.acked),
+            is_cumulative: ack.acked > 0,
+            newly_lost: self.segments(ack.lost),
+            newly_ce_marked: Bytes::ZERO,
+            prior_flight_size: prior,
+            snd_una: 0,
+            snd_nxt: 0,
+            rtt_sample,
+            rtt: self.rtt,
+            timestamps: None,
+            // in slow start half of the window in use is enough, as the kernel judges it
+            is_cwnd_limited: if self.agent.is_in_charge() {
+                prior.0 + self.mss >= self.agent.cwnd().0
+            } else {
+                2 * prior.0 >= self.agent.cwnd().0
+            },
+            in_recovery: ack.state == REDUCED || ack.state == REDUCED + 1,
+            reduced_window: None,
+            round: self.round,
+            is_paced: true,
+            delivery: None,
+        }
+    }
+
+    /// What happened since the last action pays.
+    pub fn reward(&mut self) -> f64 {
+        self.agent.reward(self.now)
+    }
+
+    /// The observation, as many numbers as the configuration says.
+    pub fn observe(&mut self, out: &mut [f32]) {
+        self.agent.observe(self.now, out);
+    }
+
+    /// The value of an observation now, in its unit.
+    pub fn read(&self, observation: &Observation) -> f64 {
+        observation.value(&self.agent.view(self.now))
+    }
+
+    /// Takes an action.
+    pub fn act(&mut self, action: f64) {
+        self.agent.act(self.now, action);
+    }
+
+    /// The window that the connection is to have, segments, and its rate, if the agent sets one.
+    pub fn steering(&self) -> (u32, Option<Bandwidth>) {
+        let segments = (self.agent.cwnd().0 / self.mss).max(1);
+        (u32::try_from(segments).unwrap_or(u32::MAX), self.agent.pacing_rate())
+    }
+
+    /// How it is set up.
+    pub fn config(&self) -> &AgentConfig {
+        self.agent.config()
+    }
+
+    /// Time since the first ACK.
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+}

@@ -1,0 +1,125 @@
+//! `LiveFlow`: an agent on a real connection, for the environments on the kernel.
+
+use ackclock_agent::{ActionSpace, AgentConfig, Observation};
+use ackclock_env::{KernelAck, LiveFlow};
+use numpy::{PyArray, PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::scenario::PyScenario;
+
+/// An agent on a real connection: what the kernel tells of ACKs goes in, a window comes out.
+///
+/// It is what `ackclock.gym` translates for Gymnasium.
+///
+/// Args:
+///     scenario: The scenario, which says what the flow's own controller is.
+///     flow: Its name.
+///     agent: Settings as JSON of `AgentSettings.to_json`.
+///
+/// Raises:
+///     ValueError: If a setting is wrong, or there is no such flow.
+#[pyclass(module = "ackclock._core", name = "LiveFlow")]
+pub(crate) struct PyLiveFlow {
+    inner: LiveFlow,
+}
+
+#[pymethods]
+impl PyLiveFlow {
+    #[new]
+    fn new(scenario: &PyScenario, flow: &str, agent: &str) -> PyResult<Self> {
+        let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+        let config = AgentConfig::from_json_with(agent, scenario.inner.library()).map_err(|error| wrong(&error))?;
+        let inner = LiveFlow::new(&scenario.inner, flow, config).map_err(|error| wrong(&error))?;
+        Ok(Self { inner })
+    }
+
+    /// Take in an ACK, and return whether a decision is due.
+    ///
+    /// Args:
+    ///     time_ns: By the machine's monotonic clock.
+    ///     cwnd: Segments, as are `inflight`, `acked` and `lost`.
+    ///     srtt_us: Smoothed round trip.
+    ///     min_rtt_us: The least one.
+    ///     rtt_us: What the ACK shows; 0 if nothing.
+    ///     inflight: In flight after it.
+    ///     acked: Newly delivered.
+    ///     lost: Newly taken for lost.
+    ///     state: The kernel's congestion state.
+    ///     mss: Octets of a segment.
+    #[allow(clippy::too_many_arguments, reason = "as the kernel's record has them")]
+    fn on_ack(
+        &mut self,
+        time_ns: u64,
+        cwnd: u32,
+        srtt_us: u32,
+        min_rtt_us: u32,
+        rtt_us: u32,
+        inflight: u32,
+        acked: u32,
+        lost: u32,
+        state: u32,
+        mss: u32,
+    ) -> bool {
+        let ack = KernelAck { time_ns, cwnd, srtt_us, min_rtt_us, rtt_us, inflight, acked, lost, state, mss };
+        self.inner.on_ack(&ack)
+    }
+
+    /// Return what the last interval pays. Ask before `observe`.
+    fn reward(&mut self) -> f64 {
+        self.inner.reward()
+    }
+
+    /// Return the observation, a float32 array of the shape of the space.
+    fn observe<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let config = self.inner.config();
+        let row = config.observations.len();
+        let shape = if config.history == 1 { vec![row] } else { vec![config.history, row] };
+        let mut numbers = vec![0.0; row * config.history];
+        self.inner.observe(&mut numbers);
+        PyArray::from_vec(py, numbers).reshape(shape)
+    }
+
+    /// Take an action.
+    ///
+    /// Args:
+    ///     action: The number of a choice, or a number within the range of the space.
+    ///
+    /// Raises:
+    ///     ValueError: If the action is no choice of the space, or NaN.
+    fn act(&mut self, action: f64) -> PyResult<()> {
+        let is_one = match self.inner.config().action.space() {
+            ActionSpace::Discrete(choices) => action.fract() == 0.0 && action >= 0.0 && (action as usize) < choices,
+            ActionSpace::Range(..) => !action.is_nan(),
+        };
+        if !is_one {
+            return Err(PyValueError::new_err(format!("action {action} is none of the action space")));
+        }
+        self.inner.act(action);
+        Ok(())
+    }
+
+    /// Return the window that the connection is to have, segments, and its rate in bit/s; 0 if none is set.
+    fn steering(&self) -> (u32, u64) {
+        let (cwnd, rate) = self.inner.steering();
+        (cwnd, rate.map_or(0, |rate| rate.0))
+    }
+
+    /// Return the value of an observation now, in its unit.
+    ///
+    /// Args:
+    ///     name: Of the catalogue.
+    ///
+    /// Raises:
+    ///     KeyError: If there is none of that name.
+    fn read(&self, name: &str) -> PyResult<f64> {
+        let observation = Observation::named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(self.inner.read(observation))
+    }
+
+    /// Time since the first ACK, in seconds.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.inner.now().as_secs_f64()
+    }
+}

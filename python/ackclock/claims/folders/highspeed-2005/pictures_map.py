@@ -1,0 +1,103 @@
+"""H1 over testbeds of 2005: the old flow without and through the appliance, by cards, queues and bottleneck."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ackclock.claims.figures import STYLE, Picture
+from ackclock.claims.folder import Folder, Study, load_module
+from ackclock.claims.ledger import Choices, Laboratory
+from ackclock.claims.markdown import on_record
+from ackclock.claims.panels import WIDTH
+
+_shares = load_module(Path(__file__).parent / "measure_shares.py")
+
+Cell = tuple[str, ...]
+"""Names of the options: endpoints, cards, queue, bottleneck."""
+
+RANGES = {"without": (63.6, 77.8), "with": (83.7, 102.3)}
+"""What agrees with 70.7 and 93.0 Mbit/s."""
+WORDS = {"without": "Reno, 70.7 in the thesis", "with": "through the appliance, 93.0"}
+AGREES, DIFFERS = "#cfe3d4", "#f3f1ec"
+
+
+def testbeds(laboratory: Laboratory, study: Study) -> Figure:
+    """Draw what was simulated, mean of the seeds."""
+
+    def mean(repetitions: Sequence[Choices], case: str) -> float:
+        return _shares.mean([_shares.old(laboratory.runs(study, choices)[case]) for choices in repetitions])
+
+    found = {
+        tuple(option.name for option in setting): {case: mean(repetitions, case) for case in RANGES}
+        for setting, repetitions in laboratory.settings(study).items()
+    }
+    return drawn(found)
+
+
+def recorded(folder: Folder) -> Mapping[Cell, Mapping[str, float]]:
+    """Return what is on record of each testbed.
+
+    Args:
+        folder: With claims H1n and H1o.
+    """
+    found: dict[Cell, dict[str, float]] = {}
+    for case, claim in (("without", "H1n"), ("with", "H1o")):
+        finding = on_record(folder, claim)
+        first = tuple(choice.options[0].name for choice in finding.claim.study.open_choices)
+        others = [(tuple(option.name for option in choices), measured) for choices, measured, _ in finding.others]
+        for cell, measured in [(first, finding.measured), *others]:
+            if measured.value is not None:
+                found.setdefault(cell, {})[case] = measured.value
+    return found
+
+
+def drawn(found: Mapping[Cell, Mapping[str, float]]) -> Figure:
+    """Draw a table for each bottleneck, a row for each queue and a column for each kind of cards.
+
+    Args:
+        found: Mbit/s without and with the appliance.
+    """
+    rows = sorted({cell[2] for cell in found}, key=lambda name: int(name.split()[0]))
+    columns = list(dict.fromkeys(f"{cell[1]}\n{cell[0]}" for cell in found))
+    pipes = list(dict.fromkeys(cell[3] for cell in found))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.55 * len(rows) * len(pipes)), layout="constrained")
+        axes = figure.subplots(len(pipes), len(RANGES), squeeze=False, sharex=True, sharey=True)
+        for line, pipe in zip(axes, pipes, strict=True):
+            for axis, case in zip(line, RANGES, strict=True):
+                _table(axis, found, (columns, rows, pipe, case))
+    return figure
+
+
+def _table(
+    axis: Axes, found: Mapping[Cell, Mapping[str, float]], what: tuple[Sequence[str], Sequence[str], str, str]
+) -> None:
+    columns, rows, pipe, case = what
+    low, high = RANGES[case]
+    for cell, values in found.items():
+        if cell[3] != pipe or case not in values:
+            continue
+        place = columns.index(f"{cell[1]}\n{cell[0]}"), rows.index(cell[2])
+        agrees = low <= values[case] <= high
+        whole = all(RANGES[each][0] <= values.get(each, 0.0) <= RANGES[each][1] for each in RANGES)
+        axis.add_patch(
+            Rectangle(
+                (place[0] - 0.5, place[1] - 0.5), 1, 1, facecolor=AGREES if agrees else DIFFERS, edgecolor="white"
+            )
+        )
+        axis.annotate(f"{values[case]:.1f}", place, ha="center", va="center", weight="bold" if whole else "normal")
+    axis.set_xlim(-0.5, len(columns) - 0.5)
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.set_xticks(range(len(columns)), columns, fontsize=7)
+    axis.set_yticks(range(len(rows)), rows)
+    axis.grid(visible=False)
+    axis.set_title(f"{pipe}: {WORDS[case]}", fontsize=8)
+
+
+PICTURES = [
+    Picture("testbeds", "H1n", "map of testbeds", "The old flow over testbeds of 2005; shaded: as the thesis", testbeds)
+]

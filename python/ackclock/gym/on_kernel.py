@@ -1,0 +1,153 @@
+"""The agent's flow as a real connection: the scenario runs on this machine's kernel while the agent decides.
+
+`ackclock-kernel` runs the scenario; the connection of the agent's flow has the controller `ackclock_agent`, which tells
+of each ACK and puts into force what is decided (`ackclock.kernel_agent`). The same agent as in a simulation stands
+between: what it observes, when it is asked and what its actions do are the core's.
+
+Departures: time goes on while the agent thinks. While nothing is decided for three round trips the kernel's own CUBIC
+has the window, and the agent has it back with the next ACK that is looked at.
+"""
+
+import json
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from ackclock._core import LiveFlow, Scenario
+from ackclock.kernel import KernelError, missing, program
+from ackclock.kernel_agent import NAME, Counters, Decision, KernelAgent, Seen
+
+_PATIENCE_S: Final = 20.0
+"""So long a scenario may take to begin, and to end after its time."""
+
+
+class KernelFlow:
+    """The agent's flow of a scenario on the kernel, from one decision to the next.
+
+    Attributes:
+        live: The core's agent; what it knows is read from it.
+    """
+
+    def __init__(self, scenario: Scenario, flow: str, settings: str) -> None:
+        """Check that it can be.
+
+        Raises:
+            KernelError: If the machine lacks something; the message says what.
+            ValueError: If a setting is wrong, or the scenario has no such flow.
+        """
+        if lacks := missing():
+            raise KernelError(f'an environment with on="kernel" cannot be had here: {lacks}')
+        self._scenario, self._flow, self._settings = scenario, flow, settings
+        self._agent: KernelAgent | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._seen: Any = iter(())
+        self._last: Seen | None = None
+        self.live = LiveFlow(scenario, flow, settings)
+
+    def begin(self, seed: int) -> bool:
+        """Start the scenario, and wait for the first decision. Returns whether there is one.
+
+        Args:
+            seed: Of the scenario: what is lost at random, when flows start that do so at random.
+        """
+        self.end()
+        self.live = LiveFlow(self._scenario, self._flow, self._settings)
+        self._last, self._seen = None, iter(())
+        self._agent = KernelAgent()
+        self._folder = tempfile.TemporaryDirectory(prefix="ackclock-flow-")
+        folder = Path(self._folder.name)
+        (folder / "scenario.json").write_text(self._scenario.draw(seed).to_json())
+        chosen = f"{self._flow}={NAME}"
+        command = [str(program()), "run", "-", "--tied", "--into", str(folder / "out"), "--controller", chosen]
+        with (folder / "errors").open("wb") as errors, (folder / "scenario.json").open("rb") as text:
+            self._child = subprocess.Popen(command, stdin=text, stderr=errors)
+        return self.run()
+
+    def run(self) -> bool:
+        """Take in ACKs until a decision is due. Returns False if the scenario's time is over first."""
+        assert self._agent is not None
+        assert self._child is not None
+        quiet_since = time.monotonic()
+        while True:
+            for seen in self._agent.seen():
+                quiet_since = time.monotonic()
+                if self._take(seen):
+                    return True
+            if self._child.poll() is not None:
+                self._check()
+                return False
+            if time.monotonic() - quiet_since > _PATIENCE_S:
+                return False
+
+    def _take(self, seen: Seen) -> bool:
+        assert self._agent is not None
+        self._last = seen
+        is_due = self.live.on_ack(
+            seen.time_ns,
+            seen.cwnd,
+            seen.srtt_us,
+            seen.min_rtt_us,
+            seen.rtt_us,
+            seen.inflight,
+            seen.acked,
+            seen.lost,
+            seen.state,
+            seen.mss,
+        )
+        if not is_due:
+            self._steer()
+        return is_due
+
+    def act(self, action: float) -> None:
+        """Take an action, which counts from the next ACK on."""
+        self.live.act(action)
+        self._steer()
+
+    def _steer(self) -> None:
+        if self._agent is None or self._last is None:
+            return
+        cwnd, rate_bps = self.live.steering()
+        self._agent.decide(self._last, Decision(cwnd, float(rate_bps), owns_losses=True))
+
+    def _check(self) -> None:
+        assert self._child is not None
+        assert self._folder is not None
+        if self._child.returncode:
+            said = (Path(self._folder.name) / "errors").read_text(errors="replace").strip()
+            raise KernelError(said.removeprefix("error: ") or f"the run ended with {self._child.returncode}")
+
+    @property
+    def counters(self) -> Counters | None:
+        """What the kernel counted of ACKs, decisions and fallbacks in this episode; None before the first."""
+        return None if self._agent is None else self._agent.counters
+
+    def told(self) -> dict[str, Any]:
+        """Return what an episode came to: counts of ACKs, decisions and fallbacks, and how late decisions were."""
+        counters = self.counters
+        return {} if counters is None else {**counters._asdict(), "latency_us": self.latency_us()}
+
+    def latency_us(self) -> dict[str, float]:
+        """Return how long it took from ACKs to the decisions on them, microseconds: p50, p90, p99."""
+        return {} if self._agent is None else self._agent.latency_us()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary of the run, as in `summary.json`; empty before its end."""
+        if self._folder is None:
+            return {}
+        file = Path(self._folder.name) / "out" / "summary.json"
+        found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+        return found
+
+    def end(self) -> None:
+        """End the run, if one is under way."""
+        if self._child is not None and self._child.poll() is None:
+            self._child.terminate()
+            self._child.wait()
+        if self._agent is not None:
+            self._agent.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._agent = self._child = self._folder = None
