@@ -181,7 +181,7 @@ def test_every_record_says_what_made_it() -> None:
 
 
 def test_statements_of_the_source_and_ours_are_counted_apart() -> None:
-    costly = [each for each in select(FOLDERS, ["H1a", "H5"]) if each.study.costly]
+    costly = [each for each in select(FOLDERS, ["H1a", "H1b", "H5"]) if each.study.costly]
     findings = judge(costly, Laboratory(), {})
     lines = counts(findings)
     assert [line.split(":")[0].split(" ", 1)[1] for line in lines] == ["statements of the source", "statements of ours"]
