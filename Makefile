@@ -151,7 +151,7 @@ soak-proxy: ## idle and busy connections for 20 minutes: memory flat, no descrip
 	cargo build --quiet --release -p ackclock-proxy
 	@$(PYTHON) benches/appliance/soak.py $(SOAK)
 
-deb: ## a Debian package of ackclock-proxy and ackclock-torture in target/
+deb: kernel ## a Debian package of ackclock-proxy, ackclock-torture and ackclock-kernel in target/
 	cargo build --quiet --locked --release -p ackclock-proxy
 	@crates/proxy/packaging/build-deb.sh
 

@@ -20,6 +20,7 @@ import struct
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -127,7 +128,8 @@ async def _read(reader: asyncio.StreamReader, wanted: bytes, tally: Tally, name:
 
 def _reset(writer: asyncio.StreamWriter) -> None:
     s = writer.get_extra_info("socket")
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    with suppress(OSError):  # it is closed already where a server did not answer in time
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.close()
 
 

@@ -86,9 +86,19 @@ def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
+def open_files(needed: int) -> int:
+    """Return how many open files a process may have, once that is as many as are needed, if we may raise it so far."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, needed), max(most, needed)))
+    except ValueError:  # it takes CAP_SYS_RESOURCE
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 async def soak(port: int, pid: int, options: argparse.Namespace) -> dict[str, object]:
     """Hold connections for as long as is asked, and return what was seen."""
-    fresh = descriptors(pid)
+    fresh, fresh_kb = descriptors(pid), memory_kb(pid)
     idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(options.idle)]
     counts = {"answers": 0, "wrong": 0, "connections": 0}
     until = time.monotonic() + options.minutes * 60
@@ -106,7 +116,14 @@ async def soak(port: int, pid: int, options: argparse.Namespace) -> dict[str, ob
         await asyncio.sleep(0.1)
         if (left_open := descriptors(pid) - fresh) <= PIPES:
             break
-    return counts | {"idle_tried": is_alive, "memory_kb": samples, "descriptors_left": left_open}
+    return counts | {
+        "idle_tried": is_alive,
+        "memory_kb": samples,
+        "memory_before_after_kb": [fresh_kb, memory_kb(pid)],
+        "descriptors_before_after": [fresh, descriptors(pid)],
+        "descriptors_left": left_open,
+        "load": os.getloadavg()[0],
+    }
 
 
 PIPES = 64
@@ -125,9 +142,8 @@ def main() -> int:
     parser.add_argument("--busy", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=20.0)
     options = parser.parse_args()
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     needed = 2 * (options.idle + options.busy) + 200
+    most = open_files(needed)
     if needed > most:
         parser.error(f"the proxy would have {needed} open files, and {most} are allowed: ulimit -n, or fewer")
     port, upstream = free_port(), free_port()

@@ -134,6 +134,19 @@ class Source(TypedDict):
     """SHA-256 of the file, 64 hexadecimal digits."""
 
 
+class Pair(TypedDict):
+    """A connection through a proxy of which both sides were recorded."""
+
+    name: str
+    """The proxy's listener and a number."""
+
+    near: list[str]
+    """Flows of the client's side."""
+
+    far: list[str]
+    """Flows of the server's side."""
+
+
 class Recording(TypedDict):
     """Where the results of a recording come from."""
 
@@ -169,6 +182,9 @@ class Recording(TypedDict):
 
     tracepoints_cpu_s: float | None
     """CPU time of the programs at the kernel's tracepoints, seconds."""
+
+    pairs: NotRequired[list[Pair]]
+    """Of a proxy: which flows belong together."""
 
     notes: list[str]
     """What is not known, or was taken for granted, in words."""

@@ -52,6 +52,9 @@ EVENTS = "events.parquet"
 
 SUMMARY = "summary.json"
 
+TRACE = "trace.jsonl"
+"""The one file of a folder of `ackclock-proxy record`."""
+
 _FILES: dict[TableName, str] = {name: f"{name}.parquet" for name in get_args(TableName)}
 
 _REMEDY = "restore it, or run the scenario again"
@@ -429,7 +432,7 @@ class Results:
         """Read a result folder.
 
         Args:
-            directory: As written by `save` or `ackclock run -o`.
+            directory: As written by `save` or `ackclock run -o`, or by `ackclock-proxy record`.
 
         Raises:
             FileNotFoundError: If it is no result folder; the message says what is missing.
@@ -437,6 +440,10 @@ class Results:
                 `ValueError`, whose message names the file.
         """
         path = Path(directory)
+        if (path / TRACE).is_file() and not (path / storage.MANIFEST).exists():
+            from ackclock.recording import read
+
+            return read([path / TRACE], name=path.name, by="ackclock-proxy record")
         _check_complete(path)
         manifest = _manifest(path)
         sums = manifest.get("written", {}).get("sha256", {})

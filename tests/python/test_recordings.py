@@ -91,6 +91,39 @@ def test_what_was_received_is_a_flow_of_its_own(tmp_path: Path) -> None:
     assert flow["sent_segments"] is None
 
 
+def test_a_proxys_trace_names_what_belongs_together_and_its_folder_is_one_of_results(tmp_path: Path, cli: Cli) -> None:
+    """What `ackclock-proxy record` writes: a client's connection from 192.0.2.9 goes on to a server at 10.0.0.2."""
+    near, far = {"flow": 8, "local_port": 80, "remote_port": 1234}, {"flow": 7}
+    lines = [
+        TRACE[0],
+        {"kind": "flow", "flow": 8, "local": "10.0.0.1:80", "remote": "192.0.2.9:1234", "controller": "reno"},
+        TRACE[1],
+        _record("segment", 101.0, **near, received_bytes=0),
+        _record("segment", 101.0, **far, acked_bytes=1),
+        _record("segment", 102.0, **near, received_bytes=5_000),
+        _record("segment", 102.0, **far, acked_bytes=5_001, sent_bytes=5_000, sent_segments=5),
+        {"kind": "pair", "flow": 8, "with": 7, "number": 1, "listener": "web", "client": "192.0.2.9:1234",
+         "server": "10.0.0.2:5201"},
+        TRACE[-1],
+    ]  # fmt: skip
+    folder = tmp_path / "through"
+    folder.mkdir()
+    _lines(folder / "trace.jsonl", lines)
+    results = Results.load(folder)
+    names = ["web 1 near: 192.0.2.9:1234 > 10.0.0.1:80", "web 1 far: 10.0.0.1:40000 > 10.0.0.2:5201"]
+    assert sorted(flow["name"] for flow in results.summary["flows"]) == sorted(names)
+    assert results.recording is not None
+    assert results.recording["pairs"] == [{"name": "web 1", "near": names[:1], "far": names[1:]}]
+    assert [flow["delivered_bytes"] for flow in results.summary["flows"]] == [5_000, 5_000]
+    assert results.flow(names[1])["controller"] == "cubic"
+    done = cli("report", "through", "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "web 1 near" in (tmp_path / "page.html").read_text()
+    saved = Results.load(results.save(tmp_path / "saved"))
+    assert saved.recording is not None
+    assert saved.recording["pairs"] == results.recording["pairs"]
+
+
 def test_a_trace_that_was_cut_short_says_so(tmp_path: Path) -> None:
     told = read([_lines(tmp_path / "trace.jsonl", TRACE[:-1])]).recording
     assert told is not None

@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::agent::Agent;
 use crate::catalogue::{Assignment, PROGRAMS};
-use crate::command::Group;
+use crate::command::{self, Group};
 use crate::error::Error;
 use crate::recording::{HEADINGS, Recording, line, row};
 use crate::registration::{self, Kept, Order, Registration};
@@ -53,7 +53,7 @@ pub enum Commands {
     },
     /// Run a command whose connections all have a controller.
     Exec(ExecArguments),
-    /// Show the state of the connections of a port, at either end, as they run.
+    /// Show the state of the connections of a port, at either end, or of a process's cgroup, as they run.
     Watch(WatchArguments),
     /// Run a command, and record the state of its connections.
     Record(RecordArguments),
@@ -105,7 +105,11 @@ pub struct ExecArguments {
 #[derive(Args, Debug)]
 pub struct WatchArguments {
     /// The port.
-    port: u16,
+    #[arg(required_unless_present = "process")]
+    port: Option<u16>,
+    /// In place of a port: the connections of the cgroup that this process is in, as a service's are.
+    #[arg(long, value_name = "PID", conflicts_with = "port")]
+    process: Option<u32>,
     /// For how long; until it is interrupted otherwise.
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
@@ -257,11 +261,15 @@ fn serve(socket: &Path, corrects: bool) -> Result<(), Error> {
 }
 
 fn watch(arguments: &WatchArguments) -> Result<(), Error> {
+    let watched = match (arguments.port, arguments.process) {
+        (_, Some(process)) => Watched::Cgroup(command::cgroup_of(process)?),
+        (port, None) => Watched::Port(port.unwrap_or(0)),
+    };
     let interrupted = interruption();
     let began = Instant::now();
     let is_over = || arguments.seconds.is_some_and(|seconds| began.elapsed().as_secs_f64() >= seconds);
     if let Some(path) = &arguments.output {
-        let mut recording = Recording::new(path, Watched::Port(arguments.port))?;
+        let mut recording = Recording::new(path, watched)?;
         while !is_over() && !interrupted.load(Ordering::Relaxed) {
             std::thread::sleep(PAUSE);
             recording.take()?;
@@ -269,7 +277,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Error> {
         eprintln!("{}", recording.end()?);
         return Ok(());
     }
-    let trace = Trace::new(Watched::Port(arguments.port))?;
+    let trace = Trace::new(watched)?;
     let mut output = std::io::stdout().lock();
     if !arguments.json {
         writeln!(output, "{HEADINGS}").map_err(Error::file("standard output"))?;

@@ -120,10 +120,7 @@ impl Group {
 
     /// The cgroup that this process is in now.
     fn home(&self) -> Result<PathBuf, Error> {
-        let own = "/proc/self/cgroup";
-        let lines = fs::read_to_string(own).map_err(Error::file(own))?;
-        let place = lines.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-        Ok(self.path.parent().expect("a cgroup lies in another").join(place))
+        folder_of("self", self.path.parent().expect("a cgroup lies in another"))
     }
 
     /// What became of its connections so far.
@@ -144,6 +141,20 @@ impl Drop for Group {
         // With processes left in it the cgroup stays, and the next group sweeps it.
         let _ = fs::remove_dir(&self.path);
     }
+}
+
+/// The cgroup that a process is in, below the root of all.
+fn folder_of(process: &str, root: &Path) -> Result<PathBuf, Error> {
+    let file = format!("/proc/{process}/cgroup");
+    let lines = fs::read_to_string(&file).map_err(Error::file(&file))?;
+    Ok(root.join(lines.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default()))
+}
+
+/// The number by which the kernel knows the cgroup that a process is in.
+pub fn cgroup_of(process: u32) -> Result<u64, Error> {
+    machine::check()?;
+    let folder = folder_of(&process.to_string(), &machine::cgroup_root()?)?;
+    Ok(fs::metadata(&folder).map_err(Error::file(&folder))?.ino())
 }
 
 fn enter(group: &Path) -> Result<(), Error> {

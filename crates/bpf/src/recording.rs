@@ -171,7 +171,8 @@ impl Recording {
             };
             written = std::mem::replace(&mut written, Ok(())).and_then(|()| put());
         })?;
-        written.map_err(Error::file(&self.path))
+        // Whoever reads along, through a pipe, gets whole lines.
+        written.and_then(|()| self.file.flush()).map_err(Error::file(&self.path))
     }
 
     /// Ends the file with a line that says how many records found no room and what the recording cost; says so in words.

@@ -11,7 +11,9 @@ trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
 install -D -m 755 "$binaries/ackclock-proxy" "$folder/usr/bin/ackclock-proxy"
 install -D -m 755 "$binaries/ackclock-torture" "$folder/usr/bin/ackclock-torture"
-strip "$folder/usr/bin/ackclock-proxy" "$folder/usr/bin/ackclock-torture"
+# What records and what loads controllers; the proxy carries without it.
+[ ! -x "$binaries/ackclock-kernel" ] || install -D -m 755 "$binaries/ackclock-kernel" "$folder/usr/bin/ackclock-kernel"
+strip "$folder"/usr/bin/*
 install -D -m 644 "$here/ackclock-proxy.service" "$folder/lib/systemd/system/ackclock-proxy.service"
 install -D -m 644 "$here/proxy.toml" "$folder/etc/ackclock-proxy/proxy.toml"
 for page in how-to/run-the-proxy reference/proxy explanation/proxy; do
@@ -22,7 +24,7 @@ install -m 644 "$here/../LICENSE-MIT" "$folder/usr/share/doc/ackclock-proxy/copy
 mkdir -p "$folder/DEBIAN"
 echo /etc/ackclock-proxy/proxy.toml > "$folder/DEBIAN/conffiles"
 # The oldest glibc that has every symbol these binaries ask for.
-libc=$(objdump -T "$folder/usr/bin/ackclock-proxy" "$folder/usr/bin/ackclock-torture" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d _ -f 2)
+libc=$(objdump -T "$folder"/usr/bin/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d _ -f 2)
 cat > "$folder/DEBIAN/control" <<END
 Package: ackclock-proxy
 Version: $version

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::config::{self, Config, Diagnostic, duration};
 use crate::handover::Inherited;
 use crate::listener;
 use crate::service::{Service, Shared};
-use crate::worker::{Command, ConnectionInfo, Handle, Worker};
+use crate::worker::{Command, ConnectionInfo, Handle, Pair, Worker};
 
 /// How often an end that is waited for is looked for.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -150,9 +150,18 @@ impl App {
 
     /// What goes on, from every thread that answers.
     pub fn describe(handles: &[Handle]) -> Vec<ConnectionInfo> {
+        Self::asked(handles, Command::Describe)
+    }
+
+    /// Which sockets belong together, from every thread that answers.
+    pub fn pairs(handles: &[Handle]) -> Vec<Pair> {
+        Self::asked(handles, Command::Pair)
+    }
+
+    fn asked<T>(handles: &[Handle], question: impl Fn(Sender<Vec<T>>) -> Command) -> Vec<T> {
         let (answer, answers) = channel();
         for handle in handles {
-            handle.tell(Command::Describe(answer.clone()));
+            handle.tell(question(answer.clone()));
         }
         drop(answer);
         let until = Instant::now() + Duration::from_secs(2);

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
@@ -49,10 +50,19 @@ pub fn is_confined() -> bool {
     env::var_os(CONFINED).is_some()
 }
 
+/// It has given up calls.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// True once this process, or its predecessor, has given up what it does not need.
+pub fn is_on() -> bool {
+    is_confined() || IS_ON.load(Ordering::Relaxed)
+}
+
 /// Gives up what the program does not need, for good, with `config` as the file that it goes on reading. To be called by the only thread.
 pub fn confine(config: &Path, program: &Path) -> io::Result<Confined> {
     let files = give_up_files(config, program).map_err(|error| io::Error::other(format!("landlock: {error}")))?;
     give_up_calls().map_err(|error| io::Error::other(format!("seccomp: {error}")))?;
+    IS_ON.store(true, Ordering::Relaxed);
     Ok(Confined { files, calls: true })
 }
 

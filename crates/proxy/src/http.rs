@@ -1,4 +1,4 @@
-//! `/metrics` and `/connections` over HTTP, on an address of their own.
+//! `/metrics`, `/connections` and `/pairs` over HTTP, on an address of their own; and how other commands of this program ask for them.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::app::App;
 use crate::service::Shared;
-use crate::worker::{ConnectionInfo, Handle};
+use crate::worker::{ConnectionInfo, Handle, Pair};
 
 /// Who asks has to have asked within this, and to have taken the answer within as long again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Serves measurements from now on, one question at a time: whoever is slow keeps nobody for long.
-pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> io::Result<()> {
+/// Questions that are answered at a time.
+const AT_A_TIME: usize = 4;
+
+/// Serves measurements from now on, a few questions at a time: whoever is slow keeps nobody for long.
+pub fn serve(address: SocketAddr, shared: &Arc<Shared>, handles: &[Handle]) -> io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     // A successor serves beside its predecessor until that has ended.
@@ -26,12 +29,16 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>, handles: Vec<Handle>) -> 
     socket.bind(&address.into()).map_err(named)?;
     socket.listen(16)?;
     let listener: TcpListener = socket.into();
-    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // Who does not get an answer has gone.
-            let _ = answer(stream, &shared, &handles);
-        }
-    })?;
+    for _ in 0..AT_A_TIME {
+        let (listener, shared) = (listener.try_clone()?, Arc::clone(shared));
+        let handles = handles.iter().map(Handle::again).collect::<io::Result<Vec<_>>>()?;
+        thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // Who does not get an answer has gone.
+                let _ = answer(stream, &shared, &handles);
+            }
+        })?;
+    }
     Ok(())
 }
 
@@ -60,7 +67,8 @@ fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Res
             ("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics(shared, handles))
         }
         Some("/connections") => ("200 OK", "application/json", connections(handles)),
-        _ => ("404 Not Found", "text/plain", "there are /metrics and /connections\n".to_owned()),
+        Some("/pairs") => ("200 OK", "application/json", pairs(handles)),
+        _ => ("404 Not Found", "text/plain", "there are /metrics, /connections and /pairs\n".to_owned()),
     };
     let length = body.len();
     let head =
@@ -84,6 +92,24 @@ fn write_until(stream: &mut TcpStream, mut octets: &[u8], until: Instant) -> io:
 fn connections(handles: &[Handle]) -> String {
     let all: Json = App::describe(handles).iter().map(ConnectionInfo::to_json).collect();
     all.to_string()
+}
+
+fn pairs(handles: &[Handle]) -> String {
+    let pairs: Json = App::pairs(handles).iter().map(Pair::to_json).collect();
+    json!({"process": std::process::id(), "pairs": pairs}).to_string()
+}
+
+/// What a proxy with metrics at `address` answers, as JSON.
+pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
+    let absent =
+        |error: io::Error| io::Error::new(error.kind(), format!("no proxy has its metrics at {address}: {error}"));
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(absent)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    serde_json::from_str(body).map_err(|_| io::Error::other(format!("what answers at {address} is no ackclock-proxy")))
 }
 
 fn metrics(shared: &Shared, handles: &[Handle]) -> String {

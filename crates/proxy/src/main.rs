@@ -13,7 +13,7 @@ use ackclock_proxy::config::file::{Log, LogFormat, LogLevel};
 use ackclock_proxy::config::{self, Config, Diagnostic, duration};
 use ackclock_proxy::confine::{self, Confined};
 use ackclock_proxy::handover::{self, Inherited};
-use ackclock_proxy::{http, rules, sys, top};
+use ackclock_proxy::{controllers, http, record, rules, sys, top};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
@@ -29,6 +29,8 @@ usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
                                            print the commands that send connections here, or stop that
        ackclock-proxy top [--once] ADDRESS
                                            show the connections of a proxy with metrics at ADDRESS
+       ackclock-proxy record [--output DIR] [--seconds S] ADDRESS
+                                           record the TCP state of both sides of its connections, at each ACK (root)
        ackclock-proxy --version
 
   --apply   run the commands of `rules` at the start, and those of `rules --undo` at the end
@@ -44,6 +46,7 @@ enum Task {
     Check(PathBuf),
     Rules { path: PathBuf, undo: bool },
     Top { address: SocketAddr, once: bool },
+    Record { address: SocketAddr, folder: PathBuf, lasting: Option<Duration> },
     Say(String),
 }
 
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         }),
         Task::Top { address, once: true } => top::once(address).and_then(|text| say(text.trim_end())).map(|()| 0),
         Task::Top { address, once: false } => top::live(address).map(|()| 0),
+        Task::Record { address, folder, lasting } => record_into(address, &folder, lasting),
         Task::Say(text) => say(text.trim_end()).map(|()| 0),
     };
     match done {
@@ -85,12 +89,15 @@ fn main() -> ExitCode {
 fn task() -> Result<Task, lexopt::Error> {
     let mut arguments = lexopt::Parser::from_env();
     let (mut words, mut check, mut apply, mut undo, mut once) = (Vec::new(), false, false, false, false);
+    let (mut folder, mut lasting) = (None, None);
     while let Some(argument) = arguments.next()? {
         match argument {
             Long("check") => check = true,
             Long("apply") => apply = true,
             Long("undo") => undo = true,
             Long("once") => once = true,
+            Long("output") | Short('o') => folder = Some(PathBuf::from(arguments.value()?)),
+            Long("seconds") => lasting = Some(seconds(&arguments.value()?.string()?)?),
             Long("help") | Short('h') => return Ok(Task::Say(HELP.to_owned())),
             Long("version") | Short('V') => {
                 return Ok(Task::Say(format!("ackclock-proxy {}", env!("CARGO_PKG_VERSION"))));
@@ -100,7 +107,7 @@ fn task() -> Result<Task, lexopt::Error> {
         }
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let command = if let [command @ ("rules" | "top"), _] = words[..] { command } else { "" };
+    let command = if let [command @ ("rules" | "top" | "record"), _] = words[..] { command } else { "" };
     let flags = [("--check", check, ""), ("--apply", apply, ""), ("--undo", undo, "rules"), ("--once", once, "top")];
     if let Some((flag, _, with)) = flags.into_iter().find(|(_, is_given, with)| *is_given && *with != command) {
         let with = if with.is_empty() { "a configuration file alone" } else { with };
@@ -111,15 +118,33 @@ fn task() -> Result<Task, lexopt::Error> {
     }
     match words[..] {
         ["rules", path] => Ok(Task::Rules { path: path.into(), undo }),
-        ["top", address] => {
-            let address =
-                address.parse().map_err(|_| format!("{address} is no address with a port, such as 127.0.0.1:9901"))?;
-            Ok(Task::Top { address, once })
+        ["record", address] => {
+            let folder = folder.unwrap_or_else(|| PathBuf::from("recording"));
+            Ok(Task::Record { address: address_of(address)?, folder, lasting })
         }
+        _ if folder.is_some() || lasting.is_some() => Err("--output and --seconds are for record".into()),
+        ["top", address] => Ok(Task::Top { address: address_of(address)?, once }),
         [path] if check => Ok(Task::Check(path.into())),
-        [path] if path != "rules" && path != "top" => Ok(Task::Run { path: path.into(), apply }),
+        [path] if !["rules", "top", "record"].contains(&path) => Ok(Task::Run { path: path.into(), apply }),
         _ => Err("one configuration file, or a command with its argument, is wanted".into()),
     }
+}
+
+fn address_of(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("{text} is no address with a port, such as 127.0.0.1:9901"))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| (0.1..1e9).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("--seconds {text}: write a number of 0.1 or more"))
+}
+
+/// Records until it is over; 130 if it was interrupted, 0 where that was the only way to end it.
+fn record_into(address: SocketAddr, folder: &Path, lasting: Option<Duration>) -> io::Result<u8> {
+    let recorded = record::record(address, folder, lasting)?;
+    let (pairs, records) = (counted(recorded.pairs, "connection", "connections"), recorded.records);
+    say(&format!("{pairs}, {records} records in {}", folder.display()))?;
+    Ok(if recorded.is_interrupted && lasting.is_some() { 130 } else { 0 })
 }
 
 fn say(text: &str) -> io::Result<()> {
@@ -175,6 +200,10 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
         }
     };
     start_log(&config.file.log);
+    for name in controllers::missing(&config) {
+        controllers::load(&name)?;
+        tracing::info!(controller = name, "loaded; `ackclock-kernel unload` takes it out of the kernel again");
+    }
     let files = sys::raise_file_limit();
     let has_confined = confine::is_confined() || config.file.confine && confine(&path);
     let (add, remove) = rules::commands(&config);
@@ -183,7 +212,7 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
     let app = App::start(path, config, inherited, has_confined)?;
     if let Some(address) = app.config().file.metrics.address {
-        http::serve(address.0, Arc::clone(&app.shared), app.handles())?;
+        http::serve(address.0, &app.shared, &app.handles())?;
     }
     look_after_servers(Arc::clone(&app.active))?;
     let has_rules = apply && !add.is_empty();

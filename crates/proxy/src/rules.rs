@@ -40,6 +40,7 @@ pub fn commands(config: &Config) -> (String, String) {
             }
             chains.push_str("  }\n");
             let ip = if is_ipv6 { "ip -6" } else { "ip" };
+            // One that was killed has left them behind.
             let _ = writeln!(
                 routes.0,
                 "{ip} rule del fwmark {MARK} lookup {TABLE} 2>/dev/null || :\n{ip} rule add fwmark {MARK} lookup {TABLE}\n\

@@ -1,8 +1,8 @@
 //! What goes on, in a terminal: `ackclock-proxy top`.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use ratatui::Frame;
@@ -11,6 +11,8 @@ use ratatui::layout::Constraint;
 use ratatui::style::{Modifier, Style};
 use ratatui::widgets::{Cell, Row, Table};
 use serde_json::Value as Json;
+
+use crate::http;
 
 const HEAD: [&str; 11] =
     ["client", "server", "up Mbit/s", "down", "near cc", "rtt ms", "cwnd", "far cc", "rtt ms", "cwnd", "waiting kB"];
@@ -25,13 +27,7 @@ type Before = HashMap<(String, String), (f64, f64)>;
 
 /// What a proxy says of its connections.
 fn ask(address: SocketAddr) -> io::Result<Vec<Json>> {
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2))?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    stream.write_all(b"GET /connections HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    serde_json::from_str(body).map_err(io::Error::other)
+    Ok(http::get(address, "/connections")?.as_array().cloned().unwrap_or_default())
 }
 
 /// Lines for the connections, the busiest first.

@@ -19,7 +19,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use slab::Slab;
 
-pub use commands::{Command, ConnectionInfo, Handle, SideInfo};
+pub use commands::{Command, ConnectionInfo, Handle, Pair, SideInfo};
 
 use crate::config::Config;
 use crate::connection::{After, Connection, Side, Stage};
@@ -66,6 +66,7 @@ pub struct Worker {
     queue: VecDeque<u64>,
     generation: u32,
     start: Instant,
+    ended: commands::Ended,
     /// Octets held and pipes lent, as the gauges that all threads add to have them of this one.
     told: [i64; 2],
     is_draining: bool,
@@ -92,6 +93,7 @@ impl Worker {
             queue: VecDeque::new(),
             generation: 0,
             start: Instant::now(),
+            ended: commands::Ended::default(),
             told: [0; 2],
             is_draining: false,
             should_stop: false,
@@ -266,6 +268,7 @@ impl Worker {
     /// Ends a connection and forgets it.
     fn end(&mut self, key: usize, is_in_order: bool) {
         let mut connection = self.connections.remove(key);
+        self.ended.note(&connection);
         connection.close(is_in_order, &mut self.carrier);
         let metrics = &connection.service.metrics;
         metrics.active.dec();

@@ -54,6 +54,8 @@ def _together(abouts: Sequence[Recording]) -> Recording:
     for key in ("missed", "cpu_s", "tracepoints_cpu_s"):
         values = [about[key] for about in abouts]
         first[key] = None if None in values else sum(value for value in values if value is not None)
+    if any("pairs" in about for about in abouts):
+        first["pairs"] = [pair for about in abouts for pair in about.get("pairs", [])]
     if len({about["began_unix_s"] for about in abouts}) > 1:
         first["notes"].append("several files: the times of each begin at 0")
     return first

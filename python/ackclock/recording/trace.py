@@ -1,5 +1,8 @@
 """A trace of the kernel's TCP, as `ackclock-kernel record` and `watch` write it, as streams.
 
+A trace of `ackclock-proxy record` has besides a line for each connection, which names its two sockets:
+streams of the client's are then `LISTENER NUMBER near`, of the server's `LISTENER NUMBER far`, with both ends behind.
+
 Source: the kernel's tracepoints `tcp_probe`, `tcp_cong_state_set`, `tcp_retransmit_skb` and `inet_sock_set_state`. A
 sample of the round trip is worked out from two values of the smoothed one, which the kernel keeps in eighths of a
 microsecond: its filter adds an eighth of the difference (RFC 6298 section 2), s' = s + r - s/8 in these eighths.
@@ -11,11 +14,11 @@ of loss.
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from ackclock.manifests import Recording
+from ackclock.manifests import Pair, Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
 
@@ -28,6 +31,9 @@ _NUMBERS: Final = (
     "sent_bytes", "retransmitted_bytes", "received_bytes", "sent_segments", "duplicates", "rwnd_bytes", "mss_bytes",
 )  # fmt: skip
 _WHOLE: Final = ("flow", "acked_bytes", "sent_bytes", "retransmitted_bytes", "received_bytes", "sent_segments")
+
+_HEADS: Final = ("begin", "end", "flow", "pair")
+"""Kinds of lines that are no records of a connection."""
 
 _CAUSES: Final = {"recovery": "loss", "reduced": "ecn", "loss": "timeout"}
 """The kernel's congestion states that reduce the window, and what brings each about."""
@@ -49,17 +55,25 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         RecordingError: If it is damaged; a file without its last line, as of a killed recording, is not.
     """
     table = _table(path)
-    heads = {kind: _rows(table, kind) for kind in ("begin", "end", "flow")}
+    heads = {kind: _rows(table, kind) for kind in _HEADS}
     begin, end = ((heads[kind] or [{}])[0] for kind in ("begin", "end"))
-    records = table.filter(~table["kind"].is_in(["begin", "end", "flow"]))
+    records = table.filter(~table["kind"].is_in(_HEADS))
     if records.is_empty():
         raise RecordingError(f"{path} has no records of a connection; was there any, and did it carry data?")
     first_s = begin.get("time_s") or records["time_s"][0]
     last_s = end.get("time_s") or records["time_s"][-1]
     known = {row["flow"]: row for row in heads["flow"]}
+    places = _places(heads["pair"])
     streams: list[Stream] = []
+    pairs = {place.pair: Pair(name=place.pair, near=[], far=[]) for place in places.values()}
     for (number,), rows in records.group_by("flow", maintain_order=True):
-        streams += _streams(rows.sort("time_s", maintain_order=True), known.get(number) or {}, first_s)
+        found = _streams(rows.sort("time_s", maintain_order=True), known.get(number) or {}, first_s)
+        place = places.get(number)
+        for stream in found if place else []:
+            assert place is not None
+            stream.name = f"{place.pair} {place.side}: {stream.name}"
+            pairs[place.pair][place.side].append(stream.name)
+        streams += found
     about: Recording = {
         "form": "trace",
         "release": begin.get("release"),
@@ -72,21 +86,40 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         if end
         else ["the recording has no last line: it did not end by itself, and what was missed is not known"],
     }
+    if places:
+        streams.sort(key=lambda stream: stream.start_s)
+        about["pairs"] = [pair for pair in pairs.values() if pair["near"] or pair["far"]]
     return streams, last_s - first_s, about
+
+
+class _Place(NamedTuple):
+    """Where a socket stands in a proxy."""
+
+    pair: str
+    side: Literal["near", "far"]
+
+
+def _places(rows: list[dict[str, Any]]) -> dict[int, _Place]:
+    found: dict[int, _Place] = {}
+    for row in rows:
+        name = f"{row['listener']} {row['number']}"
+        found |= {row["flow"]: _Place(name, "near"), row["with"]: _Place(name, "far")}
+    return found
 
 
 def _table(path: Path) -> "pl.DataFrame":
     import polars as pl
 
-    schema: dict[str, Any] = dict.fromkeys(("kind", "state", "local", "remote", "controller", "release"), pl.String)
+    words = ("kind", "state", "local", "remote", "controller", "release", "listener")
+    schema: dict[str, Any] = dict.fromkeys(words, pl.String)
     schema |= {name: pl.UInt64 if name in _WHOLE else pl.Float64 for name in _NUMBERS}
     schema |= dict.fromkeys(("unix_s", "cpu_s", "tracepoints_cpu_s"), pl.Float64)
-    schema |= dict.fromkeys(("records", "missed"), pl.UInt64)
+    schema |= dict.fromkeys(("records", "missed", "with", "number"), pl.UInt64)
     try:
         read = pl.read_ndjson(path, schema=schema)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise RecordingError(_damage(path) or f"{path} is no trace that can be read ({error})") from error
-    wanted = read.filter(~read["kind"].is_in(["begin", "end", "flow"]).fill_null(value=False))
+    wanted = read.filter(~read["kind"].is_in(_HEADS).fill_null(value=False))
     missing = [name for name in ("kind", "time_s", "flow", "acked_bytes") if wanted[name].has_nulls()]
     if missing:
         place = 1 + int(wanted.select(pl.any_horizontal(pl.col(missing).is_null()).arg_max()).item())

@@ -9,7 +9,7 @@ use ackclock_declare::{Mistake, Table};
 use super::file::{File, Listen, Mode, Rule, Side};
 use super::kinds::Policy;
 use super::{Config, Listener};
-use crate::ece;
+use crate::{confine, controllers, ece};
 
 /// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
 pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> Result<Config, Vec<Mistake>> {
@@ -152,20 +152,23 @@ fn of_rule(rule: &Rule) -> Vec<Mistake> {
 }
 
 fn of_side(side: &Side) -> Vec<Mistake> {
-    let available = controllers();
-    let missing = side.congestion.iter().filter(|name| !available.contains(name));
-    missing
-        .map(|_| {
-            let remedy = format!("the kernel has {}; modprobe or a BPF loader brings others", available.join(", "));
-            Mistake::new("is no congestion controller that this kernel has", remedy).within("congestion")
-        })
-        .collect()
+    let missing = side.congestion.iter().filter(|name| !controllers::is_available(name));
+    missing.filter_map(|name| of_missing_controller(name)).map(|mistake| mistake.within("congestion")).collect()
 }
 
-/// The names that `TCP_CONGESTION` takes now.
-pub(crate) fn controllers() -> Vec<String> {
-    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    listed.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+/// What is wrong with a controller that the kernel does not have: nothing, if it can be loaded.
+fn of_missing_controller(name: &str) -> Option<Mistake> {
+    let loadable = controllers::loadable();
+    if loadable.iter().any(|loadable| loadable == name) {
+        let remedy = format!("run `ackclock-kernel load {name}` first, or restart the proxy");
+        return confine::is_on().then(|| Mistake::new("is not loaded, and what is confined cannot load it", remedy));
+    }
+    let others = match loadable.as_slice() {
+        [] => "modprobe or ackclock-kernel brings others".to_owned(),
+        names => format!("ackclock-kernel loads {}", names.join(", ")),
+    };
+    let remedy = format!("the kernel has {}; {others}", controllers::available().join(", "));
+    Some(Mistake::new("is no congestion controller that this kernel has", remedy))
 }
 
 fn of_metrics(file: &File) -> Vec<Mistake> {

@@ -4,17 +4,21 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
 use serde_json::{Value as Json, json};
 
 use super::{Worker, side_info};
-use crate::connection::Stage;
+use crate::connection::{Connection, Stage};
+use crate::direction::Endpoint;
 use crate::service::Service;
 
 /// Connections of a thread that are described at a time.
 const DESCRIBED: usize = 1000;
+
+/// So long after a question for pairs, those of connections that end are kept for the next one, and so many of them.
+const PAIRS_WANTED: (Duration, usize) = (Duration::from_secs(5), 1 << 16);
 
 /// What a thread can be told.
 #[derive(Debug)]
@@ -31,6 +35,60 @@ pub enum Command {
     Stop,
     /// Describe the connections.
     Describe(Sender<Vec<ConnectionInfo>>),
+    /// Say which sockets belong together, of connections that ended since the last question, too.
+    Pair(Sender<Vec<Pair>>),
+}
+
+/// Two sockets of a connection, by the kernel's numbers for them (`SO_COOKIE`).
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
+pub struct Pair {
+    pub listener: String,
+    pub client: String,
+    pub server: String,
+    pub near: Option<u64>,
+    /// None before the server's side is opened.
+    pub far: Option<u64>,
+}
+
+impl Pair {
+    fn of(connection: &Connection) -> Self {
+        let cookie = |end: &Endpoint| rustix::net::sockopt::socket_cookie(&end.socket).ok();
+        Self {
+            listener: connection.service.listener.name.clone(),
+            client: connection.client.to_string(),
+            server: connection.server.to_string(),
+            near: cookie(&connection.near),
+            far: connection.far.as_ref().and_then(cookie),
+        }
+    }
+
+    /// As `/pairs` tells it.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "listener": self.listener, "client": self.client, "server": self.server, "near": self.near,
+            "far": self.far,
+        })
+    }
+}
+
+/// Pairs of connections that have ended, while somebody asks for them.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    asked: Option<Instant>,
+    pairs: Vec<Pair>,
+}
+
+impl Ended {
+    /// Takes down one that ends, if it is wanted.
+    pub(super) fn note(&mut self, connection: &Connection) {
+        let Some(asked) = self.asked else { return };
+        if asked.elapsed() > PAIRS_WANTED.0 {
+            *self = Self::default();
+        } else if self.pairs.len() < PAIRS_WANTED.1 {
+            self.pairs.push(Pair::of(connection));
+        }
+    }
 }
 
 /// A side of a connection.
@@ -154,6 +212,12 @@ impl Worker {
             Command::Stop => self.should_stop = true,
             Command::Describe(answer) => {
                 let _ = answer.send(self.describe(now));
+            }
+            Command::Pair(answer) => {
+                self.ended.asked = Some(now);
+                let mut pairs = std::mem::take(&mut self.ended.pairs);
+                pairs.extend(self.connections.iter().map(|(_, connection)| Pair::of(connection)));
+                let _ = answer.send(pairs);
             }
         }
     }

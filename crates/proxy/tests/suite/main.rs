@@ -1,8 +1,11 @@
 //! The programs as they are run: over the loopback, and for root in network namespaces.
 
+mod killed;
 mod namespaces;
 mod operation;
 mod page;
 mod program;
+mod record;
 mod reference;
+mod sides;
 mod torture;

@@ -73,6 +73,13 @@ s.sendall(bytes(3000000)); s.shutdown(1)
 print(s.recv(100).decode(), 'to', peer)
 ";
 
+fn until_ruled(name: &str) {
+    crate::program::until("the rules are there", || {
+        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0
+            == Some(0)
+    });
+}
+
 /// What the client is told by the server behind a proxy in this mode, twice, and the proxy's rules after it has ended.
 fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     let namespaces = Namespaces::new(name);
@@ -90,11 +97,16 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
         command
     };
     let mut server = inside("S", "python3", &["-c", SERVER]).stdout(std::process::Stdio::null()).spawn().unwrap();
-    let mut proxy = inside("P", PROXY, &["--apply", path.to_str().unwrap()]).spawn().unwrap();
-    crate::program::until("the rules are there", || {
-        run("ip", &["netns", "exec", &format!("{name}P"), "nft", "list", "table", "inet", "ackclock_proxy"]).0
-            == Some(0)
-    });
+    let proxy = || inside("P", PROXY, &["--apply", path.to_str().unwrap()]).spawn().unwrap();
+    let until_there = || until_ruled(name);
+    let mut killed = proxy();
+    until_there();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // The rules of one that was killed are in nobody's way.
+    shell(&format!("ip netns exec {name}P nft delete table inet ackclock_proxy"));
+    let mut proxy = proxy();
+    until_there();
     // Port 7000, as the kernel writes it.
     let listens =
         || inside("S", "grep", &["-q", ":1B58 ", "/proc/net/tcp"]).status().is_ok_and(|status| status.success());
@@ -140,4 +152,37 @@ fn a_redirected_connection_reaches_where_it_was_meant_to_go_from_the_proxys_addr
         assert_eq!(one.trim(), "3000000 octets from 10.92.2.1 to 10.92.2.2");
     }
     assert!(!left.contains("ackclock_proxy"), "{left}");
+}
+
+/// What real clients do through a proxy, but for what is not installed here.
+#[test]
+fn curl_iperf3_and_ssh_do_through_it_what_they_do_without_it() {
+    if let Some(why) = missing() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients.sh");
+    let namespaces = Namespaces::new("axC");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let config = "workers = 2\n[[listen]]\naddress = \"0.0.0.0:9000\"\nmode = \"transparent\"\ninterfaces = [\"p0\"]\n\
+                  far = { congestion = \"reno\" }\nbuffer_policy = \"credit\"\nbuffer_policy_back = \"not_sent\"\n";
+    std::fs::write(&path, config).unwrap();
+    let name = &namespaces.0;
+    let inside = ["netns", "exec", &format!("{name}P"), PROXY, "--apply", path.to_str().unwrap()];
+    let mut proxy = Command::new("ip").args(inside).spawn().unwrap();
+    until_ruled(name);
+    let (client, server, folder) = (format!("{name}C"), format!("{name}S"), folder.path().to_str().unwrap());
+    let (code, said) = run("timeout", &["100", "sh", script, &client, &server, "10.92.2.2", folder]);
+    proxy.kill().unwrap();
+    proxy.wait().unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    eprintln!("{said}");
+    // Seven of curl, four of iperf3, two of ssh; each with its line.
+    let wanted = [("curl: ", 7, "nginx"), ("iperf3: ", 4, "iperf3"), ("ssh: ", 2, "sshd")];
+    for (of, lines, needs) in wanted {
+        let is_left_out =
+            said.contains("skipped:") && said.lines().any(|line| line.starts_with("skipped") && line.contains(needs));
+        assert!(is_left_out || said.lines().filter(|line| line.starts_with(of)).count() == lines, "{said}");
+    }
 }

@@ -170,6 +170,38 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
     assert_eq!((&got[16..20], &got[24..26]), (&[127, 0, 0, 1][..], &client.port().to_be_bytes()[..]));
 }
 
+/// Who sends its question an octet at a time has two seconds for all of it.
+#[test]
+fn slow_questions_keep_nobody_from_the_measurements() {
+    let (listen, server, at) = (free(), echo(), free());
+    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let mut slow: Vec<_> = (0..4).map(|_| connect(at)).collect();
+    let began = Instant::now();
+    let mut ended = 0;
+    while ended < slow.len() && began.elapsed() < Duration::from_secs(6) {
+        for socket in &mut slow {
+            let _ = socket.write_all(b"G");
+        }
+        thread::sleep(Duration::from_millis(300));
+        // A peer that has closed answers what is written to it with a reset.
+        ended = slow.iter().filter(|it| it.take_error().is_ok_and(|error| error.is_some()) || gone(it)).count();
+    }
+    assert_eq!(ended, slow.len(), "after {:?}", began.elapsed());
+    let mut asked = connect(at);
+    asked.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    asked.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with("# EOF\n"), "{answer}");
+}
+
+/// True if the other end has closed or reset.
+fn gone(mut socket: &std::net::TcpStream) -> bool {
+    socket.set_nonblocking(true).unwrap();
+    let read = socket.read(&mut [0]);
+    socket.set_nonblocking(false).unwrap();
+    !read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
 #[test]
 fn measurements_say_what_was_carried() {
     let (listen, server, at) = (free(), echo(), free());

@@ -1,0 +1,71 @@
+//! A proxy that is killed while it carries: both ends see a reset, and never a clean end of a stream that was cut off.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::program::{PATIENCE, Proxy, connect, free};
+
+/// Reads until the stream ends somehow: how much came, and how it ended.
+fn read_to_end(mut socket: TcpStream, pause: Duration) -> JoinHandle<(usize, Option<ErrorKind>)> {
+    thread::spawn(move || {
+        let (mut buffer, mut got) = (vec![0; 1 << 16], 0);
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        loop {
+            match socket.read(&mut buffer) {
+                Ok(0) => return (got, None),
+                Ok(octets) => got += octets,
+                Err(error) => return (got, Some(error.kind())),
+            }
+            thread::sleep(pause);
+        }
+    })
+}
+
+/// Sends without end, or so much and then a FIN.
+fn send(mut socket: TcpStream, octets: Option<usize>) {
+    thread::spawn(move || {
+        let mut left = octets.unwrap_or(usize::MAX);
+        while left > 0 && socket.write_all(&vec![1; left.min(1 << 16)]).is_ok() {
+            left -= left.min(1 << 16);
+        }
+        if left == 0 {
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+        // What the other end says is for the reader alone: this one only holds the connection.
+        thread::sleep(PATIENCE);
+    });
+}
+
+#[test]
+fn bulk_both_ways_ends_in_resets() {
+    let (listen, server) = (free(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let more = format!("upstream = [\"{}\"]", server.local_addr().unwrap());
+    let mut proxy = Proxy::start(&format!("workers = 2\n[[listen]]\naddress = \"{listen}\"\n{more}\n"), listen);
+    drop(server.accept().unwrap());
+    // Ends that read at once and ends that are slow; streams without end, and such as the sender has ended already, of which
+    // the rest waits in the proxy.
+    let mut readers = Vec::new();
+    let kinds = [(0, None), (50, None), (200, Some(6_000_000))];
+    for (pause, octets) in kinds.iter().flat_map(|kind| [*kind, *kind]) {
+        let client = connect(listen);
+        let (accepted, _) = server.accept().unwrap();
+        // The kernel tells of a reset once, to whoever asks first: so no end both reads and writes.
+        let is_up = readers.len() % 2 == 0;
+        let (one, other) = if is_up { (client, accepted) } else { (accepted, client) };
+        send(one, octets);
+        readers.push((octets, read_to_end(other, Duration::from_millis(pause))));
+    }
+    thread::sleep(Duration::from_millis(500));
+    proxy.child.kill().unwrap();
+    proxy.child.wait().unwrap();
+    for (octets, reader) in readers {
+        let (got, ended) = reader.join().unwrap();
+        assert!(got > 0, "it was carrying");
+        if octets == Some(got) {
+            continue; // it was whole before the proxy was killed
+        }
+        assert_eq!(ended, Some(ErrorKind::ConnectionReset), "after {got} octets of {octets:?}");
+    }
+}
