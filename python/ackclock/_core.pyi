@@ -1124,7 +1124,7 @@ class LiveFlow:
         """Take in an ACK, and return whether a decision is due.
 
         Args:
-            time_ns: Nanoseconds of the machine's monotonic clock.
+            time_ns: When, nanoseconds of the machine's monotonic clock.
             cwnd: Segments, as are `inflight`, `acked` and `lost`.
             srtt_us: Smoothed round trip.
             min_rtt_us: The least one.
