@@ -20,6 +20,7 @@ __all__ = [
     "Environment",
     "Fate",
     "LinkStart",
+    "LiveFlow",
     "Outcome",
     "OwnPart",
     "Packet",
@@ -47,6 +48,7 @@ __all__ = [
     "mean_window",
     "policy_file",
     "profiles",
+    "quantised_policy",
     "queues",
     "schema",
     "take_fault",
@@ -1122,7 +1124,7 @@ class LiveFlow:
         """Take in an ACK, and return whether a decision is due.
 
         Args:
-            time_ns: By the machine's monotonic clock.
+            time_ns: When, nanoseconds of the machine's monotonic clock.
             cwnd: Segments, as are `inflight`, `acked` and `lost`.
             srtt_us: Smoothed round trip.
             min_rtt_us: The least one.

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ackclock.labels import controller_of
 from ackclock.metrics import Floats, jain_fairness
 
 Entry = Mapping[str, Any]
@@ -95,15 +96,6 @@ def by_controller(flows: Sequence[Entry]) -> list[Entry]:
             }
         )
     return found
-
-
-def controller_of(flow: Entry) -> str:
-    """Return the name of a flow's controller; of a recording it need not be known.
-
-    Args:
-        flow: As in `summary.json`.
-    """
-    return str(flow["controller"] or "unknown")
 
 
 def _total(flows: Sequence[Entry], key: str) -> float | None:

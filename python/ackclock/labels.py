@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ackclock.crowds import controller_of
 from ackclock.studies.plan import value_text
 
 if TYPE_CHECKING:
@@ -141,3 +140,12 @@ def common(results: "Sequence[Results]") -> str:
     same = [key for key in wanted if key in first and all(one.get(key) == first[key] for one in every)]
     same = [key for key in same if first[key] != _SIMULATOR]  # which goes without saying
     return ", ".join(_said(key, first[key]) if key != "delay" else f"delay {first[key]}" for key in same)
+
+
+def controller_of(flow: Mapping[str, Any]) -> str:
+    """Return the name of a flow's controller; of a recording it need not be known.
+
+    Args:
+        flow: As in `summary.json`.
+    """
+    return str(flow["controller"] or "unknown")

@@ -79,7 +79,7 @@ def test_a_number_of_the_other_sign_does_not_agree_however_near_it_is() -> None:
 
 def test_every_lead_that_the_papers_print_has_their_sign() -> None:
     leads = [each for each in select(FOLDERS, ["dqn-2023"]) if each.id[:2] in ("D2", "D3") and "gets" in each.statement]
-    assert len(leads) == 13
+    assert len(leads) == 14
     assert [each.id for each in leads if each.sign != (1 if float(each.published) > 0 else -1)] == []
 
 
@@ -181,7 +181,7 @@ def test_every_record_says_what_made_it() -> None:
 
 
 def test_statements_of_the_source_and_ours_are_counted_apart() -> None:
-    costly = [each for each in select(FOLDERS, ["dqn-2023", "H5"]) if each.study.costly]
+    costly = [each for each in select(FOLDERS, ["H1a", "H1b", "H5"]) if each.study.costly]
     findings = judge(costly, Laboratory(), {})
     lines = counts(findings)
     assert [line.split(":")[0].split(" ", 1)[1] for line in lines] == ["statements of the source", "statements of ours"]

@@ -94,7 +94,7 @@ def test_a_run_leaves_a_folder_of_results(cli: Cli, bulk: Path, tmp_path: Path) 
 
 @needs_kernel
 def test_a_scenario_that_the_kernel_cannot_run_is_wrong_input(cli: Cli, bulk: Path) -> None:
-    done = cli("run", bulk, "--on", "kernel", "--set", "flow[0].controller=copa")
+    done = cli("run", bulk, "--on", "kernel", "--set", "flow[0].controller=pcc_vivace")
     assert done.returncode == 2
     assert "flow[0].controller" in done.stderr
 

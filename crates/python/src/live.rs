@@ -37,7 +37,7 @@ impl PyLiveFlow {
     /// Take in an ACK, and return whether a decision is due.
     ///
     /// Args:
-    ///     time_ns: By the machine's monotonic clock.
+    ///     time_ns: When, nanoseconds of the machine's monotonic clock.
     ///     cwnd: Segments, as are `inflight`, `acked` and `lost`.
     ///     srtt_us: Smoothed round trip.
     ///     min_rtt_us: The least one.
@@ -89,7 +89,10 @@ impl PyLiveFlow {
     ///     ValueError: If the action is no choice of the space, or NaN.
     fn act(&mut self, action: f64) -> PyResult<()> {
         let is_one = match self.inner.config().action.space() {
-            ActionSpace::Discrete(choices) => action.fract() == 0.0 && action >= 0.0 && (action as usize) < choices,
+            ActionSpace::Discrete(choices) => {
+                let choices = u32::try_from(choices).map_or(f64::INFINITY, f64::from);
+                action.fract() == 0.0 && (0.0..choices).contains(&action)
+            }
             ActionSpace::Range(..) => !action.is_nan(),
         };
         if !is_one {

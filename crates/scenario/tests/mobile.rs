@@ -62,9 +62,8 @@ fn abc_uses_eta_of_a_link_and_queues_where_flows_add_more_than_it_leaves() {
         let link = &summary.links[0];
         assert!((link.utilization - used).abs() < 0.01, "{flows}: {}", link.utilization);
         assert!((link.queueing_delay_ms.mean - wait_ms).abs() < 3.0, "{flows}: {} ms", link.queueing_delay_ms.mean);
-        let most = summary.flows.iter().map(|flow| flow.goodput_bps).fold(0.0, f64::max);
-        let least = summary.flows.iter().map(|flow| flow.goodput_bps).fold(f64::INFINITY, f64::min);
-        assert!(least > 0.6 * most, "{flows}: {least} to {most}");
+        // Section 6.5's figure has 0.96 for 32 flows; the section's number is from memory.
+        assert!(summary.jain_index.is_none_or(|index| index > 0.95), "{flows}: {:?}", summary.jain_index);
     }
 }
 

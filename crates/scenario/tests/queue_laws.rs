@@ -177,11 +177,11 @@ const TWO_CUBIC: &str =
 
 #[test]
 fn fq_pie_holds_each_of_its_queues_near_the_target() {
-    // RFC 8033: 15 ms, which each flow's queue has to itself, though it has but a half of the link.
+    // RFC 8033: 15 ms, which each flow's queue has to itself, though it has but a half of the link. Near is within a third of that.
     let summary = dumbbell((20, 120), "\"fq_pie\"", TWO_CUBIC);
     for flow in &summary.flows {
         let waited = flow.rtt_ms.as_ref().expect("it ran").mean - 40.0;
-        assert!((11.0..=19.0).contains(&waited), "{}: {waited} ms", flow.name);
+        assert!((10.0..=20.0).contains(&waited), "{}: {waited} ms", flow.name);
     }
     assert!(summary.jain_index.expect("both sent") > 0.99);
     assert!(bottleneck(&summary).utilization > 0.97, "{}", bottleneck(&summary).utilization);

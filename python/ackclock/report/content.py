@@ -10,9 +10,9 @@ import numpy as np
 
 from ackclock import _core, completions
 from ackclock.capacity import constant_bps, over_time
-from ackclock.crowds import SHOWN_SINGLY, controller_of
+from ackclock.crowds import SHOWN_SINGLY
 from ackclock.figures.theme import COLOURS
-from ackclock.labels import labels
+from ackclock.labels import controller_of, labels
 from ackclock.metrics import Floats, extremes_per_bucket, spread_releases
 from ackclock.panels import PANELS, Panel, Series, count_of, draw, end_of, series_of
 from ackclock.report.columns import Columns

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ackclock.capacity import waits_s
-from ackclock.crowds import controller_of
-from ackclock.labels import labels
+from ackclock.labels import controller_of, labels
 from ackclock.metrics import Floats, distribution
 from ackclock.results import Results
 from ackclock.shown import plain

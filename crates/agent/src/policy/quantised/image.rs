@@ -90,6 +90,7 @@ fn too_large(what: &str) -> PolicyError {
 }
 
 impl Image {
+    #[allow(clippy::large_stack_arrays, reason = "a constant, of which each is a copy in a box")]
     pub(super) const EMPTY: Self = Self {
         inputs: 0,
         layers: 0,
@@ -221,7 +222,7 @@ impl Image {
 
     /// The logarithm of a number in q16, at least one, in q16.
     fn log2(&self, number: u64) -> u64 {
-        let whole = 63 - number.leading_zeros();
+        let whole = number.ilog2();
         let digits = number << (63 - whole);
         let (place, part) = ((digits >> 55) as usize & 255, (digits >> 39) & 0xffff);
         let (low, high) = (u64::from(self.logarithms[place]), u64::from(self.logarithms[place + 1]));
@@ -330,7 +331,7 @@ impl Image {
         let fits = |head: &Head| {
             head.inputs as usize <= WIDTH
                 && head.outputs as usize <= WIDTH
-                && head.inputs % 4 == 0
+                && head.inputs.is_multiple_of(4)
                 && head.fraction < 64
                 && (head.weights as usize).saturating_add((head.inputs * head.outputs) as usize) <= WEIGHTS
                 && (head.biases as usize).saturating_add(head.outputs as usize) <= BIASES

@@ -85,7 +85,9 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
             Operation::Each(Unary::Clip(low, high))
                 if place + 1 == network.steps.len() && *low <= -1.0 && *high >= 1.0 => {}
             Operation::Each(unary) => {
-                if layers.last().is_none_or(|layer| layer.function.is_some()) || factors.iter().any(|f| *f != 1.0) {
+                if layers.last().is_none_or(|layer| layer.function.is_some())
+                    || factors.iter().any(|f| (f - 1.0).abs() > 0.0)
+                {
                     layers.push(diagonal(&factors, &terms));
                     (factors, terms) = (vec![1.0; factors.len()], vec![0.0; factors.len()]);
                 }
@@ -96,7 +98,7 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
             Operation::With(..) | Operation::Softmax | Operation::ArgMax => return Err(refused("branches")),
         }
     }
-    if factors.iter().any(|f| *f != 1.0) || terms.iter().any(|t| *t != 0.0) {
+    if factors.iter().any(|f| (f - 1.0).abs() > 0.0) || terms.iter().any(|t| t.abs() > 0.0) {
         layers.push(diagonal(&factors, &terms));
     }
     whole(&layers, bounds)
@@ -132,7 +134,7 @@ fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
         let function = match layer.function {
             None => Function::None,
             Some(Unary::Relu) => Function::Relu,
-            Some(Unary::Clip(low, high)) if low == -high && high > 0.0 && high < 32_768.0 => {
+            Some(Unary::Clip(low, high)) if (low + high).abs() <= 0.0 && high > 0.0 && high < 32_768.0 => {
                 Function::Clip((f64::from(high) * 65_536.0).round() as u32)
             }
             Some(unary) => {

@@ -179,11 +179,11 @@ pub(super) fn value(code: u32, s: &Sight) -> i64 {
         12 => s.max_delivery_rate.min(MOST_BPS) as i64,
         13 => {
             let all = (s.acked + s.lost) >> 8;
-            if all == 0 { 0 } else { (((s.lost >> 8) << 16) / all) as i64 }
+            ((s.lost >> 8) << 16).checked_div(all).unwrap_or(0) as i64
         }
         14 => {
             let most = s.max_delivery_rate.min(MOST_BPS);
-            if most == 0 { 0 } else { ((s.delivery_rate.min(most) << 16) / most) as i64 }
+            (s.delivery_rate.min(most) << 16).checked_div(most).unwrap_or(0) as i64
         }
         15 => share(),
         16 => ((s.cwnd.min(MOST_SEGMENTS as u64) * share() as u64) >> 16) as i64,

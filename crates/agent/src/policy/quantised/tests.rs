@@ -1,3 +1,5 @@
+#![allow(clippy::float_cmp, reason = "whole numbers that f64 holds exactly")]
+
 use super::super::Policy;
 use super::super::network::Work;
 use super::*;

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from ackclock.claims.folder import load_module
 from ackclock.claims.measured import Measured, Runs
@@ -12,7 +13,7 @@ _bbr = load_module(Path(__file__).parent / "measure_bbr.py")
 Measure = Callable[[Runs], Measured]
 
 
-def wait_ms(results: Results, statistic: str = "mean") -> float:
+def wait_ms(results: Results, statistic: Literal["mean", "p95"] = "mean") -> float:
     """Return how long packets waited at the bottleneck: "mean" or "p95"."""
     entry = next(entry for entry in results.summary["links"] if entry["name"] == "bottleneck")
     return float(entry["queueing_delay_ms"][statistic])

@@ -29,7 +29,7 @@ def testbeds(laboratory: Laboratory, study: Study) -> Figure:
     """Draw what was simulated, mean of the seeds."""
 
     def mean(repetitions: Sequence[Choices], case: str) -> float:
-        return _shares.mean([_shares.old(laboratory.runs(study, choices)[case]) for choices in repetitions])
+        return float(_shares.mean([_shares.old(laboratory.runs(study, choices)[case]) for choices in repetitions]))
 
     found = {
         tuple(option.name for option in setting): {case: mean(repetitions, case) for case in RANGES}
