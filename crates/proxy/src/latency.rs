@@ -5,9 +5,10 @@
 //!
 //! **How a window is obeyed.** By `TCP_WINDOW_CLAMP`, which bounds what is advertised beyond what has arrived. A bound of less than a
 //! segment would be for good, as the kernel lets it grow by what arrives only: two segments stay open. Where the far side stands
-//! still they add up in the receive buffer, until that is full; so it is made no larger than a few of the windows that are ordered, and smaller
-//! again only when the window is closed, as what is under way would be dropped otherwise. A window opens on reading, and by itself only as
-//! octets come.
+//! still they add up in the receive buffer, until that is full; so it is made no larger than a few of the largest windows that were ordered,
+//! and never smaller, which would drop what is under way. Of a client so near that two segments a round trip are more than the far side takes,
+//! this buffer is the bound: it refills a window before the next order, and is let send no more than the far side will by then. A
+//! window opens on reading, and by itself only as octets come.
 //!
 //! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, between one and ten milliseconds (`credit`: two), not
 //! with every ACK, and congestion window validation cannot be switched off: so a policy that would keep nothing waiting (`credit`) is
@@ -46,7 +47,10 @@ const LEAST_SEGMENTS: u64 = 2;
 /// The receive buffer, as many of the largest window: the kernel counts its own structures, about as much again, and a window's worth
 /// may lie unread.
 const BUFFERED_WINDOWS: u64 = 4;
-const LEAST_BUFFER: u64 = 16 << 10;
+const LEAST_BUFFER: u64 = 64 << 10;
+
+/// A client nearer than so refills the window before orders are renewed. Its receive buffer is as many of the largest window, and least.
+const NEAR: (Duration, u64, u64) = (TICKS.0, 1, 16 << 10);
 
 /// Marks of what has arrived and not been sent, at most.
 const MARKS: usize = 4096;
@@ -63,8 +67,8 @@ pub struct Bounded {
     /// It keeps nothing waiting, by its orders.
     is_just_in_time: bool,
     receive_buffer: u64,
-    /// The near side may send next to nothing.
-    is_closed: bool,
+    /// The client refills the window before orders are renewed.
+    is_near: bool,
     window: u64,
     low_water: u64,
 }
@@ -75,20 +79,9 @@ impl Bounded {
         let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(config, seed));
         let (last, marks) = (Readings::default(), VecDeque::new());
         let is_just_in_time = config.fills_the_far_window();
-        let (receive_buffer, is_closed, window, low_water) = (0, false, 0, 0);
+        let (receive_buffer, is_near, window, low_water) = (0, false, 0, 0);
         let changed = now;
-        Self {
-            discipline,
-            is_paced,
-            last,
-            changed,
-            marks,
-            is_just_in_time,
-            receive_buffer,
-            is_closed,
-            window,
-            low_water,
-        }
+        Self { discipline, is_paced, last, changed, marks, is_just_in_time, receive_buffer, is_near, window, low_water }
     }
 
     /// Looks at both sockets and does what is ordered. When to look again; `None`: when something has been carried.
@@ -113,7 +106,7 @@ impl Bounded {
         let mut next = (Duration::from_micros(u64::from(far_info.rtt_us)) / 8).clamp(TICKS.0, longest);
         if let Some(discipline) = &mut self.discipline {
             let orders = discipline.update(&readings);
-            self.is_closed = u64::from(near_info.rcv_wnd) < LEAST_SEGMENTS * readings.near_mss.0;
+            self.is_near = Duration::from_micros(u64::from(near_info.min_rtt_us)) < NEAR.0;
             self.obey(&orders, &readings, next, direction, near, far);
             let wake = orders.wake_at.map(|at| Duration::from_nanos(at.saturating_since(readings.now).0));
             next = next.min(wake.unwrap_or(next)).max(TICKS.0);
@@ -209,20 +202,25 @@ impl Bounded {
         let Some(window) = orders.window else { return };
         // While losses are repaired, what is let in waits until that is done.
         let in_advance = if self.is_just_in_time && readings.far.to_repair == Bytes::ZERO {
-            // A client so near refills the window as soon as it opens, which no order is needed for.
-            let until_refilled = until_next.min(Duration::from_nanos(readings.near_rtt.0));
-            sent_within(&readings.far, until_refilled + IN_ADVANCE).saturating_sub(readings.backlog().0)
+            sent_within(&readings.far, until_next + IN_ADVANCE).saturating_sub(readings.backlog().0)
         } else {
             0
         };
-        self.open(window.0.max(in_advance).max(LEAST_SEGMENTS * readings.near_mss.0), near);
+        let window = if self.is_just_in_time && self.is_near {
+            window.0.max(in_advance).min(sent_within(&readings.far, IN_ADVANCE))
+        } else {
+            window.0.max(in_advance)
+        };
+        self.open(window.max(LEAST_SEGMENTS * readings.near_mss.0), near);
     }
 
     /// Lets so much more in.
     fn open(&mut self, window: u64, near: &Endpoint) {
-        let buffer = (BUFFERED_WINDOWS * window).clamp(LEAST_BUFFER, 1 << 30).next_power_of_two();
-        if buffer > self.receive_buffer || buffer < self.receive_buffer && self.is_closed {
-            self.receive_buffer = buffer;
+        let (windows, least) =
+            if self.is_just_in_time && self.is_near { (NEAR.1, NEAR.2) } else { (BUFFERED_WINDOWS, LEAST_BUFFER) };
+        let buffer = (windows * window).clamp(least, 1 << 30);
+        if buffer > self.receive_buffer {
+            self.receive_buffer = buffer.next_power_of_two();
             // The kernel doubles what it is asked for.
             let _ = SockRef::from(&near.socket).set_recv_buffer_size((self.receive_buffer / 2) as usize);
         }

@@ -99,8 +99,6 @@ fn ask(fd: impl AsFd, request: c_ulong) -> io::Result<u32> {
 pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     // SAFETY: a structure of integers may be zero in all of them.
     let mut info: TcpInfo = unsafe { zeroed() };
-    // Kernels before 6.2 do not tell of it: a window that is not known is not closed.
-    info.rcv_wnd = u32::MAX;
     let mut size = size_of::<TcpInfo>() as socklen_t;
     let fd = fd.as_fd().as_raw_fd();
     // SAFETY: the kernel writes at most `size` octets into the structure.
