@@ -159,8 +159,8 @@ async def client(plan: Plan, tally: Tally) -> None:
             await _write(writer, header + plan.text(is_up=True), plan.number)
             writer.write_eof()
             await reading
-    except ConnectionError as error:
-        tally.wrong.append(f"{name}: {error!r} while writing")
+    except OSError as error:  # of a socket that was reset meanwhile, shutting it down is ENOTCONN
+        tally.wrong.append(f"{name}: {error!r} while writing, ending {plan.ending}")
     finally:
         writer.close()
 
@@ -191,7 +191,7 @@ async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
                 await _write(writer, plan.text(is_up=False), number)
                 writer.write_eof()
             await reading
-    except ConnectionError as error:
+    except OSError as error:
         if not is_reset:
             tally.wrong.append(f"{name}: {error!r} while writing")
     writer.close()
