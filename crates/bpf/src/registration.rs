@@ -40,13 +40,13 @@ impl Order {
         let program = Program::find(name)?;
         let words = assignments.iter().map(|(field, value)| format!(" {field}={value}"));
         let about = format!("{}{}", program.name, words.collect::<String>());
-        Self::with(program, program.config(assignments)?, alias.unwrap_or(program.kernel_name), about)
+        Self::with(program, program.config(assignments)?, alias.unwrap_or(program.kernel_name), &about)
     }
 
     /// Of a controller as a scenario has it, for sockets by a name.
     pub fn of(name: &str, config: ControllerConfig, kernel_name: &str) -> Result<Self, Error> {
         let program = Program::find(name)?;
-        Self::with(program, config, kernel_name, program.name.to_owned())
+        Self::with(program, config, kernel_name, program.name)
     }
 
     fn of_policy(policy: &Policy, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
@@ -69,12 +69,12 @@ impl Order {
         program: &'static Program,
         config: ControllerConfig,
         kernel_name: &str,
-        words: String,
+        words: &str,
     ) -> Result<Self, Error> {
         let params = program.params(&config, 0)?;
         let mut variables = vec![("params", params.iter().flat_map(|word| word.to_ne_bytes()).collect())];
         variables.extend(Program::curve(&config).map(|curve| ("curve", curve.octets())));
-        variables.push(("about", about(&words)));
+        variables.push(("about", about(words)));
         Ok(Self {
             name: program.name.to_owned(),
             compiled_name: program.kernel_name,
