@@ -63,10 +63,9 @@ fn assert_means(name: &str, path: (&str, &str, &str, &str), apart: &Apart) {
     assert!((c - rust).abs() <= (0.01 * rust).max(1.0), "{name} on {path:?}: {rust} and {c} segments");
 }
 
-/// Both are told of every event alike. Where nothing is lost no window is a thousandth off. A probe of BBR that ends an ACK sooner, and a
-/// direction of Copa that turns an ACK later, as a least round trip is forgotten up to a 128th of its time late, part the windows for a while:
-/// then the means are held. Those of Copa beside others are shown and not held: how long it competes hangs on such a turn (2 % beside CUBIC
-/// and more beside Reno).
+/// Both are told of every event alike. Windows of BBR are within a hundredth, and those of Copa within a thousandth where nothing is lost. A
+/// direction of Copa that turns an ACK later, as a least round trip is forgotten up to a 128th of its time late, parts its windows for a while:
+/// then the means are held; beside others they are shown and not held, since how long it competes hangs on such a turn.
 #[test]
 fn told_the_same_both_have_the_same_windows() {
     for name in ["copa", "bbr3"] {
@@ -76,7 +75,12 @@ fn told_the_same_both_have_the_same_windows() {
             if name == "bbr3" || path.3.is_empty() {
                 assert_means(name, path, &apart);
             }
-            assert!(apart.losses > 0 || apart.window < 1e-3, "{name} on {path:?}: {apart:?}", apart = apart.window);
+            let most = match name {
+                "bbr3" => 1e-2,
+                _ if apart.losses == 0 => 1e-3,
+                _ => f64::INFINITY,
+            };
+            assert!(apart.window < most, "{name} on {path:?}: {}", apart.window);
         }
         let apart = run(name, PATHS[0], true, Told::AsTheKernel);
         show(name, PATHS[0], &apart);
