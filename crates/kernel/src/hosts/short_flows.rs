@@ -71,7 +71,7 @@ struct ShortFlow {
 pub struct ShortFlowsDone {
     /// What was counted.
     pub group: FlowGroup,
-    /// Flows that would have been more than [`MOST`] at once.
+    /// Flows that were due while as many were under way as a group may have at once.
     pub not_begun: u64,
 }
 
