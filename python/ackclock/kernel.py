@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ackclock._core import Scenario
 from ackclock.manifests import KernelRun, Manifest
 from ackclock.results import Results, TableName, no_appliances
+from ackclock.summaries import RunSummary
 from ackclock.version import __version__
 
 if TYPE_CHECKING:
@@ -197,7 +198,39 @@ def _results(scenario: Scenario, written: bytes) -> Results:
         rest = rest[length:]
     ran: KernelRun = told["kernel"]
     ran["load"] = os.getloadavg()[0]
-    return Results(lambda: told["summary"], _origin(scenario, ran), tables.__getitem__)
+    left = _Left(told["summary"], {})
+    for name, length in told["captures"]:
+        left.files[name] = rest[:length]
+        rest = rest[length:]
+    return Results(lambda: left.summary, _origin(scenario, ran), tables.__getitem__, _source=left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What a run left that is no table, as `ackclock.results` takes it; the kernel tells of no events."""
+
+    summary: RunSummary
+    files: dict[str, bytes]
+
+    @property
+    def event_sources(self) -> list[str]:
+        return []
+
+    @property
+    def captures(self) -> list[str]:
+        return list(self.files)
+
+    def write_pcapng(self, name: str, path: str) -> None:
+        Path(path).write_bytes(self.files[name])
+
+    def write_summary(self, path: str) -> None:
+        Path(path).write_text(json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def write_qlog(self, _paths: dict[str, str]) -> list[str]:
+        return []
+
+    def write_perfetto(self, path: str) -> None:
+        raise ValueError(f"there are no events for {path}: the kernel tells of none")
 
 
 def _table(octets: bytes) -> "pl.DataFrame":

@@ -5,7 +5,9 @@
 //! happens at a moment of the machine's choosing. How much later than due that is, is the emulator's lateness ([`Lateness`]).
 
 mod agenda;
+mod capture;
 mod carrier;
+mod conversations;
 mod frames;
 mod lateness;
 mod network;
@@ -15,6 +17,7 @@ mod pump;
 mod rtt;
 mod short_flows;
 
+pub use capture::CaptureFile;
 pub use carrier::{Carried, Carrier, Place};
 pub use lateness::{Lateness, LatenessSummary, Verdict};
 pub use network::{Delivered, Network};

@@ -16,9 +16,9 @@ mod sampling;
 mod short_flows;
 mod writing;
 
-pub use conversation::{Exchanged, Held, hold};
+pub use conversation::{Course, Exchanged, Held, hold};
 pub use datagrams::{drain, send};
-pub use ends::{Border, Ends, Stream, listen, set_controller, socket};
+pub use ends::{Border, Ends, Stream, bind, listen, set_controller, socket};
 pub use reading::Reader;
 pub use sampling::{Episode, FlowSampler, Row, Sampled};
 pub use short_flows::{ShortFlows, ShortFlowsDone};

@@ -23,11 +23,20 @@ pub fn write(outcome: &Outcome, folder: &Path) -> io::Result<()> {
     for (name, table) in tables(outcome) {
         std::fs::write(folder.join(format!("{name}.arrow")), to_arrow(table)?)?;
     }
+    for capture in &outcome.captures {
+        std::fs::write(folder.join(file_name(&capture.name)), &capture.octets)?;
+    }
     Ok(())
 }
 
+/// The name of a capture as that of a file, every unusual sign replaced.
+fn file_name(name: &str) -> String {
+    let usual = |sign: char| if sign.is_ascii_alphanumeric() || "-_.".contains(sign) { sign } else { '_' };
+    format!("{}.pcapng", name.chars().map(usual).collect::<String>())
+}
+
 /// The same as one stream, for a program that reads it, so that nothing is on a disk that could be left there: a line of JSON with
-/// `summary`, `kernel` and the lengths of the `tables` in octets, then the tables in that order.
+/// `summary`, `kernel` and the lengths in octets of the `tables` and of the `captures`, then the tables and the captures in that order.
 pub fn write_stream(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     let (mut lengths, mut octets) = (serde_json::Map::new(), Vec::new());
     for (name, table) in tables(outcome) {
@@ -35,7 +44,11 @@ pub fn write_stream(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         lengths.insert(name.to_owned(), arrow.len().into());
         octets.extend(arrow);
     }
-    let head = serde_json::json!({ "summary": outcome.summary, "kernel": outcome.report, "tables": lengths });
+    let captures: Vec<_> = outcome.captures.iter().map(|capture| (&capture.name, capture.octets.len())).collect();
+    octets.extend(outcome.captures.iter().flat_map(|capture| &capture.octets));
+    let head = serde_json::json!({
+        "summary": outcome.summary, "kernel": outcome.report, "tables": lengths, "captures": captures,
+    });
     writeln!(out, "{head}")?;
     out.write_all(&octets)?;
     out.flush()

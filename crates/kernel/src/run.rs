@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -18,8 +19,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::WallClock;
 use crate::device::Device;
-use crate::emulator::{FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
-use crate::hosts::{self, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
+use crate::emulator::{CaptureFile, FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
+use crate::hosts::{self, Course, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
 use crate::namespace::Namespace;
 use crate::plan::{Choice, FlowPlan, Plan, Refusal};
 use crate::summary;
@@ -65,6 +66,8 @@ pub struct Outcome {
     pub episodes: Table,
     /// Requests that were answered.
     pub completions: Table,
+    /// Packets that links and hosts recorded.
+    pub captures: Vec<CaptureFile>,
     /// What the machine did.
     pub report: Report,
 }
@@ -187,13 +190,13 @@ fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> 
             Ok(socket)
         })?;
         let accepts = plan.acceptors.as_ref().unwrap_or(&plan.controller);
-        let listener =
-            sides.namespaces[1].within(|| hosts::listen(&plan.acceptor, accepts, acceptor_address(index)))?;
+        let wait = if flow.accepts { hosts::listen } else { hosts::bind };
+        let listener = sides.namespaces[1].within(|| wait(&plan.acceptor, accepts, acceptor_address(index)))?;
         let mut streams = vec![Stream::new(flow.name.clone())];
         if flow.app.has_responses() || flow.reply.is_some() {
             streams.push(Stream::new(format!("{}.reply", flow.name)));
         }
-        Ok(Ends { opener, listener, acceptor: std::sync::OnceLock::new(), streams })
+        Ok(Ends { opener, listener, acceptor: OnceLock::new(), streams, reset: OnceLock::new() })
     };
     config.flows.iter().zip(&plan.flows).enumerate().map(make).collect()
 }
@@ -347,7 +350,8 @@ fn converse(
         apps.push(App::new(reply, config.seed, &format!("{}.reply", flow.name)));
     }
     let reader = Reader { rate: flow.read_rate, stops: flow.stops_reading };
-    hosts::hold(ends, apps, (flow.start, acceptor_address(index), reader), clock, is_over)
+    let course = Course { start: flow.start, to: acceptor_address(index), reader, abort_at: flow.abort_at };
+    hosts::hold(ends, apps, course, clock, is_over)
 }
 
 fn report(config: &SimulationConfig, plan: &Plan, done: &Done, (wall_s, cpu_s): (f64, f64)) -> io::Result<Report> {

@@ -53,6 +53,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
         episodes: episodes(&done.sampled, &names, end),
         flows: series(&done.sampled, &config.trace.flows, names),
         links: done.pump.series,
+        captures: done.pump.captures,
         completions: completions(config, &exchanges, &done.groups),
         report,
     }
@@ -87,7 +88,7 @@ fn flow_summary(
         lost_segments: u64::from(info.total_retrans.saturating_sub(info.dsack_dups)),
         timeouts: u64::from(info.total_rto),
         fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
-        aborted: false,
+        aborted: done.sampled.aborted[index],
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
         exchanges: exchanges[place.connection].as_ref().filter(|_| stream == 0).map(CompletionLog::exchange_summary),
         video: done.held[place.connection].video.clone().filter(|_| stream == 0),

@@ -12,6 +12,9 @@ const TCP_INFO_LEN: usize = 248;
 /// A value of [`TcpInfo::ssthresh_segments`] that means "arbitrarily high".
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// A value of [`TcpInfo::state`]: there is no connection (any more).
+pub const CLOSED: u8 = 7;
+
 /// Congestion states of `tcpi_ca_state` (`enum tcp_ca_state`).
 pub mod ca_state {
     /// The answer to a mark, or to congestion at the host itself.

@@ -117,6 +117,86 @@ fn short_flows_come_and_go_and_take_their_round_trips() {
     }
 }
 
+/// The result of a run of a scenario, and what it left in its folder.
+fn result(scenario: &str, name: &str) -> (Value, PathBuf) {
+    let (mut command, file) = command(scenario, name);
+    let folder = file.with_extension("out");
+    let output = command.arg("--into").arg(&folder).output().expect("it starts");
+    fs::remove_file(file).expect("removed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = fs::read(folder.join("summary.json")).expect("written");
+    (serde_json::from_slice(&text).expect("JSON"), folder)
+}
+
+/// The packets of a pcapng file of one interface: when, how long on the wire, their headers.
+fn packets(file: &Path) -> Vec<(u64, u32, Vec<u8>)> {
+    let octets = fs::read(file).expect("written");
+    let word = |at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().expect("four octets"));
+    let (mut at, mut found) = (0, Vec::new());
+    while at < octets.len() {
+        if word(at) == 6 {
+            let time = u64::from(word(at + 12)) << 32 | u64::from(word(at + 16));
+            found.push((time, word(at + 24), octets[at + 28..at + 28 + word(at + 20) as usize].to_vec()));
+        }
+        at += word(at + 4) as usize;
+    }
+    found
+}
+
+#[test]
+fn a_refused_and_a_reset_connection_end_as_such_and_are_captured() {
+    needs_kernel!();
+    let flows = r#"
+        accepts = false
+        capture = true
+        [[flow]]
+        name = "two"
+        controller = "cubic"
+        abort_at = "700 ms"
+        capture = true
+    "#;
+    let scenario = BULK.replace("3 s", "1 s") + flows;
+    let (summary, folder) = result(&scenario, "ends");
+    let flow = |index: usize| &summary["flows"][index];
+    assert_eq!((flow(0)["aborted"].as_bool(), flow(0)["delivered_bytes"].as_u64()), (Some(true), Some(0)), "{summary}");
+    assert!(flow(1)["aborted"] == true && flow(1)["delivered_bytes"].as_u64() > Some(1_000_000), "{summary}");
+    let (refused, reset) = (packets(&folder.join("flow_one.pcapng")), packets(&folder.join("flow_two.pcapng")));
+    fs::remove_dir_all(folder).expect("removed");
+    // Flags of TCP lie 13 octets behind the 20 of IPv4: SYN is 2, RST 4, ACK 16 (RFC 9293).
+    let flags = |(_, _, headers): &(u64, u32, Vec<u8>)| headers[33];
+    assert_eq!(refused.iter().map(flags).collect::<Vec<_>>(), [2, 4 | 16], "{refused:?}");
+    let there_and_back = Duration::from_nanos(refused[1].0 - refused[0].0);
+    assert!((Duration::from_millis(20)..Duration::from_millis(60)).contains(&there_and_back), "{there_and_back:?}");
+    // 10.77.0.1 is the openers' address.
+    let leaves = |(_, _, headers): &&(u64, u32, Vec<u8>)| headers[12..16] == [10, 77, 0, 1];
+    let last = reset.iter().rfind(leaves).expect("it sent");
+    assert!(flags(last) & 4 != 0, "the last is a reset: {last:?}");
+    assert!((690_000_000..900_000_000).contains(&last.0), "{} ns", last.0);
+    // What left between the look at the counts and the reset is in the file alone.
+    let data = reset.iter().filter(leaves).filter(|(_, len, _)| *len > 100).count() as u64;
+    let sent = flow(1)["sent_segments"].as_u64().expect("a count");
+    assert!((sent..sent + 100).contains(&data), "{data} packets with data were captured, {sent} segments sent");
+}
+
+#[test]
+fn a_captured_link_has_both_ways_and_their_times() {
+    needs_kernel!();
+    let (summary, folder) = result(&BULK.replace("3 s", "1 s").replace("bottleneck = {", "bottleneck = { capture = true,"), "link");
+    let octets = fs::read_dir(&folder).expect("made").flatten().map(|entry| entry.path());
+    let files: Vec<PathBuf> = octets.filter(|path| path.extension().is_some_and(|ending| ending == "pcapng")).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let found = packets(&files[0]);
+    fs::remove_dir_all(folder).expect("removed");
+    let full: Vec<u64> = found.iter().filter(|(_, len, _)| *len == 1_500).map(|(time, _, _)| *time).collect();
+    let delivered = summary["links"].as_array().expect("links").iter().filter_map(|link| link["delivered_packets"].as_u64()).max();
+    assert!(full.len() as u64 + 2 >= delivered.expect("packets"), "{} of {delivered:?}", full.len());
+    // 1500 octets take 120 us at 100 Mbit/s: first bits are no closer than that, and a full queue has them just so.
+    let gaps: Vec<u64> = full.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|gap| *gap >= 120_000), "{:?}", gaps.iter().min());
+    assert!(gaps.iter().filter(|gap| **gap == 120_000).count() * 2 > gaps.len(), "of {}", gaps.len());
+    assert!(found.iter().any(|(_, len, _)| *len < 100), "ACKs on the way back");
+}
+
 #[test]
 fn what_the_kernel_cannot_do_ends_with_two_and_its_reason() {
     needs_kernel!();
@@ -134,7 +214,7 @@ fn a_killed_run_leaves_nothing() {
     needs_kernel!();
     let kills: u64 = std::env::var("ACKCLOCK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let own = namespaces(Some(std::process::id()));
-    let (mut made, mounts) = (0, mounted());
+    let mut made = 0;
     for number in 0..kills {
         let (mut command, file) = command(BULK, "killed");
         let mut child = command.spawn().expect("it starts");
@@ -146,24 +226,24 @@ fn a_killed_run_leaves_nothing() {
         child.wait().expect("it ends");
         fs::remove_file(file).expect("removed");
         // Numbers are given out anew: another run on this machine may have one for as long as it lasts.
-        let is_held = || namespaces(None).intersection(&its).next().is_some();
+        let is_held = || namespaces(None).union(&named()).any(|one| its.contains(one));
         let is_left = is_held()
             && (0..100).all(|_| {
                 sleep(Duration::from_millis(200));
                 is_held()
             });
-        assert!(!is_left, "a process still has one of {its:?}, of the run number {number}");
+        assert!(!is_left, "a process or a name still holds one of {its:?}, of the run number {number}");
     }
     assert!(made > 0, "some were killed while they had namespaces");
-    assert_eq!(mounted(), mounts, "namespaces with names");
     let devices = fs::read_to_string("/proc/net/dev").expect("a list");
     assert!(!devices.contains("ackclock"), "{devices}");
 }
 
-/// Namespaces that somebody gave a name, as `ip netns` does.
-fn mounted() -> Vec<String> {
+/// Network namespaces that somebody gave a name, as `ip netns` does: mounted, their number is the fourth entry of a line (proc(5)).
+fn named() -> BTreeSet<PathBuf> {
     let text = fs::read_to_string("/proc/self/mountinfo").expect("a list");
-    text.lines().filter(|line| line.contains("net:[") && line.contains("ackclock")).map(str::to_owned).collect()
+    let roots = text.lines().filter_map(|line| line.split(' ').nth(3)).map(PathBuf::from);
+    roots.filter(|root| is_net(root)).collect()
 }
 
 /// A process in a network namespace of its own, which goes with it.

@@ -15,11 +15,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ackclock_net::{ConnectionIndex, EndpointId, LinkId, NodeId, Router};
+use ackclock_net::{EndpointId, LinkId, NodeId, Router};
 use ackclock_sim::{LinkSummary, SimulationConfig};
 use ackclock_units::SimTime;
 use serde::Serialize;
 
+use super::conversations::Conversations;
 use super::lateness::{Lateness, LatenessSummary};
 use super::network::Network;
 use super::pace::Pace;
@@ -48,10 +49,7 @@ pub struct Carrier {
     hosts: HashMap<Ipv4Addr, usize>,
     /// By the numbers of two hosts, the links from the first to the second.
     paths: HashMap<(usize, usize), Arc<[LinkId]>>,
-    /// By addresses and ports, where packets of the conversation come out at either end.
-    conversations: HashMap<Conversation, EndpointId>,
-    /// By end, the host's number.
-    exits: Vec<usize>,
+    conversations: Conversations,
     foreign: u64,
 }
 
@@ -74,7 +72,7 @@ pub struct Carried {
     pub packets_refused: u64,
     /// Packets to addresses that no host has, or of another kind than IPv4.
     pub packets_foreign: u64,
-    /// Different pairs of addresses and ports.
+    /// Different pairs of addresses and ports; one that paused while more than 16,000 others came counts again.
     pub conversations: u64,
 }
 
@@ -101,8 +99,7 @@ impl Carrier {
         }
         let hosts = places.iter().enumerate().map(|(number, place)| (place.device.address(), number)).collect();
         let (network, batch) = (Network::without_routes(config), Batch::new(mtu));
-        let (conversations, exits) = (HashMap::new(), Vec::new());
-        Ok(Self { clock, network, places, batch, hosts, paths, conversations, exits, foreign: 0 })
+        Ok(Self { clock, network, places, batch, hosts, paths, conversations: Conversations::default(), foreign: 0 })
     }
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
@@ -131,7 +128,7 @@ impl Carrier {
             packets_entered,
             packets_refused: tally.refused,
             packets_foreign: self.foreign,
-            conversations: self.conversations.len() as u64 / 2,
+            conversations: self.conversations.met(),
         })
     }
 
@@ -168,24 +165,22 @@ impl Carrier {
 
     /// The end that a packet from a host is for; the first packet of a conversation makes both.
     fn end(&mut self, conversation: Conversation, from: usize) -> Option<EndpointId> {
-        if let Some(end) = self.conversations.get(&conversation) {
-            return Some(*end);
+        if let Some(end) = self.conversations.find(&conversation) {
+            return Some(end);
         }
         let to = *self.hosts.get(&conversation.to())?;
         let path = |from, to| self.paths.get(&(from, to)).cloned();
-        let connection: ConnectionIndex = self.network.connect(path(to, from)?, path(from, to)?);
-        self.exits.extend([from, to]);
-        self.conversations.insert(conversation, EndpointId::acceptor(connection));
-        self.conversations.insert(conversation.reversed(), EndpointId::opener(connection));
-        Some(EndpointId::acceptor(connection))
+        let (to_opener, to_acceptor) = (path(to, from)?, path(from, to)?);
+        let connect = || self.network.connect(to_opener, to_acceptor);
+        Some(self.conversations.meet(conversation, (from, to), connect))
     }
 
     fn run_until(&mut self, now: SimTime, tally: &mut Tally) {
-        let Self { network, places, exits, clock, .. } = self;
+        let Self { network, places, conversations, clock, .. } = self;
         network.run_until(now, &mut |delivered| {
             tally.lateness.add(clock.now().saturating_since(delivered.due));
             tally.delivered += 1;
-            if places[exits[delivered.to.index()]].device.send(delivered.octets).is_err() {
+            if places[conversations.host(delivered.to)].device.send(delivered.octets).is_err() {
                 tally.refused += 1;
             }
         });

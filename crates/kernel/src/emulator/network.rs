@@ -6,16 +6,18 @@
 //! What happens within has its exact time however late it is worked out, so that nothing needs to be worked out before it can hand out a
 //! packet: [`Network::next_delivery`].
 
+use std::io;
 use std::sync::Arc;
 
 use ackclock_net::queue::Treatment;
 use ackclock_net::{
-    ConnectionIndex, Discarder, EndpointId, Link, LinkId, LinkKind, NetworkConfig, Packet, Packets, Router,
+    ConnectionIndex, Discarder, EndpointId, Link, LinkId, LinkKind, NetworkConfig, Packet, Packets, Router, Service,
 };
 use ackclock_sim::{LinkRecorder, LinkSummary, Sampling, SimulationConfig, Table, link_summary};
 use ackclock_units::{SimDuration, SimTime};
 
 use super::agenda::Agenda;
+use super::capture::{CaptureFile, LinkCaptures};
 use super::frames::Frames;
 use super::packet::write_ecn;
 
@@ -60,6 +62,7 @@ pub struct Network {
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
     recorder: LinkRecorder,
+    captures: LinkCaptures,
     interval: SimDuration,
     summaries: Option<Vec<LinkSummary>>,
     entered: u64,
@@ -94,6 +97,7 @@ impl Network {
             discarder_of: network.links.iter().map(discarders).collect(),
             discarders: network.discarders.iter().map(|one| Discarder::new(one, config.seed)).collect(),
             recorder: LinkRecorder::new(&config.trace),
+            captures: LinkCaptures::new(&network.links),
             interval,
             summaries: None,
             entered: 0,
@@ -205,6 +209,9 @@ impl Network {
             LinkKind::Clocked(mut link) => match link.admit(now, packet.size) {
                 None => self.frames.leave(&packet),
                 Some(passage) => {
+                    if self.captures.are_wanted(at) {
+                        self.captures.record(at, passage.service, marked(&mut self.frames, &packet));
+                    }
                     if link.carry(passage.arrival, self.packets.put(packet)) {
                         self.schedule(passage.arrival, Event::Arrival(at));
                     }
@@ -259,7 +266,10 @@ impl Network {
     /// Begins what service a link can, and lets go of what its queue has dropped.
     fn serve(&mut self, at: LinkId) {
         let Some(mut link) = self.links[at.index()].served() else { return };
-        let wake = link.serve(self.now).wake;
+        let Service { begins, wake } = link.serve(self.now);
+        if let Some(packet) = link.in_service().filter(|_| begins && self.captures.are_wanted(at)) {
+            self.captures.record(at, self.now, marked(&mut self.frames, packet));
+        }
         for (packet, treatment) in link.treated() {
             if treatment == Treatment::Dropped {
                 self.frames.leave(&packet);
@@ -282,8 +292,7 @@ impl Network {
         if let Some(next) = self.next_link(&packet, at) {
             return self.transmit(next, packet);
         }
-        let octets = self.frames.bytes(&packet);
-        write_ecn(octets, packet.ecn());
+        let octets = marked(&mut self.frames, &packet);
         deliver(Delivered { to: packet.to, due: self.now, packet: &packet, octets });
         self.frames.leave(&packet);
     }
@@ -322,12 +331,24 @@ impl Network {
         self.frames.under_way()
     }
 
+    /// The packets that links recorded until now, as files; once.
+    pub fn captures(&mut self) -> io::Result<Vec<CaptureFile>> {
+        std::mem::take(&mut self.captures).finish()
+    }
+
     /// What was measured of the links, and recorded.
     pub fn finish(mut self) -> (Vec<LinkSummary>, Table) {
         self.end_measurement();
         let summaries = self.summaries.unwrap_or_default();
         (summaries, self.recorder.into_table(&self.config.links))
     }
+}
+
+/// The bytes of a packet, with the mark that it has by now.
+fn marked<'a>(frames: &'a mut Frames, packet: &Packet) -> &'a [u8] {
+    let octets = frames.bytes(packet);
+    write_ecn(octets, packet.ecn());
+    octets
 }
 
 /// The links to each end of each connection: flows first, then datagrams, as the simulator numbers them.

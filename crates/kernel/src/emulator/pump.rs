@@ -14,6 +14,7 @@ use ackclock_units::SimTime;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
+use super::capture::{CaptureFile, HostCaptures};
 use super::lateness::Lateness;
 use super::network::{Delivered, Network};
 use super::pace::Pace;
@@ -53,6 +54,7 @@ struct Exit<'a> {
     /// Flows of datagrams, whose numbers come after those of connections of TCP.
     datagrams: Vec<DatagramFlow>,
     tcp_connections: usize,
+    captures: HostCaptures,
 }
 
 /// What the emulator leaves behind.
@@ -82,6 +84,8 @@ pub struct PumpOutcome {
     pub cpu: Duration,
     /// True if it ran before all ordinary threads.
     pub is_real_time: bool,
+    /// Files of what links and hosts recorded.
+    pub captures: Vec<CaptureFile>,
 }
 
 impl<'a> Pump<'a> {
@@ -100,6 +104,7 @@ impl<'a> Pump<'a> {
             round_trips: vec![RttMeter::default(); 2 * connections],
             datagrams: datagrams.iter().map(meter).collect(),
             tcp_connections: config.flows.len(),
+            captures: HostCaptures::new(config),
         };
         let measure_from = config.measure.from.unwrap_or(SimTime::ZERO);
         let (network, batch) = (Network::new(config), Batch::new(mtu));
@@ -127,7 +132,7 @@ impl<'a> Pump<'a> {
             pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
         }
         let cpu = thread_cpu()?.saturating_sub(before);
-        Ok(self.finish(cpu, pace.is_real_time))
+        self.finish(cpu, pace.is_real_time)
     }
 
     /// Takes what hosts have sent; true if there was anything.
@@ -160,17 +165,19 @@ impl<'a> Pump<'a> {
                 continue;
             };
             network.run_until(now, &mut |delivered| exit.deliver(&delivered));
-            exit.on_sent(now, &mut packet);
+            exit.on_sent(now, &mut packet, octets);
             network.enter(packet, octets);
         }
     }
 
-    fn finish(self, cpu: Duration, is_real_time: bool) -> PumpOutcome {
+    fn finish(mut self, cpu: Duration, is_real_time: bool) -> io::Result<PumpOutcome> {
+        let mut captures = self.network.captures()?;
         let (entered, under_way) = (self.network.entered(), self.network.under_way() as u64);
         let (links, series) = self.network.finish();
-        let Exit { lateness, delivered, refused, round_trips, datagrams, .. } = self.exit;
+        let Exit { lateness, delivered, refused, round_trips, datagrams, captures: of_hosts, .. } = self.exit;
+        captures.extend(of_hosts.finish()?);
         let foreign = self.foreign;
-        PumpOutcome {
+        Ok(PumpOutcome {
             links,
             series,
             lateness,
@@ -183,7 +190,8 @@ impl<'a> Pump<'a> {
             datagrams,
             cpu,
             is_real_time,
-        }
+            captures,
+        })
     }
 }
 
@@ -217,13 +225,19 @@ impl Exit<'_> {
             }
             Payload::Quic(_) => {}
         }
+        if Side::of(delivered.to) == Side::Openers {
+            self.captures.record(delivered.to.connection().index(), now, delivered.octets);
+        }
         if self.devices[Side::of(delivered.to).index()].send(delivered.octets).is_err() {
             self.refused += 1;
         }
     }
 
-    fn on_sent(&mut self, now: SimTime, packet: &mut Packet) {
+    fn on_sent(&mut self, now: SimTime, packet: &mut Packet, octets: &[u8]) {
         let connection = packet.connection().index();
+        if Side::of(packet.to) == Side::Acceptors {
+            self.captures.record(connection, now, octets);
+        }
         match &mut packet.payload {
             Payload::Tcp(segment) => {
                 if let Some(meter) = self.round_trips.get_mut(packet.to.peer().index()) {

@@ -69,25 +69,37 @@ struct Conversation<'a> {
     exchanges: Vec<Exchanged>,
 }
 
-/// Opens a connection at `start` and holds it until `stop` is set.
-pub fn hold(
-    ends: &Ends,
-    apps: Vec<App>,
-    (start, to, reader): (SimTime, SocketAddrV4, Reader),
-    clock: WallClock,
-    stop: &AtomicBool,
-) -> io::Result<Held> {
+/// What a connection is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// When it is opened.
+    pub start: SimTime,
+    /// To where.
+    pub to: SocketAddrV4,
+    /// How the acceptor's application reads.
+    pub reader: Reader,
+    /// When the opener's application resets it.
+    pub abort_at: Option<SimTime>,
+}
+
+/// Opens a connection at its start and holds it until `stop` is set.
+pub fn hold(ends: &Ends, apps: Vec<App>, course: Course, clock: WallClock, stop: &AtomicBool) -> io::Result<Held> {
+    let Course { start, to, reader, abort_at } = course;
     if !reaches(start, clock, stop) {
         return Ok(Held::default());
     }
     thread::scope(|scope| {
+        let aborting = abort_at.map(|time| {
+            scope.spawn(move || if reaches(time, clock, stop) { ends.abort() } else { Ok(()) })
+        });
         let (tell, told) = channel();
         let accepting = {
             let tell = tell.clone();
             scope.spawn(move || accept(ends, reader, &tell, clock))
         };
         if ends.opener.connect(&to.into()).is_err() && !stop.load(Ordering::Relaxed) {
-            // Given up after so many SYNs; the acceptor waits no longer.
+            // Refused, or given up after so many SYNs; the acceptor waits no longer.
+            ends.streams[0].abort();
             let _ = ends.listener.shutdown(Shutdown::Both);
         }
         let mut orders = Vec::new();
@@ -96,12 +108,16 @@ pub fn hold(
             orders.push(order);
             scope.spawn(move || {
                 if let Some(socket) = wait_for_sender(ends, index, stop) {
-                    writing::write(socket, &ordered, &stream.written);
+                    writing::write(socket, &ordered, stream, stop);
                 }
             });
         }
         if let Some(stream) = ends.streams.get(1) {
-            scope.spawn(move || reading::read(&ends.opener, stream, 1, Reader::default(), &tell, clock));
+            scope.spawn(move || {
+                if reading::read(&ends.opener, stream, 1, Reader::default(), &tell, clock) {
+                    ends.streams[0].abort();
+                }
+            });
         }
         let count = apps.len();
         let mut conversation = Conversation {
@@ -117,6 +133,7 @@ pub fn hold(
         let Conversation { orders, exchanges, apps, .. } = conversation;
         drop(orders);
         accepting.join().expect("accepting does not panic")?;
+        aborting.map_or(Ok(()), |thread| thread.join().expect("a reset does not panic"))?;
         Ok(Held { exchanges, video: apps[0].video_summary(clock.now()) })
     })
 }
@@ -149,7 +166,11 @@ fn accept(ends: &Ends, reader: Reader, tell: &Sender<Happening>, clock: WallCloc
     let Ok((socket, _)) = ends.listener.accept() else { return Ok(()) };
     socket.set_linger(Some(Duration::ZERO))?;
     let socket = ends.acceptor.get_or_init(|| socket);
-    reading::read(socket, &ends.streams[0], 0, reader, tell, clock);
+    if reading::read(socket, &ends.streams[0], 0, reader, tell, clock)
+        && let Some(stream) = ends.streams.get(1)
+    {
+        stream.abort();
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Shutdown, SocketAddrV4};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::plan::SocketOptions;
-use crate::sys::{TcpInfo, tcp_info};
+use crate::sys::{CLOSED, TcpInfo, tcp_info};
 
 /// The sockets of a connection, and its directions with data.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct Ends {
     pub acceptor: OnceLock<Socket>,
     /// From the opener; then from the acceptor, if that sends anything.
     pub streams: Vec<Stream>,
+    /// State of the opener where its application reset the connection: the kernel clears a socket's counts with that.
+    pub reset: OnceLock<TcpInfo>,
 }
 
 /// What is counted of one direction.
@@ -40,6 +42,8 @@ pub struct Stream {
     pub wanted: AtomicU64,
     /// When the receiver had all, and the counts of then.
     pub completion: Mutex<Option<Border>>,
+    /// The connection was refused, reset or given up as its sender saw it.
+    pub is_aborted: AtomicBool,
 }
 
 /// Counts at one moment.
@@ -85,11 +89,17 @@ pub fn set_controller(socket: &Socket, name: &str) -> io::Result<()> {
     Err(io::Error::other(format!("the kernel runs {} where {name} was chosen", String::from_utf8_lossy(found))))
 }
 
-/// A socket that waits for one connection.
-pub fn listen(options: &SocketOptions, controller: &str, address: SocketAddrV4) -> io::Result<Socket> {
+/// A socket at which nobody listens: the kernel answers what comes for it with a reset.
+pub fn bind(options: &SocketOptions, controller: &str, address: SocketAddrV4) -> io::Result<Socket> {
     let socket = socket(options)?;
     set_controller(&socket, controller)?;
     socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+/// A socket that waits for one connection.
+pub fn listen(options: &SocketOptions, controller: &str, address: SocketAddrV4) -> io::Result<Socket> {
+    let socket = bind(options, controller, address)?;
     socket.listen(1)?;
     Ok(socket)
 }
@@ -103,12 +113,18 @@ impl Stream {
             written: AtomicU64::new(0),
             wanted: AtomicU64::new(u64::MAX),
             completion: Mutex::new(None),
+            is_aborted: AtomicBool::new(false),
         }
     }
 
     /// The receiver has all.
     pub fn complete(&self, border: Border) {
         self.completion.lock().expect("no thread panics with it").get_or_insert(border);
+    }
+
+    /// The sender's connection is no more, and not because all was done.
+    pub fn abort(&self) {
+        self.is_aborted.store(true, Ordering::Relaxed);
     }
 
     /// When the receiver had all.
@@ -125,7 +141,21 @@ impl Ends {
 
     /// State of the socket that sends a stream.
     pub fn info(&self, stream: usize) -> Option<TcpInfo> {
-        tcp_info(self.sender(stream)?.as_fd()).ok()
+        let kept = self.reset.get().filter(|_| stream == 0);
+        kept.copied().or_else(|| tcp_info(self.sender(stream)?.as_fd()).ok())
+    }
+
+    /// The opener's application resets the connection.
+    pub fn abort(&self) -> io::Result<()> {
+        let _ = self.reset.set(TcpInfo { state: CLOSED, ..tcp_info(self.opener.as_fd())? });
+        self.streams[0].abort();
+        Ok(rustix::net::connect_unspec(&self.opener)?)
+    }
+
+    /// Whether the sender of a stream has been refused, or has lost its connection. Asked once: the kernel forgets what it tells.
+    pub fn is_aborted(&self, stream: usize) -> bool {
+        let error = self.sender(stream).and_then(|socket| socket.take_error().ok().flatten());
+        error.is_some() || self.streams[stream].is_aborted.load(Ordering::Relaxed)
     }
 
     /// The counts of a stream at this moment.

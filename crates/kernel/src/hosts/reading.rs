@@ -26,7 +26,7 @@ pub struct Reader {
     pub stops: Option<SimTime>,
 }
 
-/// Reads until the connection is over; `index` is the stream's.
+/// Reads until the connection is over; `index` is the stream's. True if it was lost before its end.
 pub(super) fn read(
     mut socket: &Socket,
     stream: &Stream,
@@ -34,7 +34,7 @@ pub(super) fn read(
     reader: Reader,
     told: &Sender<Happening>,
     clock: WallClock,
-) {
+) -> bool {
     super::hurry();
     let begins = clock.now();
     let chunk = reader
@@ -42,12 +42,13 @@ pub(super) fn read(
         .map_or(CHUNK, |rate| (rate.0 / 8 * SPELL.as_millis() as u64 / 1_000).clamp(1, CHUNK as u64) as usize);
     let mut buffer = vec![0; chunk];
     let mut total = 0;
-    loop {
+    let is_lost = loop {
         if reader.stops.is_some_and(|time| clock.now() >= time) {
-            return;
+            return false;
         }
         let octets = match socket.read(&mut buffer) {
-            Ok(0) | Err(_) => break,
+            Ok(0) => break false,
+            Err(_) => break true,
             Ok(octets) => octets as u64,
         };
         let before = total;
@@ -60,6 +61,7 @@ pub(super) fn read(
         if let Some(rate) = reader.rate {
             clock.sleep_until(begins + rate.serialization_delay(ackclock_units::Bytes(total)));
         }
-    }
+    };
     let _ = told.send(Happening::Ended { stream: index });
+    is_lost
 }

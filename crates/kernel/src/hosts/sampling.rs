@@ -57,6 +57,8 @@ pub struct Sampled {
     pub until: Vec<Option<Border>>,
     /// By stream: state at the end of the run. What a socket tells later has in it what it sends again when nobody answers any more.
     pub ends: Vec<TcpInfo>,
+    /// By stream: whether its sender had lost its connection by then.
+    pub aborted: Vec<bool>,
 }
 
 /// Looks at every stream of every connection.
@@ -200,6 +202,7 @@ impl<'a> FlowSampler<'a> {
                 self.seen.until[index] = Some(ends.border(stream, now));
             }
             self.seen.ends.push(ends.info(stream).unwrap_or_default());
+            self.seen.aborted.push(ends.is_aborted(stream));
             if let Some(mut episode) = self.under_way[index] {
                 episode.retransmitted = self.last[index].total_retrans - episode.before.total_retrans;
                 self.seen.episodes.push(episode);
@@ -227,7 +230,7 @@ mod tests {
         let opener = socket(&options).expect("a socket");
         opener.connect(&listener.local_addr().expect("bound")).expect("connects");
         let acceptor = OnceLock::from(listener.accept().expect("a connection").0);
-        let ends = [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())] }];
+        let ends = [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())], reset: OnceLock::new() }];
         (&ends[0].opener).write_all(&[0; 3_000]).expect("written");
         let sampler = FlowSampler::new(&ends, &[SimTime::ZERO], &[], MeasureWindow::default());
         let interval = SimDuration::from_millis(100);

@@ -2,10 +2,12 @@
 
 use std::io::Write;
 use std::net::Shutdown;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 use socket2::Socket;
+
+use super::ends::Stream;
 
 /// Octets written at once.
 const CHUNK: usize = 128 << 10;
@@ -19,8 +21,8 @@ pub(super) enum Order {
     Close,
 }
 
-/// Does what it is told until nobody is left to tell it, or the connection is over.
-pub(super) fn write(mut socket: &Socket, orders: &Receiver<Order>, written: &AtomicU64) {
+/// Does what it is told until nobody is left to tell it, or the connection is over: too early, unless `is_over` says so of the run.
+pub(super) fn write(mut socket: &Socket, orders: &Receiver<Order>, stream: &Stream, is_over: &AtomicBool) {
     super::hurry();
     let zeros = vec![0; CHUNK];
     while let Ok(order) = orders.recv() {
@@ -31,10 +33,15 @@ pub(super) fn write(mut socket: &Socket, orders: &Receiver<Order>, written: &Ato
         while left > 0 {
             let most = left.min(CHUNK as u64) as usize;
             match socket.write(&zeros[..most]) {
-                Ok(0) | Err(_) => return,
+                Ok(0) | Err(_) => {
+                    if !is_over.load(Ordering::Relaxed) {
+                        stream.abort();
+                    }
+                    return;
+                }
                 Ok(octets) => {
                     left -= octets as u64;
-                    written.fetch_add(octets as u64, Ordering::Relaxed);
+                    stream.written.fetch_add(octets as u64, Ordering::Relaxed);
                 }
             }
         }

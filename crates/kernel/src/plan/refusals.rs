@@ -38,6 +38,10 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
     }
     refusals.extend(config.network.links.iter().filter_map(of_link));
     refusals.extend(config.traffic.datagrams.iter().filter_map(of_datagrams));
+    for group in groups.iter().filter(|group| group.flow.capture) {
+        let reason = "of short flows the emulator writes no captures";
+        refusals.push(refusal(format!("flow {:?}.capture", group.flow.name), reason, "capture a link in its place"));
+    }
     refusals.extend(super::flows(config).flat_map(|(place, flow)| of_flow(flow, &place)));
     refusals
 }
@@ -48,21 +52,15 @@ fn of_link(link: &LinkConfig) -> Option<Refusal> {
         let reason = "receivers of the kernel send nothing back of what links write into packets";
         return Some(refusal(format!("{place}: telemetry"), reason, "use telemetry = false"));
     }
-    if link.capture {
-        let reason = "the emulator writes no captures";
-        return Some(refusal(format!("{place}: capture"), reason, "use capture = false"));
-    }
     let reason = "parts from outside run in the simulator only";
     link.has_external().then(|| refusal(place, reason, "use a queue and effects of the catalogue"))
 }
 
 fn of_datagrams(flow: &DatagramConfig) -> Option<Refusal> {
     let place = format!("flow {:?}", flow.name);
-    if matches!(flow.sending, Sending::Media(_)) {
-        let reason = "encoders and their controllers are simulated only";
-        return Some(refusal(format!("{place}: app"), reason, "use cbr, poisson or on_off"));
-    }
-    flow.capture.then(|| refusal(format!("{place}: capture"), "the emulator writes no captures", "leave capture out"))
+    let reason = "encoders and their controllers are simulated only";
+    let is_media = matches!(flow.sending, Sending::Media(_));
+    is_media.then(|| refusal(format!("{place}: app"), reason, "use cbr, poisson or on_off"))
 }
 
 fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {
@@ -72,15 +70,6 @@ fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {
     };
     if flow.quic.is_some() {
         refuse("protocol", "QUIC is not in the kernel", "use TCP");
-    }
-    if flow.capture {
-        refuse("capture", "the emulator writes no captures", "leave capture out");
-    }
-    if !flow.accepts {
-        refuse("accepts", "a host that refuses connections is simulated only", "leave it out");
-    }
-    if flow.abort_at.is_some() {
-        refuse("abort", "an application that resets its connection is simulated only", "leave it out");
     }
     for app in std::iter::once(&flow.app).chain(&flow.reply) {
         match app {
