@@ -157,7 +157,6 @@ def test_a_case_on_both_is_a_run_for_each_seed_and_place(folder: Folder) -> None
         ("run, kernel, 1", "kernel"),
     ]
     assert study.cases[7].overrides[-1] == "seed=3"
-    assert [any("opens_to" in text for text in case.overrides) for case in study.cases[::5]] == [True, False]
     assert study.is_on_kernel
 
 
@@ -195,6 +194,14 @@ def own(tmp_path: Path) -> Study:
     (tmp_path / "one.toml").write_text(SHORT)
     (tmp_path / "measure.py").write_text("MEASURES = {'Own1': None}")
     return load_folder(tmp_path).claims[0].study
+
+
+def test_what_is_set_in_simulations_alone_is_not_set_on_the_kernel(own: Study) -> None:
+    file = own.folder / "claims.toml"
+    both = 'on = "both"\nset_simulated = ["duration=\'2 s\'"]'
+    file.write_text(OWN.replace('on = "kernel"', both))
+    cases = load_folder(own.folder).claims[0].study.cases
+    assert {case.on: list(case.overrides) for case in cases} == {"simulator": ["duration='2 s'"], "kernel": []}
 
 
 SHORT = """

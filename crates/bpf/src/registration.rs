@@ -49,6 +49,11 @@ impl Order {
         Self::with(program, config, kernel_name, program.name)
     }
 
+    /// Of a policy in whole numbers as a scenario has it, for sockets by a name.
+    pub fn of_image(image: &[u8], kernel_name: &str) -> Result<Self, Error> {
+        Self::of_policy(&Policy::of_image(image)?, &[], Some(kernel_name))
+    }
+
     fn of_policy(policy: &Policy, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
         if let Some((field, _)) = assignments.first() {
             let message = format!("{field}: a policy has no parameters; what it was trained with is in its file");

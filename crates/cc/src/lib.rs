@@ -120,8 +120,9 @@ pub use linux_reno::LinuxReno;
 #[doc(inline)]
 pub use nimbus::{Nimbus, NimbusConfig};
 #[doc(inline)]
-pub use peer_clock::TICKS;
 pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
+#[doc(inline)]
+pub use peer_clock::TICKS;
 #[doc(inline)]
 pub use powertcp::{PowerTcp, PowerTcpConfig, ThetaPowerTcpConfig};
 #[doc(inline)]

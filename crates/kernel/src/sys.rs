@@ -1,13 +1,9 @@
 //! The two calls to the kernel that no library makes: `TCP_INFO` with its newer fields, and `SCHED_FIFO`. All `unsafe` code is here.
 //!
-//! Source: `struct tcp_info` of `include/uapi/linux/tcp.h`; offsets up to `tcpi_snd_wnd` printed by a C compiler from the header of
-//! Linux 6.1, those behind it counted from the types in the BTF of Linux 6.18. The structure only grows at its end.
+//! Source: `struct tcp_info` of `include/uapi/linux/tcp.h`, as `libc` has it. The structure only grows at its end.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
-
-/// What is asked for; a kernel fills in what it has.
-const TCP_INFO_LEN: usize = 248;
 
 /// A value of [`TcpInfo::ssthresh_segments`] that means "arbitrarily high".
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -62,43 +58,43 @@ pub struct TcpInfo {
     pub total_rto: u16,
 }
 
-/// Reads the state of a TCP socket.
-#[allow(unsafe_code, reason = "getsockopt is told the length of the buffer that it fills")]
+/// Reads the state of a TCP socket; what a kernel does not fill in is zero.
+#[allow(unsafe_code, reason = "getsockopt is told the length of the structure that it fills")]
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
-    let mut raw = [0_u8; TCP_INFO_LEN];
-    let mut len = TCP_INFO_LEN as libc::socklen_t;
+    // SAFETY: a structure of integers may be zero in all of them.
+    let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
+    let fd = socket.as_raw_fd();
     // SAFETY: `raw` has `len` octets, outlives the call, and may hold any octets.
-    let result = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, raw.as_mut_ptr().cast(), &raw mut len)
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(TcpInfo::read(&raw)) }
+    let result =
+        unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut raw).cast(), &raw mut len) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(TcpInfo::from(&raw)) }
+}
+
+impl From<&libc::tcp_info> for TcpInfo {
+    fn from(raw: &libc::tcp_info) -> Self {
+        Self {
+            state: raw.tcpi_state,
+            ca_state: raw.tcpi_ca_state,
+            rto_us: raw.tcpi_rto,
+            snd_mss: raw.tcpi_snd_mss,
+            unacked: raw.tcpi_unacked,
+            rtt_us: raw.tcpi_rtt,
+            rttvar_us: raw.tcpi_rttvar,
+            ssthresh_segments: raw.tcpi_snd_ssthresh,
+            cwnd_segments: raw.tcpi_snd_cwnd,
+            total_retrans: raw.tcpi_total_retrans,
+            bytes_received: raw.tcpi_bytes_received,
+            data_segs_out: raw.tcpi_data_segs_out,
+            bytes_sent: raw.tcpi_bytes_sent,
+            dsack_dups: raw.tcpi_dsack_dups,
+            snd_wnd: raw.tcpi_snd_wnd,
+            total_rto: raw.tcpi_total_rto,
+        }
+    }
 }
 
 impl TcpInfo {
-    /// From the structure's octets; what a kernel left out is zero.
-    fn read(raw: &[u8; TCP_INFO_LEN]) -> Self {
-        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|octet| raw[at + octet]));
-        let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|octet| raw[at + octet]));
-        Self {
-            state: raw[0],
-            ca_state: raw[1],
-            rto_us: word(8),
-            snd_mss: word(16),
-            unacked: word(24),
-            rtt_us: word(68),
-            rttvar_us: word(72),
-            ssthresh_segments: word(76),
-            cwnd_segments: word(80),
-            total_retrans: word(100),
-            bytes_received: long(128),
-            data_segs_out: word(156),
-            bytes_sent: long(200),
-            dsack_dups: word(216),
-            snd_wnd: word(228),
-            total_rto: u16::from_ne_bytes([raw[240], raw[241]]),
-        }
-    }
-
     /// The congestion window in octets.
     pub fn cwnd(&self) -> u64 {
         u64::from(self.cwnd_segments) * u64::from(self.snd_mss)

@@ -181,14 +181,16 @@ fn a_refused_and_a_reset_connection_end_as_such_and_are_captured() {
 #[test]
 fn a_captured_link_has_both_ways_and_their_times() {
     needs_kernel!();
-    let (summary, folder) = result(&BULK.replace("3 s", "1 s").replace("bottleneck = {", "bottleneck = { capture = true,"), "link");
+    let (summary, folder) =
+        result(&BULK.replace("3 s", "1 s").replace("bottleneck = {", "bottleneck = { capture = true,"), "link");
     let octets = fs::read_dir(&folder).expect("made").flatten().map(|entry| entry.path());
     let files: Vec<PathBuf> = octets.filter(|path| path.extension().is_some_and(|ending| ending == "pcapng")).collect();
     assert_eq!(files.len(), 1, "{files:?}");
     let found = packets(&files[0]);
     fs::remove_dir_all(folder).expect("removed");
     let full: Vec<u64> = found.iter().filter(|(_, len, _)| *len == 1_500).map(|(time, _, _)| *time).collect();
-    let delivered = summary["links"].as_array().expect("links").iter().filter_map(|link| link["delivered_packets"].as_u64()).max();
+    let delivered =
+        summary["links"].as_array().expect("links").iter().filter_map(|link| link["delivered_packets"].as_u64()).max();
     assert!(full.len() as u64 + 2 >= delivered.expect("packets"), "{} of {delivered:?}", full.len());
     // 1500 octets take 120 us at 100 Mbit/s: first bits are no closer than that, and a full queue has them just so.
     let gaps: Vec<u64> = full.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -216,11 +216,11 @@ impl Connection {
         for (end, side) in ends.into_iter().zip(&self.service.metrics.sides) {
             let Some(end) = end else { continue };
             if let Ok(info) = sys::tcp_info(&end.socket)
-                && info.bytes_sent > 0
+                && info.tcpi_bytes_sent > 0
             {
-                side.retransmitted.inc_by(info.bytes_retrans);
-                side.rtt.observe(f64::from(info.rtt_us) * 1e-6);
-                side.cwnd.observe(f64::from(info.snd_cwnd));
+                side.retransmitted.inc_by(info.tcpi_bytes_retrans);
+                side.rtt.observe(f64::from(info.tcpi_rtt) * 1e-6);
+                side.cwnd.observe(f64::from(info.tcpi_snd_cwnd));
             }
             if is_in_order {
                 let _ = sys::set_reset_on_close(&end.socket, false);

@@ -103,10 +103,10 @@ impl Bounded {
         self.observe(&readings, now, waited);
         self.last = readings;
         let longest = if self.is_just_in_time { JUST_IN_TIME } else { TICKS.1 };
-        let mut next = (Duration::from_micros(u64::from(far_info.rtt_us)) / 8).clamp(TICKS.0, longest);
+        let mut next = (Duration::from_micros(u64::from(far_info.tcpi_rtt)) / 8).clamp(TICKS.0, longest);
         if let Some(discipline) = &mut self.discipline {
             let orders = discipline.update(&readings);
-            self.is_near = Duration::from_micros(u64::from(near_info.min_rtt_us)) < NEAR.0;
+            self.is_near = Duration::from_micros(u64::from(near_info.tcpi_min_rtt)) < NEAR.0;
             self.obey(&orders, &readings, next, direction, near, far);
             let wake = orders.wake_at.map(|at| Duration::from_nanos(at.saturating_since(readings.now).0));
             next = next.min(wake.unwrap_or(next)).max(TICKS.0);
@@ -130,7 +130,7 @@ impl Bounded {
     ) -> Readings {
         let last = &self.last;
         let outstanding = outstanding.saturating_sub(u64::from(direction.is_fin_sent));
-        let not_sent = u64::from(far.notsent_bytes);
+        let not_sent = u64::from(far.tcpi_notsent_bytes);
         // Each is read at a moment of its own, and none may fall, or be more than what comes before it.
         let arrived = (direction.taken + unread).max(last.arrived.0);
         let written = direction.written.clamp(last.written.0, arrived);
@@ -141,29 +141,29 @@ impl Bounded {
             arrived: Bytes(arrived),
             written: Bytes(written),
             sent: Bytes(sent),
-            retransmitted: Bytes(far.bytes_retrans.max(last.retransmitted.0)),
+            retransmitted: Bytes(far.tcpi_bytes_retrans.max(last.retransmitted.0)),
             acknowledged: Bytes(acknowledged),
-            near_rtt: micros(near.rtt_us),
-            near_mss: Bytes(u64::from(near.rcv_mss)),
+            near_rtt: micros(near.tcpi_rtt),
+            near_mss: Bytes(u64::from(near.tcpi_rcv_mss)),
             far: self.far_side(far),
         }
     }
 
     fn far_side(&self, info: &TcpInfo) -> FarSide {
-        let mss = u64::from(info.snd_mss);
+        let mss = u64::from(info.tcpi_snd_mss);
         let octets = |segments: u32| Bytes(u64::from(segments) * mss);
-        let in_network = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
-        let pacing = self.is_paced && info.pacing_rate != u64::MAX;
+        let in_network = (info.tcpi_unacked + info.tcpi_retrans).saturating_sub(info.tcpi_sacked + info.tcpi_lost);
+        let pacing = self.is_paced && info.tcpi_pacing_rate != u64::MAX;
         FarSide {
-            srtt: micros(info.rtt_us),
-            min_rtt: if info.min_rtt_us == u32::MAX { SimDuration::ZERO } else { micros(info.min_rtt_us) },
+            srtt: micros(info.tcpi_rtt),
+            min_rtt: if info.tcpi_min_rtt == u32::MAX { SimDuration::ZERO } else { micros(info.tcpi_min_rtt) },
             mss: Bytes(mss),
-            cwnd: octets(info.snd_cwnd),
+            cwnd: octets(info.tcpi_snd_cwnd),
             pipe: octets(in_network),
-            to_repair: octets(info.lost.saturating_sub(info.retrans)),
-            is_in_slow_start: info.snd_cwnd < info.snd_ssthresh,
-            pacing_rate: pacing.then(|| Bandwidth(info.pacing_rate.saturating_mul(8))),
-            rwnd: Bytes(u64::from(info.snd_wnd)),
+            to_repair: octets(info.tcpi_lost.saturating_sub(info.tcpi_retrans)),
+            is_in_slow_start: info.tcpi_snd_cwnd < info.tcpi_snd_ssthresh,
+            pacing_rate: pacing.then(|| Bandwidth(info.tcpi_pacing_rate.saturating_mul(8))),
+            rwnd: Bytes(u64::from(info.tcpi_snd_wnd)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Calls of the kernel for which no crate has a safe wrapper. The only file here with `unsafe`.
 //!
-//! Options whose numbers `libc` lacks, and the fields of `tcp_info` up to what Linux 5.4 knows, are from the kernel's
-//! `include/uapi/linux/tcp.h`, written from memory of it and held by the tests below to what sockets answer.
+//! Options whose numbers `libc` lacks are from the kernel's `include/uapi/linux/tcp.h`, written from memory of it and held by the tests below
+//! to what sockets answer.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -18,68 +18,8 @@ const SO_MAX_PACING_RATE: c_int = 47;
 const TCP_WINDOW_CLAMP: c_int = 10;
 const IP_BIND_ADDRESS_NO_PORT: c_int = 24;
 
-/// The state of a socket as `TCP_INFO` tells it; its first 240 octets; what the kernel does not fill stays zero.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the names are the kernel's")]
-pub struct TcpInfo {
-    pub state: u8,
-    pub ca_state: u8,
-    pub retransmits: u8,
-    pub probes: u8,
-    pub backoff: u8,
-    pub options: u8,
-    pub wscale: u8,
-    pub flags: u8,
-    pub rto_us: u32,
-    pub ato_us: u32,
-    pub snd_mss: u32,
-    pub rcv_mss: u32,
-    pub unacked: u32,
-    pub sacked: u32,
-    pub lost: u32,
-    pub retrans: u32,
-    pub fackets: u32,
-    pub last_data_sent_ms: u32,
-    pub last_ack_sent_ms: u32,
-    pub last_data_recv_ms: u32,
-    pub last_ack_recv_ms: u32,
-    pub pmtu: u32,
-    pub rcv_ssthresh: u32,
-    pub rtt_us: u32,
-    pub rttvar_us: u32,
-    pub snd_ssthresh: u32,
-    pub snd_cwnd: u32,
-    pub advmss: u32,
-    pub reordering: u32,
-    pub rcv_rtt_us: u32,
-    pub rcv_space: u32,
-    pub total_retrans: u32,
-    pub pacing_rate: u64,
-    pub max_pacing_rate: u64,
-    pub bytes_acked: u64,
-    pub bytes_received: u64,
-    pub segs_out: u32,
-    pub segs_in: u32,
-    pub notsent_bytes: u32,
-    pub min_rtt_us: u32,
-    pub data_segs_in: u32,
-    pub data_segs_out: u32,
-    pub delivery_rate: u64,
-    pub busy_time_us: u64,
-    pub rwnd_limited_us: u64,
-    pub sndbuf_limited_us: u64,
-    pub delivered: u32,
-    pub delivered_ce: u32,
-    pub bytes_sent: u64,
-    pub bytes_retrans: u64,
-    pub dsack_dups: u32,
-    pub reord_seen: u32,
-    pub rcv_ooopack: u32,
-    pub snd_wnd: u32,
-    pub rcv_wnd: u32,
-    pub rehash: u32,
-}
+/// The state of a socket as `TCP_INFO` tells it; what the kernel does not fill stays zero.
+pub use libc::tcp_info as TcpInfo;
 
 fn set<T>(fd: impl AsFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     let (fd, size) = (fd.as_fd().as_raw_fd(), size_of::<T>() as socklen_t);
@@ -222,9 +162,12 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(60));
         let (sent, received) = (tcp_info(&client).unwrap(), tcp_info(&server).unwrap());
         // 5000 octets, nothing twice, nothing waiting; established is 1
-        assert_eq!((sent.bytes_sent, sent.bytes_retrans, sent.notsent_bytes, sent.state), (5000, 0, 0, 1));
-        assert_eq!((received.bytes_received, received.snd_wnd > 0), (5000, true));
-        assert!(sent.min_rtt_us < 1_000_000 && sent.snd_cwnd >= 10, "{sent:?}");
+        assert_eq!(
+            (sent.tcpi_bytes_sent, sent.tcpi_bytes_retrans, sent.tcpi_notsent_bytes, sent.tcpi_state),
+            (5000, 0, 0, 1)
+        );
+        assert_eq!((received.tcpi_bytes_received, received.tcpi_snd_wnd > 0), (5000, true));
+        assert!(sent.tcpi_min_rtt < 1_000_000 && sent.tcpi_snd_cwnd >= 10, "{sent:?}");
         assert_eq!(not_acknowledged(&client).unwrap(), 0);
     }
 

@@ -322,13 +322,13 @@ fn side_info(end: &Endpoint) -> SideInfo {
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
     SideInfo {
         congestion,
-        rtt_s: info.map_or(0.0, |info| f64::from(info.rtt_us) * 1e-6),
-        cwnd_segments: info.map_or(0, |info| info.snd_cwnd),
-        retransmitted_bytes: info.map_or(0, |info| info.bytes_retrans),
+        rtt_s: info.map_or(0.0, |info| f64::from(info.tcpi_rtt) * 1e-6),
+        cwnd_segments: info.map_or(0, |info| info.tcpi_snd_cwnd),
+        retransmitted_bytes: info.map_or(0, |info| info.tcpi_bytes_retrans),
         unread_bytes: unread(end),
-        unsent_bytes: info.map_or(0, |info| u64::from(info.notsent_bytes)),
+        unsent_bytes: info.map_or(0, |info| u64::from(info.tcpi_notsent_bytes)),
         unacknowledged_bytes: u64::from(sys::not_acknowledged(&end.socket).unwrap_or(0)),
-        delivery_rate_bps: info.map_or(0, |info| info.delivery_rate.saturating_mul(8)),
+        delivery_rate_bps: info.map_or(0, |info| info.tcpi_delivery_rate.saturating_mul(8)),
     }
 }
 

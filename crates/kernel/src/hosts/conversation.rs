@@ -89,9 +89,8 @@ pub fn hold(ends: &Ends, apps: Vec<App>, course: Course, clock: WallClock, stop:
         return Ok(Held::default());
     }
     thread::scope(|scope| {
-        let aborting = abort_at.map(|time| {
-            scope.spawn(move || if reaches(time, clock, stop) { ends.abort() } else { Ok(()) })
-        });
+        let aborting =
+            abort_at.map(|time| scope.spawn(move || if reaches(time, clock, stop) { ends.abort() } else { Ok(()) }));
         let (tell, told) = channel();
         let accepting = {
             let tell = tell.clone();

@@ -230,7 +230,8 @@ mod tests {
         let opener = socket(&options).expect("a socket");
         opener.connect(&listener.local_addr().expect("bound")).expect("connects");
         let acceptor = OnceLock::from(listener.accept().expect("a connection").0);
-        let ends = [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())], reset: OnceLock::new() }];
+        let ends =
+            [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())], reset: OnceLock::new() }];
         (&ends[0].opener).write_all(&[0; 3_000]).expect("written");
         let sampler = FlowSampler::new(&ends, &[SimTime::ZERO], &[], MeasureWindow::default());
         let interval = SimDuration::from_millis(100);

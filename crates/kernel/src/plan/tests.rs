@@ -45,6 +45,15 @@ fn applications_and_short_flows_of_the_simulator_are_taken() {
     assert_eq!(controllers, ["cubic", "reno"], "flows, then groups of short ones");
     let reuse = |side: usize| plan.sides[side].parameters.contains_key("net.ipv4.tcp_tw_reuse");
     assert!(reuse(0) && !reuse(1));
+    let captured = short.replace("name", "capture = true\nname");
+    assert_eq!(places(&format!("{video}{captured}")), ["flow \"b\".capture"]);
+}
+
+#[test]
+fn captures_refusals_and_resets_are_taken() {
+    let lines = "[[flow]]\nname = \"a\"\ncontroller = \"cubic\"\ncapture = true\nabort_at = \"500 ms\"\n\
+                 [[flow]]\nname = \"b\"\ncontroller = \"cubic\"\naccepts = false";
+    assert!(planned(lines).is_ok());
 }
 
 #[test]
@@ -116,4 +125,18 @@ fn a_controller_that_the_kernel_lacks_is_registered_once_for_each_set_of_paramet
     assert!(names.iter().all(|name| name.len() <= 15 && name.starts_with("ac")), "{names:?}");
     let refused = planned("[[flow]]\nname = \"a\"\ncontroller = { kind = \"highspeed\", response = \"table\" }");
     assert!(refused.expect_err("it cannot")[0].reason.contains("response"));
+}
+
+#[cfg(feature = "bpf")]
+#[test]
+fn a_policy_in_whole_numbers_is_loaded_and_one_in_floating_point_refused() {
+    let flow = |file: &str| {
+        let file = format!("{}/../../claims/{file}", env!("CARGO_MANIFEST_DIR"));
+        format!("[[flow]]\nname = \"a\"\ncontroller = {{ kind = \"policy\", file = \"{file}\" }}\n")
+    };
+    let plan = planned(&flow("kernel/dqn-newreno.whole")).expect("it can");
+    assert!(plan.flows[0].controller.starts_with("ac"), "{}", plan.flows[0].controller);
+    let refused = planned(&flow("learned/policy.onnx")).expect_err("it cannot");
+    assert_eq!(refused[0].place, "flow[0].controller");
+    assert!(refused[0].remedy.contains("ackclock export FILE --to bpf"), "{}", refused[0]);
 }

@@ -147,7 +147,7 @@ impl Worker {
 /// The client's round trip, as its handshake took it, if some rule asks for it.
 fn near_rtt(connection: &Connection) -> Duration {
     let asked = connection.service.asks_rtt.then(|| sys::tcp_info(&connection.near.socket).ok()).flatten();
-    asked.map_or(Duration::ZERO, |info| Duration::from_micros(u64::from(info.rtt_us)))
+    asked.map_or(Duration::ZERO, |info| Duration::from_micros(u64::from(info.tcpi_rtt)))
 }
 
 /// A socket that connects to the server.

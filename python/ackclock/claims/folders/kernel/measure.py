@@ -12,4 +12,5 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     **load_module(_HERE / "measure_same.py").MEASURES,
     **load_module(_HERE / "measure_vegas.py").MEASURES,
     **load_module(_HERE / "measure_laws.py").MEASURES,
+    **load_module(_HERE / "measure_learned.py").MEASURES,
 }
