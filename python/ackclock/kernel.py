@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ackclock._core import Scenario
 from ackclock.manifests import KernelRun, Manifest
+from ackclock.result_files import summary_json
 from ackclock.results import Results, TableName, no_appliances
 from ackclock.summaries import RunSummary
 from ackclock.version import __version__
@@ -207,7 +208,7 @@ def _results(scenario: Scenario, written: bytes) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What a run left that is no table, as `ackclock.results` takes it; the kernel tells of no events."""
+    """What a run left that is no table, as `ackclock.result_files` has it; the kernel tells of no events."""
 
     summary: RunSummary
     files: dict[str, bytes]
@@ -224,7 +225,7 @@ class _Left:
         Path(path).write_bytes(self.files[name])
 
     def write_summary(self, path: str) -> None:
-        Path(path).write_text(json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        Path(path).write_bytes(summary_json(self.summary))
 
     def write_qlog(self, _paths: dict[str, str]) -> list[str]:
         return []

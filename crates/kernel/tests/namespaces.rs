@@ -189,9 +189,14 @@ fn a_captured_link_has_both_ways_and_their_times() {
     let found = packets(&files[0]);
     fs::remove_dir_all(folder).expect("removed");
     let full: Vec<u64> = found.iter().filter(|(_, len, _)| *len == 1_500).map(|(time, _, _)| *time).collect();
+    let stem = files[0].file_stem().expect("a name").to_string_lossy();
+    let links = summary["links"].as_array().expect("links");
+    let link = links.iter().find(|link| link["name"].as_str().is_some_and(|name| name.replace('>', "_") == stem));
     let delivered =
-        summary["links"].as_array().expect("links").iter().filter_map(|link| link["delivered_packets"].as_u64()).max();
-    assert!(full.len() as u64 + 2 >= delivered.expect("packets"), "{} of {delivered:?}", full.len());
+        link.unwrap_or_else(|| panic!("{stem} in {summary}"))["delivered_packets"].as_u64().expect("a count");
+    // What is on its way at the end has been captured and not delivered, 10 ms of packets; the opener's SYN and first ACK are no data.
+    let data = found.iter().filter(|(_, len, _)| *len > 100).count() as u64;
+    assert!((delivered - 2..delivered + 90).contains(&data), "{data} of {delivered}");
     // 1500 octets take 120 us at 100 Mbit/s: first bits are no closer than that, and a full queue has them just so.
     let gaps: Vec<u64> = full.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|gap| *gap >= 120_000), "{:?}", gaps.iter().min());
@@ -202,12 +207,12 @@ fn a_captured_link_has_both_ways_and_their_times() {
 #[test]
 fn what_the_kernel_cannot_do_ends_with_two_and_its_reason() {
     needs_kernel!();
-    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"copa\""), "copa");
+    let (mut command, file) = command(&BULK.replace("\"cubic\"", "\"pcc_vivace\""), "refused");
     let output = command.output().expect("it starts");
     fs::remove_file(file).expect("removed");
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("flow[0].controller") && told.contains("\"copa\""), "{told}");
+    assert!(told.contains("flow[0].controller") && told.contains("\"pcc_vivace\""), "{told}");
 }
 
 /// Kills runs at random moments, `ACKCLOCK_KILLS` of them.

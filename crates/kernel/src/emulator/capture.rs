@@ -119,7 +119,9 @@ impl LinkCaptures {
         }
     }
 
-    pub(super) fn finish(self) -> io::Result<Vec<CaptureFile>> {
+    /// At the end of a run: a packet that still waits has been recorded with the time at which it would have left.
+    pub(super) fn finish(mut self, end: SimTime) -> io::Result<Vec<CaptureFile>> {
+        self.captures.iter_mut().for_each(|capture| capture.records.retain(|record| record.time <= end));
         self.captures.into_iter().map(Capture::into_file).collect()
     }
 }

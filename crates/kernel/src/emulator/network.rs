@@ -333,7 +333,7 @@ impl Network {
 
     /// The packets that links recorded until now, as files; once.
     pub fn captures(&mut self) -> io::Result<Vec<CaptureFile>> {
-        std::mem::take(&mut self.captures).finish()
+        std::mem::take(&mut self.captures).finish(self.now)
     }
 
     /// What was measured of the links, and recorded.

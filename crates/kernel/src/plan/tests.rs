@@ -84,7 +84,7 @@ fn switches_that_the_kernel_has_are_set() {
 #[test]
 fn what_the_kernel_cannot_do_is_refused_with_its_place() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}");
-    assert_eq!(places(&flow("controller = \"copa\"")), ["flow[0].controller"]);
+    assert_eq!(places(&flow("controller = \"pcc_vivace\"")), ["flow[0].controller"]);
     assert_eq!(places(&flow("controller = { kind = \"cubic\", beta = 0.5 }")), ["flow[0].controller"]);
     assert!(places(&flow("controller = \"tahoe\"")).contains(&"flow[0].controller".to_owned()));
     let opnet = places(&flow("controller = \"cubic\"\ntcp = { rto = { estimator = \"rfc6298\" } }"));
