@@ -101,8 +101,8 @@ def _may_come_too_late(ours: Play, theirs: Play) -> bool:
 
 def _last_us(played: Play, number: int) -> int:
     """When the last ACK came, or the last of so many segments left."""
-    events = [*played.moments[-1:], *played.departures[:number][-1:]]
-    return max((event.at_us for event in events), default=0)
+    acks = [moment.at_us for moment in played.moments[-1:]]
+    return max([*acks, *(sent.at_us for sent in played.departures[:number][-1:])], default=0)
 
 
 def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED) -> Comparison:
