@@ -243,3 +243,15 @@ def test_other_choices_are_named(findings: list[Finding]) -> None:
 def test_the_name_of_a_folder_selects_its_claims() -> None:
     assert {claim.id[0] for claim in select(FOLDERS, ["rfc"])} == {"R"}
     assert {claim.id[0] for claim in select(FOLDERS, ["rfc", "O1"])} == {"R", "O"}
+
+
+def test_a_reason_names_other_claims_that_there_are() -> None:
+    wrong = []
+    for folder in load_folders():
+        ids = {claim.id for claim in folder.claims}
+        for claim in folder.claims:
+            named = set(re.findall(r"\b(?:As|see|See) ([A-Z]\d[\w-]*)|\(([A-Z]\d[\w-]*)\)", claim.reason))
+            for name in filter(None, itertools.chain(*named)):
+                if name == claim.id or not any(other.startswith(name) for other in ids):
+                    wrong.append((claim.id, name))
+    assert not wrong
