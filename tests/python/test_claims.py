@@ -250,8 +250,8 @@ def test_a_reason_names_other_claims_that_there_are() -> None:
     for folder in load_folders():
         ids = {claim.id for claim in folder.claims}
         for claim in folder.claims:
-            named = set(re.findall(r"\b(?:As|see|See) ([A-Z]\d[\w-]*)|\(([A-Z]\d[\w-]*)\)", claim.reason))
-            for name in filter(None, itertools.chain(*named)):
-                if name == claim.id or not any(other.startswith(name) for other in ids):
-                    wrong.append((claim.id, name))
+            found = re.findall(r"\b(?:As|see|See) ([A-Z]\d[\w-]*)|\(([A-Z]\d[\w-]*)\)", claim.reason)
+            named = set(filter(None, itertools.chain(*found)))
+            known = {name for name in named if any(other.startswith(name) for other in ids)} - {claim.id}
+            wrong += [(claim.id, name) for name in named - known]
     assert not wrong
