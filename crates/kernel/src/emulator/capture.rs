@@ -88,7 +88,9 @@ impl LinkCaptures {
     pub(super) fn new(links: &[LinkConfig]) -> Self {
         let mut new = Self::default();
         if links.iter().any(|link| link.capture) {
-            links.iter().for_each(|link| new.add(link));
+            for link in links {
+                new.add(link);
+            }
         }
         new
     }
@@ -121,7 +123,9 @@ impl LinkCaptures {
 
     /// At the end of a run: a packet that still waits has been recorded with the time at which it would have left.
     pub(super) fn finish(mut self, end: SimTime) -> io::Result<Vec<CaptureFile>> {
-        self.captures.iter_mut().for_each(|capture| capture.records.retain(|record| record.time <= end));
+        for capture in &mut self.captures {
+            capture.records.retain(|record| record.time <= end);
+        }
         self.captures.into_iter().map(Capture::into_file).collect()
     }
 }
