@@ -15,8 +15,10 @@ from ackclock.shown import plain, plain_lines
 from ackclock.tables import html
 
 _MOST_ROWS: Final = 12
-_MOST_LANES: Final = 16
 """A table with more is folded."""
+
+_MOST_LANES: Final = 16
+"""Flows whose states are drawn at once."""
 
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
 """Of `pages/report/`, in the order in which they build on each other."""
