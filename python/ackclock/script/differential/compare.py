@@ -23,7 +23,7 @@ matter.
 """
 _TICK_US = 4_000
 """Of the clock by which CUBIC grows; when in a play it ticks is chance on a kernel, and no matter."""
-_PHASES = 4
+_PHASES = 8
 _LATE, _LATE_AT_LEAST_US = 1 / 8, 8_000
 """How late a kernel's timer may be, as part of its wait and at least.
 
