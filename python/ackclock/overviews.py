@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 NAMED_BY = {"flows": "flow", "links": "link", "media": "flow"}
 """Tables that have series, and the column that says whose."""
 
-PLACES = 100
+PLACES = 50
 """So many places are looked at for the first picture."""
 
 MOST_ROWS = 20_000
@@ -100,9 +101,7 @@ class Overviews:
         for name, table in self._tables.items():
             rows = self._rows(name)
             first, last = (self._time(name, row) for row in (0, rows - 1)) if rows else (0.0, 0.0)
-            columns = [column for column, kind in table.collect_schema().items() if kind.is_numeric()]
-            columns.remove("time_s")
-            tables[name] = {"columns": columns, "rows": rows, "begin_s": first, "end_s": last}
+            tables[name] = {"columns": _columns(table), "rows": rows, "begin_s": first, "end_s": last}
         manifest = json.loads((self._folder / storage.MANIFEST).read_bytes())
         scenario = manifest.get("scenario") or {}
         return {"folder": self._folder.name, "name": scenario.get("name", ""), "tables": tables}
@@ -151,10 +150,11 @@ class Overviews:
         table = self._tables.get(asked.table)
         if table is None:
             raise OverviewError(f"there is no table {asked.table!r}; there are: {', '.join(self._tables)}")
-        known = table.collect_schema().names()
+        known = _columns(table)
         unknown = [column for column in asked.columns if column not in known]
-        if unknown or not asked.columns:
-            raise OverviewError(f"{asked.table} has no column {', '.join(unknown) or '(none named)'}")
+        if unknown or not asked.columns or len(set(asked.columns)) < len(asked.columns):
+            what = ", ".join(unknown) or ("(none named)" if not asked.columns else "twice")
+            raise OverviewError(f"{asked.table} has no column {what}; there are: {', '.join(known)}")
         return table.select("time_s", NAMED_BY[asked.table], *asked.columns)
 
     def _begin(self, table: str) -> int:
@@ -206,8 +206,18 @@ class Overviews:
             own = rows.filter(rows[by] == name).unique(subset="time_s", keep="first")
             beside = times.join(own, on="time_s", how="left", maintain_order="left")
             for column in asked.columns:
-                series[column][name] = beside[column].to_list()
+                series[column][name] = _finite(beside[column])
         return {"time_s": times["time_s"].to_list(), "series": series, "is_exact": is_exact}
+
+
+def _columns(table: "pl.LazyFrame") -> list[str]:
+    """Those with numbers, which can be drawn over time."""
+    return [name for name, kind in table.collect_schema().items() if kind.is_numeric() and name != "time_s"]
+
+
+def _finite(values: "pl.Series") -> list[float | None]:
+    """What JSON has: a part of one's own may have told of something that is no number."""
+    return [value if value is not None and isfinite(value) else None for value in values.to_list()]
 
 
 def _extremes(rows: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":

@@ -1,25 +1,45 @@
 """What a run leaves behind, in memory and as a folder."""
 
-import json
-import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ackclock import storage
-from ackclock.manifests import Engine, KernelRun, Manifest, RecordedManifest, Recording
-from ackclock.reading import DamagedError, content, digest, document, inside, table
+from ackclock.manifests import Engine, KernelRun, Manifest, Recording
+from ackclock.reading import inside
+from ackclock.result_files import (
+    APPLIANCES,
+    COMPLETIONS,
+    ENCODER,
+    EVENTS,
+    MEDIA,
+    PERFETTO,
+    REMEDY,
+    SUMMARY,
+    TABLES,
+    TRACE,
+    CaptureSource,
+    TableName,
+    capture_file_names,
+    check_complete,
+    json_bytes,
+    manifest_of,
+    no_appliances,
+    no_completions,
+    parquet,
+    summary_json,
+    summary_of,
+    tables_of,
+    write_captures,
+)
 from ackclock.summaries import (
     ApplianceSummary,
     DatagramSummary,
     FlowSummary,
     GroupSummary,
     LinkSummary,
-    RecordedRun,
     RunSummary,
 )
 
@@ -29,76 +49,26 @@ if TYPE_CHECKING:
 
     from ackclock.plots import SeriesName
 
+__all__ = [
+    "APPLIANCES",
+    "COMPLETIONS",
+    "EVENTS",
+    "MEDIA",
+    "PERFETTO",
+    "SUMMARY",
+    "TABLES",
+    "TRACE",
+    "CaptureSource",
+    "Results",
+    "TableName",
+    "capture_file_names",
+    "no_appliances",
+    "no_completions",
+    "parquet",
+    "summary_json",
+]
+
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
-
-TableName = Literal["flows", "links", "episodes", "completions", "appliances", "media", "events"]
-
-TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
-
-COMPLETIONS = "completions.parquet"
-"""Written only by runs with short flows or requests."""
-
-APPLIANCES = "appliances.parquet"
-"""Written only by runs with appliances."""
-
-MEDIA = "media.parquet"
-"""Written only by runs with interactive media."""
-
-PERFETTO = "trace.perfetto-trace"
-"""Written only where it is asked for."""
-
-EVENTS = "events.parquet"
-"""Written only by runs that were watched."""
-
-SUMMARY = "summary.json"
-
-TRACE = "trace.jsonl"
-"""The one file of a folder of `ackclock-proxy record`."""
-
-_FILES: dict[TableName, str] = {name: f"{name}.parquet" for name in get_args(TableName)}
-
-_REMEDY = "restore it, or run the scenario again"
-
-_ENCODER = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def no_completions() -> "pl.DataFrame":
-    """Return the table of completions of a run without short flows and requests."""
-    import polars as pl
-
-    columns = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
-    return pl.DataFrame(schema=columns | {"slowdown": pl.Float64})
-
-
-def no_appliances() -> "pl.DataFrame":
-    """Return the table of appliances of a run without any."""
-    import polars as pl
-
-    return pl.DataFrame()
-
-
-class CaptureSource(Protocol):
-    """Whatever can write what a run left, the packets that it captured and its events; the core's `Outcome` does."""
-
-    def write_summary(self, path: str) -> None:
-        """Write `summary.json`."""
-
-    @property
-    def captures(self) -> list[str]:
-        """Names of what was captured: links, and flows as `flow NAME`."""
-
-    def write_pcapng(self, name: str, path: str) -> None:
-        """Write what one of them captured as a pcapng file."""
-
-    @property
-    def event_sources(self) -> list[str]:
-        """Names of what events come from: links, `flow NAME`, `relay NAME`; empty if none were wanted."""
-
-    def write_qlog(self, paths: dict[str, str]) -> list[str]:
-        """Write the events as qlog, a file for each source that has any, and return the names of these."""
-
-    def write_perfetto(self, path: str) -> None:
-        """Write the events as a Perfetto trace."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -395,9 +365,9 @@ class Results:
                 self.write_qlog(partial)
             if perfetto:
                 self.write_perfetto(partial / PERFETTO)
-            (partial / storage.MANIFEST).write_bytes(
-                _json({**self.manifest, "captures": self._write_captures(partial)})
-            )
+            sums = self._origin.get("written", {}).get("sha256", {})
+            captures = write_captures(partial, self.captures, sums, self._source)
+            (partial / storage.MANIFEST).write_bytes(json_bytes({**self.manifest, "captures": captures}))
         return path
 
     def _write_summary(self, file: Path) -> None:
@@ -406,26 +376,8 @@ class Results:
             self._source.write_summary(str(file))
             return
         with file.open("w", encoding="utf-8", newline="\n") as out:
-            out.writelines(_ENCODER.iterencode(self.summary))
+            out.writelines(ENCODER.iterencode(self.summary))
             out.write("\n")
-
-    def _write_captures(self, folder: Path) -> dict[str, str]:
-        """Write a pcapng file for each captured link and flow, and return their names."""
-        files = capture_file_names([*self.captures, *(self._source.captures if self._source else [])])
-        for link, file in files.items():
-            if link in self.captures:
-                self._copy_capture(link, folder / file)
-            elif self._source:
-                self._source.write_pcapng(link, str(folder / file))
-        return files
-
-    def _copy_capture(self, link: str, target: Path) -> None:
-        source = self.captures[link]
-        known = self._origin.get("written", {}).get("sha256", {})
-        checked = inside(source.parent, source.name, _REMEDY)
-        shutil.copyfile(checked, target)
-        if storage.sha256(target) != known.get(source.name, storage.sha256(target)):
-            raise DamagedError(source, "it is not the capture that was written, as its SHA-256 tells", _REMEDY)
 
     @classmethod
     def load(cls, directory: str | Path) -> "Results":
@@ -444,14 +396,18 @@ class Results:
             from ackclock.recording import read
 
             return read([path / TRACE], name=path.name, by="ackclock-proxy record")
-        _check_complete(path)
-        manifest = _manifest(path)
-        sums = manifest.get("written", {}).get("sha256", {})
-        form: Any = RecordedRun if "recording" in manifest else RunSummary
-        summary: RunSummary = document(_content(path, SUMMARY, sums), path / SUMMARY, form, _REMEDY)
-        tables = _tables(path, sums)
-        captures = {link: inside(path, file, _REMEDY) for link, file in manifest.get("captures", {}).items()}
+        check_complete(path)
+        manifest = manifest_of(path)
+        summary, tables = summary_of(path, manifest), tables_of(path, manifest)
+        captures = {link: inside(path, file, REMEDY) for link, file in manifest.get("captures", {}).items()}
         return cls(lambda: summary, manifest, tables.__getitem__, captures)
+
+
+def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
 
 
 _FORMS = {"trace": "trace", "capture": "capture", "sockets": "log of ss", "iperf3": "report of iperf3"}
@@ -462,111 +418,3 @@ def _recorded(recording: Recording) -> str:
     what = _FORMS.get(recording["form"], recording["form"])
     release = recording["release"]
     return f"{what} on Linux {release}" if release else what
-
-
-def _manifest(folder: Path) -> Manifest:
-    """Read a manifest, which has the SHA-256 of the other files and of itself; those of earlier versions have none."""
-    file = inside(folder, storage.MANIFEST, _REMEDY)
-    text = file.read_bytes()
-    form = RecordedManifest if _is_recorded(text) else Manifest
-    read: Manifest = document(text, file, form, _REMEDY)  # type: ignore[assignment]  # `Results.is_recorded` tells
-    written = read.get("written")
-    own = written.get("manifest_sha256") if written else None
-    if written and own is not None:
-        others = {key: value for key, value in written.items() if key != "manifest_sha256"}
-        if digest({**read, "written": others}) != own:
-            raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
-    return read
-
-
-def _is_recorded(manifest: bytes) -> bool:
-    try:
-        read = json.loads(manifest)
-    except (ValueError, RecursionError):
-        return False  # which is told with the file's name once it is read in earnest
-    return isinstance(read, dict) and "recording" in read
-
-
-def _tables(folder: Path, sums: Mapping[str, str]) -> dict[TableName, "pl.DataFrame"]:
-    """Read every table that there is or should be."""
-    tables: dict[TableName, pl.DataFrame] = {
-        "completions": no_completions(),
-        "appliances": no_appliances(),
-        "media": no_appliances(),
-        "events": no_appliances(),
-    }
-    for name, file in _FILES.items():
-        if name in TABLES or file in sums or (folder / file).exists():
-            tables[name] = table(_content(folder, file, sums), folder / file, name, _REMEDY)
-    return tables
-
-
-def _content(folder: Path, name: str, sums: Mapping[str, str]) -> bytes:
-    file = inside(folder, name, _REMEDY)
-    if not file.is_file():
-        raise DamagedError(file, "it is not there, though the manifest lists it", _REMEDY)
-    return content(file, sums.get(name), _REMEDY)
-
-
-def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
-    for entry in entries:
-        if entry["name"] == name:
-            return entry
-    raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
-
-
-def _check_complete(path: Path) -> None:
-    if not path.is_dir():
-        raise FileNotFoundError(f"{path} is not a folder; give one that `ackclock run -o` wrote")
-    wanted = [SUMMARY, storage.MANIFEST, *(f"{table}.parquet" for table in TABLES)]
-    missing = [file for file in wanted if not (path / file).is_file()]
-    if missing:
-        raise FileNotFoundError(f"{path} is no folder of results: it has no {', '.join(missing)}")
-
-
-def summary_json(summary: Mapping[str, Any]) -> bytes:
-    """Return the bytes of `summary.json`: the same summary gives the same bytes.
-
-    Args:
-        summary: As in `Results.summary`.
-    """
-    return _json(summary)
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return (_ENCODER.encode(value) + "\n").encode()
-
-
-def parquet(table: "pl.DataFrame") -> bytes:
-    """Return a table as a Parquet file: the same table gives the same bytes.
-
-    Args:
-        table: Any table.
-    """
-    buffer = BytesIO()
-    table.rechunk().write_parquet(
-        buffer, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 20
-    )
-    return buffer.getvalue()
-
-
-def capture_file_names(links: list[str], ending: str = ".pcapng") -> dict[str, str]:
-    """Choose a file name for the capture of each link: its name with every unusual sign replaced, made unique.
-
-    Args:
-        links: Names of links; any text.
-        ending: Of the files.
-
-    Examples:
-        >>> capture_file_names(["left->right", "left<-right", "../x"])
-        {'left->right': 'left_right.pcapng', 'left<-right': 'left_right-2.pcapng', '../x': 'x.pcapng'}
-    """
-    files: dict[str, str] = {}
-    for link in links:
-        stem = re.sub(r"[^A-Za-z0-9.-]+", "_", re.sub(r"->|<-", "_", link)).strip("._-")[:100] or "link"
-        number, file = 1, f"{stem}{ending}"
-        while file.lower() in {taken.lower() for taken in files.values()}:
-            number += 1
-            file = f"{stem}-{number}{ending}"
-        files[link] = file
-    return files

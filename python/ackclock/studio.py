@@ -137,8 +137,18 @@ class _Handler(SimpleHTTPRequestHandler):
             return self._say(HTTPStatus.OK, answer(dict(parse_qsl(place.query))))
         except SupersededError as error:
             return self._say(HTTPStatus.CONFLICT, {"error": str(error)})
-        except (KeyError, ValueError) as error:
+        except KeyError as error:
+            return self._say(HTTPStatus.BAD_REQUEST, {"error": f"the question has no {error}"})
+        except ValueError as error:
             return self._say(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        except OSError as error:
+            return self._say(HTTPStatus.GONE, {"error": f"the folder of results is not what it was ({error})"})
+
+    def do_HEAD(self) -> None:
+        if self._is_meant():
+            super().do_HEAD()
+        else:
+            self.send_error(HTTPStatus.FORBIDDEN)
 
     def _is_meant(self) -> bool:
         """Whether it was asked for by this machine's name: a page of another site may have its own name lead here."""

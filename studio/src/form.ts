@@ -38,9 +38,9 @@ export class Form {
     element("formNote").hidden = path !== null;
     for (const control of element("form").querySelectorAll<HTMLInputElement>("input, select, button")) control.disabled = path === null;
     if (!path) return;
-    element<HTMLSelectElement>("queueKind").value = path.queue;
-    element<HTMLSelectElement>("profile").value = path.profile;
-    element<HTMLInputElement>("duration").value = String(path.duration_s);
+    choose(element("queueKind"), path.queue);
+    choose(element("profile"), path.profile);
+    showNumber(element<HTMLInputElement>("duration"), path.duration_s);
     element<HTMLInputElement>("seed").value = String(path.seed);
     const heads = document.createElement("div");
     heads.className = "flow heads";
@@ -63,8 +63,9 @@ export class Form {
     controller.value = flow.controller;
     const change = (part: Partial<FormFlow>) => this.changeFlows(this.path!.flows.map((old, at) => (at === index ? { ...old, ...part } : old)));
     controller.addEventListener("change", () => change({ controller: controller.value }));
-    const number = (label: string, value: number, step: string, take: (value: number) => Partial<FormFlow>) => {
-      const input = Object.assign(document.createElement("input"), { type: "number", min: step === "1" ? "1" : "0", step, value: String(value) });
+    const number = (label: string, value: number | null, step: string, take: (value: number) => Partial<FormFlow>) => {
+      const input = Object.assign(document.createElement("input"), { type: "number", min: step === "1" ? "1" : "0", step });
+      showNumber(input, value);
       input.setAttribute("aria-label", `${label} of flow ${index + 1}`);
       input.addEventListener("change", () => change(take(Number(input.value))));
       return input;
@@ -76,6 +77,19 @@ export class Form {
     row.append(mark, controller, number("Count", flow.count, "1", (count) => ({ count })), number("Start", flow.start_s, "any", (start_s) => ({ start_s })), remove);
     return row;
   }
+}
+
+/** A value that is not on the list is one of the text's, and is added. */
+function choose(select: HTMLSelectElement, value: string): void {
+  if (![...select.options].some((option) => option.value === value)) select.append(new Option(value, value));
+  select.value = value;
+}
+
+/** A number, or that the text says it in a way of its own. */
+function showNumber(input: HTMLInputElement, value: number | null): void {
+  input.value = value === null ? "" : String(value);
+  input.disabled = value === null;
+  input.title = value === null ? "Written in the text, in a way that the form does not have" : "";
 }
 
 function fill(of: HTMLSelectElement, values: string[]): void {

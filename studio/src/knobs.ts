@@ -1,5 +1,6 @@
 // Four sliders of one link: its rate, the round trip over it, its loss, and how much may wait before it.
-import type { Change, ScenarioInfo } from "./messages";
+import { packetsOfLimit } from "./links";
+import type { Change, LinkInfo } from "./messages";
 import { delayText, rateText, timeText, type Path } from "./path";
 
 export type Knob = "rate" | "rtt" | "loss" | "limit";
@@ -10,7 +11,7 @@ interface Scale { from: number; to: number; hasZero?: boolean; text: (value: num
 const SCALES: Record<Knob, Scale> = {
   rate: { from: 0.1, to: 1000, text: rateText },
   rtt: { from: 1, to: 1000, text: timeText },
-  loss: { from: 0.001, to: 20, hasZero: true, text: (percent) => (percent === 0 ? "none" : `${percent} %`) },
+  loss: { from: 0.001, to: 20, hasZero: true, text: (percent) => (percent === 0 ? "none" : `${Number(percent.toPrecision(4))} %`) },
   limit: { from: 2, to: 5000, text: (packets) => `${Math.round(packets)} packets` },
 };
 const STEPS = 1000;
@@ -29,81 +30,102 @@ function positionOf(scale: Scale, value: number): number {
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 
+/** The name that a dumbbell's link of the form has. */
+const FORMED = "bottleneck";
+
 export class Knobs {
   /** The link that they are of. */
   link = 0;
   onLink: (link: number) => void = () => {};
   private values: Record<Knob, number> = { rate: 20, rtt: 40, loss: 0, limit: 67 };
-  private scenario: ScenarioInfo | null = null;
+  private links: LinkInfo[] = [];
+  /** One that is being dragged is where it is. */
+  private held: Knob | null = null;
 
-  /** `changed` says whether a change was taken; it is told of the form's part of it, too. */
-  constructor(private readonly changed: (knob: Knob, path: Partial<Path>) => boolean) {
+  /** `changed` says whether a change was taken; `path` is what it is of the form, or nothing where the form has another link. */
+  constructor(private readonly changed: (knob: Knob, path: Partial<Path> | null) => boolean) {
     for (const knob of Object.keys(SCALES) as Knob[]) {
-      element(knob).addEventListener("input", () => {
-        this.values[knob] = valueAt(SCALES[knob], Number(element<HTMLInputElement>(knob).value));
-        this.write(knob);
-        const { rate, rtt, loss, limit } = this.values;
-        const isTaken = this.changed(knob, { rate_mbps: rate, rtt_ms: rtt, loss_percent: loss, limit_packets: Math.round(limit) });
-        element("liveNote").textContent = isTaken
-          ? "Drag while it runs: each change becomes a part of the scenario."
-          : "Before it runs, change this scenario in its text.";
-      });
+      element(knob).addEventListener("input", () => this.dragTo(knob, Number(element<HTMLInputElement>(knob).value)));
+      element(knob).addEventListener("change", () => { this.held = null; });
     }
     element("link").addEventListener("change", () => {
       this.link = element<HTMLSelectElement>("link").selectedIndex;
-      this.ofLink();
+      this.show();
       this.onLink(this.link);
     });
   }
 
+  private dragTo(knob: Knob, position: number): void {
+    this.held = knob;
+    this.values[knob] = valueAt(SCALES[knob], position);
+    this.write(knob);
+    const { rate, rtt, loss, limit } = this.values;
+    const path = { rate: { rate_mbps: rate }, rtt: { rtt_ms: rtt }, loss: { loss_percent: loss }, limit: { limit_packets: Math.round(limit) } }[knob];
+    const isTaken = this.changed(knob, this.links[this.link]?.name === FORMED ? path : null);
+    element("liveNote").textContent = isTaken
+      ? "Drag while it runs: each change becomes a part of the scenario."
+      : "Before it runs, change this in the scenario's text.";
+  }
+
   /** A scenario was loaded: the slowest link is chosen, unless another of this name was before. */
-  begin(scenario: ScenarioInfo, path: Path | null): void {
+  begin(links: LinkInfo[]): void {
     const chosen = element<HTMLSelectElement>("link").value;
-    this.scenario = scenario;
-    const names = scenario.links.map((link) => link.name);
-    const slowest = scenario.links.reduce((least, link, index) => (link.rate_bps < scenario.links[least]!.rate_bps ? index : least), 0);
+    const names = links.map((link) => link.name);
+    const slowest = links.reduce((least, link, index) => (link.rate_bps < links[least]!.rate_bps ? index : least), 0);
     this.link = names.includes(chosen) ? names.indexOf(chosen) : slowest;
+    this.links = links;
     element("link").replaceChildren(...names.map((name, index) => new Option(name, name, false, index === this.link)));
-    this.ofLink();
-    if (path && this.link === slowest) {
-      this.values.loss = path.loss_percent;
-      this.write("loss", true);
+    this.show();
+  }
+
+  /** Links as they are now: a change that the text has moves the sliders. */
+  follow(links: LinkInfo[]): void {
+    const isSame = JSON.stringify(links) === JSON.stringify(this.links);
+    this.links = links;
+    if (!isSame) this.show();
+  }
+
+  private show(): void {
+    const link = this.links[this.link];
+    if (!link) return;
+    const packets = packetsOfLimit(link.limit);
+    const now = { rate: link.rate_bps / 1e6, rtt: this.roundTrip(), loss: 100 * (link.loss ?? 0), limit: packets ?? SCALES.limit.to };
+    const isPackets = /^\d+ packets?$/.test(link.limit ?? "");
+    const told: Partial<Record<Knob, string>> = {
+      ...(link.loss === null ? { loss: "as written" } : {}), ...(isPackets ? {} : { limit: link.limit ?? "no limit" }),
+    };
+    for (const knob of Object.keys(SCALES) as Knob[]) {
+      if (knob === this.held) continue;
+      this.values[knob] = now[knob];
+      element<HTMLInputElement>(knob).value = String(positionOf(SCALES[knob], now[knob]));
+      this.write(knob, told[knob]);
     }
   }
 
-  private ofLink(): void {
-    const link = this.scenario?.links[this.link];
-    if (!link) return;
-    const limit = /^(\d+) packets/.exec(link.limit ?? "");
-    this.values = { rate: link.rate_bps / 1e6, rtt: this.roundTrip(), loss: 0, limit: limit ? Number(limit[1]) : this.values.limit };
-    for (const knob of Object.keys(SCALES) as Knob[]) this.write(knob, true);
+  /** Of the links at both ends, of the first flow over them; of a dumbbell that is every flow's that has no `rtt` of its own. */
+  private access_ms(): number {
+    const link = this.links[this.link]!;
+    return 1e3 * (this.links.find((other) => other.from !== link.to && other.to === link.from)?.delay_s ?? 0);
   }
 
-  /** Of the first flow over an empty path of as many links as it takes; of a dumbbell that is every flow's. */
   private roundTrip(): number {
-    const { links } = this.scenario!;
-    const link = links[this.link]!;
-    const access = links.filter((other, index) => index !== this.link && other.from !== link.to && other.to === link.from)[0]?.delay_s ?? 0;
-    return 1e3 * (2 * link.delay_s + 4 * access);
+    return 2e3 * this.links[this.link]!.delay_s + 4 * this.access_ms();
   }
 
-  private write(knob: Knob, moves = false): void {
-    const value = this.values[knob];
-    // One that is being dragged is where it is.
-    if (moves && document.activeElement !== element(knob)) element<HTMLInputElement>(knob).value = String(positionOf(SCALES[knob], value));
-    document.querySelector(`output[for=${knob}]`)!.textContent = SCALES[knob].text(value);
+  private write(knob: Knob, told?: string): void {
+    document.querySelector(`output[for=${knob}]`)!.textContent = told ?? SCALES[knob].text(this.values[knob]);
   }
 
   /** What a slider asks of the links while it runs: a round trip is one of both directions. */
-  changes(knob: Knob, scenario: ScenarioInfo): Change[] {
-    const link = scenario.links[this.link]!;
+  changes(knob: Knob): Change[] {
+    const link = this.links[this.link]!;
     switch (knob) {
       case "rate": return [{ link: link.name, rate: rateText(this.values.rate) }];
       case "loss": return [{ link: link.name, loss: this.values.loss / 100 }];
       case "limit": return [{ link: link.name, limit: `${Math.round(this.values.limit)} packets` }];
       case "rtt": {
-        const others = scenario.links.filter((other) => other.from === link.to && other.to === link.from);
-        return [link, ...others].map(({ name }) => ({ link: name, delay: delayText(this.values.rtt) }));
+        const others = this.links.filter((other) => other.from === link.to && other.to === link.from);
+        return [link, ...others].map(({ name }) => ({ link: name, delay: delayText(this.values.rtt, this.access_ms()) }));
       }
     }
   }

@@ -5,11 +5,12 @@ import { Form } from "./form";
 import { type Knob, Knobs } from "./knobs";
 import type { Checked, Diagnostic, FromWorker, Progress, ScenarioInfo, ToWorker } from "./messages";
 import { Network } from "./network";
-import { FIRST, fromText, toText } from "./path";
+import { linksAt } from "./links";
+import { FIRST, type Path, edit, fromText } from "./path";
 import { Plots, colorOf } from "./plots";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
-import { fromFragment, fromServer, toFragment } from "./share";
+import { fromFragment, fromServer, readable, toFragment } from "./share";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 const select = (id: string) => element<HTMLSelectElement>(id);
@@ -43,26 +44,46 @@ let onEnd: () => void = () => {};
 let onWrong: (reason: Error) => void = () => {};
 let wanted: ((bytes: Uint8Array) => void) | null = null;
 
-const form = new Form((path) => setText(toText(path)));
+const form = new Form((path) => {
+  const after = edit(text.value, path);
+  if (after === null) notice("The form cannot write this into the text as it stands: change it there.");
+  setText(after ?? text.value);
+});
 const knobs = new Knobs((knob, path) => {
   if (isStale || progress.now_s === 0) {
-    const before = fromText(text.value);
-    if (before) setText(toText({ ...before, ...path }));
-    return before !== null;
+    const after = path && says(path) ? edit(text.value, path) : null;
+    if (after !== null) setText(after);
+    return after !== null;
   }
   dragged.add(knob);
   dragging ??= setTimeout(sendChanges, DRAG_MS);
   return true;
 });
 
+/** Whether the text has these values as a form can; a limit in octets becomes one in packets. */
+function says(path: Partial<Path>): boolean {
+  const shown = fromText(text.value);
+  return shown !== null && (Object.keys(path) as (keyof Path)[]).every((name) => shown[name] !== null || name === "limit_packets");
+}
+
 const dragged = new Set<Knob>();
 let dragging: ReturnType<typeof setTimeout> | undefined;
+let unanswered = 0;
+
+/** The links as they are now, unless a slider has said what they have not heard of yet. */
+function follow(): void {
+  if (!scenario || dragged.size > 0 || unanswered > 0) return;
+  const links = linksAt(scenario, progress.now_s);
+  network.follow(links);
+  knobs.follow(links);
+}
 
 /** Each change is a part of the scenario: of a drag as many as can be told apart. */
 function sendChanges(): void {
   dragging = undefined;
-  const changes = [...dragged].flatMap((knob) => knobs.changes(knob, scenario!));
+  const changes = [...dragged].flatMap((knob) => knobs.changes(knob));
   dragged.clear();
+  unanswered += 1;
   say({ kind: "change", changes });
 }
 
@@ -116,7 +137,7 @@ function begin({ scenario: loaded, row, diagnostics }: Checked): void {
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
   series.begin(loaded, row);
   network.begin(loaded);
-  knobs.begin(loaded, fromText(text.value));
+  knobs.begin(linksAt(loaded, 0));
   options(select("sequenceFlow"), loaded.flows.map((flow) => flow.name), select("sequenceFlow").value);
   sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
   plots.begin(loaded.flows.slice(0, row.flows).map((flow) => flow.name), knobs.link, loaded.duration_s);
@@ -152,6 +173,7 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
   }
   progress = message.progress;
   cost_s += message.cost_s;
+  follow();
   series.add(message.rows);
   if (scenario) network.add(message.packets, progress.now_s);
   sequence.add(message.packets);
@@ -163,12 +185,12 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
 }
 
 function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
+  unanswered -= 1;
   if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}`).join("; "));
   notice("");
   hasChanges = true;
   text.value = message.text;
   scenario = message.scenario ?? scenario;
-  if (scenario) network.change(scenario);
 }
 
 worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
@@ -257,7 +279,7 @@ async function open(chosen: FileList): Promise<void> {
   let main: string | null = null;
   for (const file of chosen) {
     const bytes = new Uint8Array(await file.arrayBuffer());
-    if (/\.(toml|json)$/.test(file.name) && main === null) main = new TextDecoder().decode(bytes);
+    if (/\.(toml|json)$/.test(file.name) && main === null) main = readable(new TextDecoder().decode(bytes));
     else { files[file.name] = bytes; files[`traces/${file.name}`] = bytes; }
   }
   say({ kind: "files", files });
@@ -300,7 +322,7 @@ async function start(catalogue: any): Promise<void> {
   files = shared?.files ?? {};
   element("recorded").hidden = !shared?.isRecorded;
   say({ kind: "files", files });
-  setText(shared?.text ?? toText(FIRST));
+  setText(shared?.text ?? FIRST);
   requestAnimationFrame(frame);
 }
 

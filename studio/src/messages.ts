@@ -5,9 +5,17 @@ export interface Diagnostic {
   message: string; remedy: string; source_line: string | null; marks: string | null;
 }
 export interface FlowInfo { name: string; controller: string; from: number; to: number; start_s: number; mss_bytes: number }
-export interface LinkInfo { name: string; from: number; to: number; rate_bps: number; delay_s: number; limit: string | null }
+/** A link; its loss is null where it is no one probability. */
+export interface LinkInfo {
+  name: string; from: number; to: number; rate_bps: number; delay_s: number; loss: number | null; limit: string | null;
+}
+/** What the scenario's text changes of a link (by its place) from a time on; what is null stays. */
+export interface PlannedChange {
+  at_s: number; link: number; rate_bps: number | null; delay_s: number | null; loss: number | null; limit: string | null;
+}
+/** Links as they begin, and changes in the order of time. */
 export interface ScenarioInfo {
-  name: string; seed: number; duration_s: number; nodes: string[]; flows: FlowInfo[]; links: LinkInfo[];
+  name: string; seed: number; duration_s: number; nodes: string[]; flows: FlowInfo[]; links: LinkInfo[]; changes: PlannedChange[];
 }
 export interface Checked {
   scenario?: ScenarioInfo; row?: { numbers: number; flows: number; links: number };

@@ -2,7 +2,8 @@
 // before them, and drops that fall out of them.
 import { fit } from "./canvas";
 import { Kind, each } from "./events";
-import type { ScenarioInfo } from "./messages";
+import { packetsOfLimit } from "./links";
+import type { LinkInfo, ScenarioInfo } from "./messages";
 import { colorOf, look } from "./plots";
 import type { Series } from "./series";
 
@@ -14,6 +15,7 @@ const FALL_MS = 700;
 
 export class Network {
   private scenario: ScenarioInfo | null = null;
+  private links: LinkInfo[] = [];
   private spots: { x: number; y: number }[] = [];
   private wires: OnWire[] = [];
   private drops: Drop[] = [];
@@ -22,13 +24,14 @@ export class Network {
 
   begin(scenario: ScenarioInfo): void {
     this.scenario = scenario;
+    this.links = scenario.links;
     this.spots = layout(scenario);
     this.forget();
   }
 
-  /** New values of links; packets that are under way stay where they are. */
-  change(scenario: ScenarioInfo): void {
-    this.scenario = scenario;
+  /** Links as they are now; packets that are under way stay where they are. */
+  follow(links: LinkInfo[]): void {
+    this.links = links;
   }
 
   forget(): void {
@@ -37,7 +40,7 @@ export class Network {
   }
 
   add(numbers: Float64Array, now_s: number): void {
-    const { links } = this.scenario!;
+    const { links } = this;
     for (const { time_s, kind, place, a, b, c } of each(numbers)) {
       const link = links[place];
       if (!link) continue;
@@ -57,7 +60,7 @@ export class Network {
     if (!this.scenario) return;
     const { ink } = look();
     const at = (node: number) => ({ x: 46 + this.spots[node]!.x * (width - 92), y: 24 + this.spots[node]!.y * (height - 58) });
-    const ends = this.scenario.links.map(({ from, to }) => besides(at(from), at(to)));
+    const ends = this.links.map(({ from, to }) => besides(at(from), at(to)));
     context.lineWidth = 1;
     context.strokeStyle = context.fillStyle = ink;
     for (const { from, to } of ends) line(context, from, to);
@@ -74,11 +77,10 @@ export class Network {
   }
 
   private drawQueues(context: CanvasRenderingContext2D, ends: { from: Point; to: Point }[], series: Series): void {
-    this.scenario!.links.forEach((link, index) => {
+    this.links.forEach((link, index) => {
       const waiting = series.links[index]?.[0] ?? 0;
       if (waiting === 0) return;
-      const limit = /^(\d+) packets/.exec(link.limit ?? "");
-      const full = limit ? Number(limit[1]) : (link.limit ?? "").endsWith("B") ? octets(link.limit!) / 1500 : 100;
+      const full = packetsOfLimit(link.limit) ?? 100;
       const { from, to } = ends[index]!;
       const isUp = to.x >= from.x;
       const length = Math.min(waiting / Math.max(full, 1), 1) * 46;
@@ -149,11 +151,6 @@ function layout({ nodes, links, flows }: ScenarioInfo): Point[] {
     const beside = nodes.map((_, other) => other).filter((other) => far[other] === far[node]);
     return { x: Math.max(far[node]!, 0) / most, y: (beside.indexOf(node) + 0.5) / beside.length };
   });
-}
-
-function octets(limit: string): number {
-  const [, number, unit] = /^([0-9.]+) (B|bytes?|kB|MB|GB)$/.exec(limit) ?? [];
-  return Number(number ?? 150e3) * ({ kB: 1e3, MB: 1e6, GB: 1e9 }[unit ?? ""] ?? 1);
 }
 
 function line(context: CanvasRenderingContext2D, from: Point, to: Point): void {

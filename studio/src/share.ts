@@ -1,6 +1,6 @@
 // A scenario in the fragment of an address: JSON, deflated, in base64url. Nothing of it is sent to any server.
 
-import { stringify } from "smol-toml";
+import { stringify } from "@decimalturn/toml-patch";
 
 export interface Shared { text: string; files: Record<string, Uint8Array>; isRecorded?: boolean }
 
@@ -25,7 +25,7 @@ export async function toFragment({ text, files }: Shared): Promise<string> {
 }
 
 /** A scenario as a person writes it: programs write JSON. */
-const readable = (text: string): string => (text.trimStart().startsWith("{") ? stringify(JSON.parse(text)) + "\n" : text);
+export const readable = (text: string): string => (text.trimStart().startsWith("{") ? stringify(JSON.parse(text)) : text);
 
 /** What `ackclock studio PATH` was given to open; nothing from any other server, or from none. */
 export async function fromServer(): Promise<Shared | null> {

@@ -41,6 +41,7 @@ async function runCases() {
 
 /** A mouse takes a slider from where it is by a part of its length. */
 async function drag(page, id, part) {
+  await page.locator(`#${id}`).scrollIntoViewIfNeeded();
   const box = await page.locator(`#${id}`).boundingBox();
   const at = await page.locator(`#${id}`).evaluate((slider) => Number(slider.value) / Number(slider.max));
   const [x, y] = [box.x + 8 + at * (box.width - 16), box.y + box.height / 2];
@@ -97,6 +98,31 @@ async function use() {
   await page.close();
 }
 
+/** A scenario with a change in it: sliders show the start, then what the text changes; the form leaves alone what it does not show. */
+async function edit() {
+  const page = await open({});
+  const told = (id) => page.textContent(`output[for=${id}]`);
+  const first = (await state(page)).text;
+  const planned = first.replace('duration = "60 s"', 'duration = "20 s" # short') + '\n[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "5 Mbit/s"\n';
+  await page.fill("#text", planned);
+  await page.waitForFunction(() => globalThis.studio.state().isStale === false);
+  expect("a slider shows the rate of the beginning", (await told("rate")) === "20 Mbit/s");
+  await drag(page, "limit", 0.1);
+  await page.locator("#flows .flow select").first().selectOption("vegas");
+  await page.locator("#duration").fill("25");
+  await page.locator("#duration").press("Enter");
+  await page.waitForFunction(() => globalThis.studio.state().isStale === false);
+  const { text } = await state(page);
+  const kept = ["# short", '[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "5 Mbit/s"', 'access = { rate = "1 Gbit/s", delay = "1 ms" }', 'name = "bbr 2"', 'name = "vegas 1"'];
+  for (const part of kept) expect(`an edit in the form keeps ${part}`, text.includes(part));
+  expect("an edit in the form is written", text.includes('duration = "25 s" # short') && text.includes('controller = "vegas"') && !text.includes('"67 packets"'));
+  await page.selectOption("#speed", "4");
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().now_s > 2.5, null, { timeout: 60_000 });
+  expect("a slider follows a change of the text", (await told("rate")) === "5 Mbit/s");
+  await page.close();
+}
+
 /** Frames a second while packets move, at the usual speed. */
 async function measureFrames(seconds) {
   const page = await open({ viewport: { width: 1600, height: 1000 } });
@@ -133,10 +159,11 @@ async function takePictures() {
   }
 }
 
-const wanted = new Set((process.env.STUDIO_PARTS ?? "cases,use,frames,pictures").split(","));
+const wanted = new Set((process.env.STUDIO_PARTS ?? "cases,use,edit,frames,pictures").split(","));
 const report = {};
 if (wanted.has("cases")) report.speeds = await runCases();
 if (wanted.has("use")) await use();
+if (wanted.has("edit")) await edit();
 if (wanted.has("frames")) Object.assign(report, await measureFrames(5));
 if (wanted.has("pictures")) await takePictures();
 await browser.close();

@@ -116,7 +116,7 @@ def native(case: Case, folder: Path) -> bytes:
     return written.read_bytes()
 
 
-def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,frames,pictures") -> dict[str, Any]:
+def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,edit,frames,pictures") -> dict[str, Any]:
     """Run cases in a browser; what it wrote is in the folder.
 
     Args:
@@ -166,7 +166,7 @@ def main() -> None:
     """Run all of it, and tell."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenarios", type=int, default=50)
-    parser.add_argument("--parts", default="cases,use,frames,pictures")
+    parser.add_argument("--parts", default="cases,use,edit,frames,pictures")
     parser.add_argument("folder", type=Path, nargs="?", default=Path("out/studio"))
     arguments = parser.parse_args()
     if lacking := missing():

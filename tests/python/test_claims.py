@@ -243,3 +243,15 @@ def test_other_choices_are_named(findings: list[Finding]) -> None:
 def test_the_name_of_a_folder_selects_its_claims() -> None:
     assert {claim.id[0] for claim in select(FOLDERS, ["rfc"])} == {"R"}
     assert {claim.id[0] for claim in select(FOLDERS, ["rfc", "O1"])} == {"R", "O"}
+
+
+def test_a_reason_names_other_claims_that_there_are() -> None:
+    wrong = []
+    for folder in load_folders():
+        ids = {claim.id for claim in folder.claims}
+        for claim in folder.claims:
+            found = re.findall(r"\b(?:As|see|See) ([A-Z]\d[\w-]*)|\(([A-Z]\d[\w-]*)\)", claim.reason)
+            named = set(filter(None, itertools.chain(*found)))
+            known = {name for name in named if any(other.startswith(name) for other in ids)} - {claim.id}
+            wrong += [(claim.id, name) for name in named - known]
+    assert not wrong

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario
-from ackclock.gym import FlowEnv
+from ackclock.gym import FlowEnv, on_kernel
 from ackclock.kernel import KernelError
 from test_kernel_agent import needs_controllers
 
@@ -78,6 +78,36 @@ def test_an_agent_that_falls_silent_leaves_the_window_to_cubic_and_has_it_back()
     assert back is not None
     assert silent.fallbacks == led.fallbacks + 1
     assert back.in_force > silent.in_force
+
+
+@needs_controllers
+def test_a_slow_agent_decides_on_the_latest_and_no_longer_than_the_scenario_lasts() -> None:
+    env = _env(on_loss="agent", decide="20 ms")
+    try:
+        _, told = env.reset(seed=3)
+        begun, steps, over = time.monotonic(), 0, False
+        while not over:
+            time.sleep(0.15)
+            steps, (_, _, _, over, told) = steps + 1, env.step(np.array([0.0], np.float32))
+        took = time.monotonic() - begun
+    finally:
+        env.close()
+    # 125 decisions are due in 2.5 s, for which it has time for 17; the program takes a moment to end
+    assert 5 < steps <= 17 and took < 5.0, (steps, took)
+    # an ACK that it decides on came while it thought about the one before, or since
+    assert told["kernel"]["latency_us"]["p99"] < 1e6
+
+
+@needs_controllers
+def test_a_flow_may_begin_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_kernel, "_PATIENCE_S", 0.5)
+    late = SCENARIO.replace('controller = "reno"', 'controller = "reno"\nstart = "1.5 s"')
+    env = FlowEnv(Scenario.parse(late, "kernel.toml"), on="kernel", slow_start="agent")
+    try:
+        _, told = env.reset(seed=4)
+    finally:
+        env.close()
+    assert told["time_s"] >= 0.0
 
 
 def test_what_cannot_be_is_said() -> None:

@@ -56,6 +56,13 @@ def test_of_a_short_time_every_row_is_shown(folder: Path) -> None:
     assert shown["series"]["cwnd_bytes"] == {"a": [124, 125, 126], "b": [7, 99, 7]}
 
 
+def test_what_is_no_number_is_null(tmp_path: Path) -> None:
+    rows = {"time_s": [0.0, 1.0, 2.0], "flow": ["a"] * 3, "gain": [1.5, float("nan"), float("inf")]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "flows.parquet")
+    shown = Overviews(tmp_path).whole(Asked("flows", ("gain",), 0.0, 3.0, 10))
+    assert json.loads(json.dumps(shown, allow_nan=False))["series"]["gain"]["a"] == [1.5, None, None]
+
+
 def test_a_first_look_has_rows_of_all_the_time(folder: Path) -> None:
     shown = Overviews(folder).first_look(asked(0.0, 10.0, 500))
     assert not shown["is_exact"]
@@ -94,11 +101,21 @@ def test_a_page_asks_by_address(folder: Path) -> None:
         assert ask("/recorded/about.json")["name"] == "mine"
         place = "/recorded/whole.json?table=flows&columns=cwnd_bytes&from=0&to=10&parts=2"
         assert ask(place)["series"]["cwnd_bytes"]["b"] == [7, 7, 7, 99]
-        for wrong in (place.replace("cwnd", "cwmd"), place.replace("to=10", "to=nan"), place.replace("flows", "other")):
+        for wrong in (
+            place.replace("cwnd", "cwmd"),
+            place.replace("cwnd_bytes", "cwnd_bytes,cwnd_bytes"),
+            place.replace("cwnd_bytes", "flow"),
+            place.replace("cwnd_bytes", "time_s"),
+            place.replace("to=10", "to=nan"),
+            place.replace("flows", "other"),
+        ):
             with pytest.raises(urllib.error.HTTPError, match="400"):
                 ask(wrong)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             ask("/recorded/about.json", host="elsewhere.example:80")
+        (folder / "flows.parquet").unlink()
+        with pytest.raises(urllib.error.HTTPError, match="410"):
+            ask(place)
     finally:
         server.shutdown()
         server.server_close()

@@ -131,6 +131,13 @@ def test_a_trace_that_was_cut_short_says_so(tmp_path: Path) -> None:
     assert "did not end by itself" in told["notes"][0]
 
 
+def test_lines_that_were_written_late_do_not_shorten_a_trace_that_was_cut_short(tmp_path: Path) -> None:
+    head, *records = [line for line in TRACE[:-1] if line["kind"] != "begin"]
+    in_order, late = ([head, *lines] for lines in (records, records[::-1]))
+    found = [read([_lines(tmp_path / name, lines)]) for name, lines in (("a.jsonl", in_order), ("b.jsonl", late))]
+    assert found[0].summary["duration_s"] == found[1].summary["duration_s"] > 0
+
+
 def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     file = _lines(tmp_path / "trace.jsonl", TRACE)
     file.write_text(file.read_text().replace('"kind": "state"', '"kind": state', 1))

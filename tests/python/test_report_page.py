@@ -22,6 +22,7 @@ from ackclock.report.capture import segments
 from ackclock.report.columns import Columns
 from ackclock.report.content import Window
 from ackclock.report.content import content as content_of_runs
+from ackclock.report.moments import Spans, joined
 from ackclock.report.packets import TimeSequence, merged, time_sequence
 from ackclock.results import Results
 from test_report import content_of
@@ -156,6 +157,18 @@ def test_merging_keeps_every_octet_and_each_retransmission() -> None:
     assert merged(one, 2000) is one
 
 
+def test_states_are_joined_by_the_shortest_first_and_leave_no_gap() -> None:
+    """By hand: of 8 s cut for four spans, what is shorter than 0.5 s goes: the two of 0.1 and 0.2 s."""
+    begin, end = np.array([0.0, 3.0, 3.1, 6.0, 0.0, 0.2]), np.array([3.0, 3.1, 6.0, 8.0, 0.2, 8.0])
+    spans = Spans(np.array([0.0, 0, 0, 0, 1, 1]), np.array([0.0, 1, 0, 2, 1, 0]), begin, end)
+    few = joined(spans, 4)
+    # The second flow's first span stays, however short; of the first flow two of the same state become one.
+    assert [few.flow.tolist(), few.state.tolist()] == [[0, 0, 1, 1], [0, 2, 1, 0]]
+    assert [few.begin_s.tolist(), few.end_s.tolist()] == [[0, 6, 0, 0.2], [6, 8, 0.2, 8]]
+    assert 0.1 < few.joined_s <= 2.0
+    assert joined(spans, 6) is spans
+
+
 # ---- the page -------------------------------------------------------------------------------------------------------
 
 
@@ -163,7 +176,12 @@ def test_the_page_has_packets_states_episodes_and_distributions(recorded: Result
     write_report([recorded], tmp_path / "page.html")
     found = content_of(tmp_path / "page.html")
     assert [one["source"] for one in found["packets"]] == ["capture", "events"]
-    assert {"slow start", "congestion avoidance"} <= set(found["states"]["names"])
+    states = found["states"]
+    assert {"slow start", "congestion avoidance"} <= set(states["names"]) and states["joined"] == 0
+    changes = recorded.events.filter(recorded.events["kind"] == "controller_state")
+    assert states["count"] == changes.height + changes["source"].n_unique()
+    at, until, flow = (decoded(found["columns"][states[key]]) for key in ("at", "until", "flow"))
+    assert (at[1:] == until[:-1])[flow[1:] == flow[:-1]].all()
     assert found["moments"]["count"] == recorded.episodes.height > 0
     assert [one["key"] for one in found["distributions"]] == ["rtt-cdf", "queueing-cdf"]
     assert all(flow["mss"] == 1448 for flow in found["flows"])

@@ -118,9 +118,19 @@ def test_a_browser_has_the_bytes_of_the_native_engine(tmp_path: Path) -> None:
     wanted = [
         case for case in studio_cases.cases(40) if case.name in ("cellular", "random-1", "random-2", "random-3", "red")
     ]
-    report = studio_cases.in_browser(wanted, tmp_path, parts="cases")
+    report = studio_cases.in_browser(wanted, tmp_path, parts="cases,edit")
     assert report["errors"] == []
     assert studio_cases.differing(wanted, tmp_path) == []
+
+
+@pytest.mark.skipif(
+    not (studio_cases.ROOT / "studio/node_modules/esbuild").is_dir(), reason="esbuild is not there: make studio"
+)
+def test_the_form_changes_its_part_of_a_text_and_nothing_else() -> None:
+    done = subprocess.run(
+        ["node", "test/unit.mjs"], cwd=studio_cases.ROOT / "studio", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not there")

@@ -1,8 +1,9 @@
 //! What a page is told of a scenario: names, and the numbers that it draws with.
 
-use ackclock_net::{LinkChange, LinkConfig, LinkId};
+use ackclock_net::{LinkChange, LinkConfig, LossConfig};
 use ackclock_scenario::Scenario;
 use ackclock_sim::FlowConfig;
+use ackclock_units::SimDuration;
 use serde_json::{Value, json};
 
 /// The scenario, its flows, nodes and links.
@@ -14,7 +15,8 @@ pub(crate) fn scenario(scenario: &Scenario) -> Value {
         "duration_s": config.duration.as_secs_f64(),
         "nodes": config.network.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(),
         "flows": config.flows.iter().map(flow).collect::<Vec<_>>(),
-        "links": config.network.numbered_links().map(|of| link(of, &config.network.changes)).collect::<Vec<_>>(),
+        "links": config.network.numbered_links().map(|(_, of)| link(of)).collect::<Vec<_>>(),
+        "changes": changes(&config.network.changes),
     })
 }
 
@@ -29,19 +31,39 @@ fn flow(flow: &FlowConfig) -> Value {
     })
 }
 
-/// A link as its last change left it.
-fn link((id, link): (LinkId, &LinkConfig), changes: &[LinkChange]) -> Value {
-    let of_link = || changes.iter().rev().filter(|change| change.link == id);
-    let rate = of_link().find_map(|change| change.rate).unwrap_or(link.rate);
-    let delay = of_link().find_map(|change| change.delay).unwrap_or(link.delay);
+/// A link as it is at the beginning; its loss is null where it is no one probability.
+fn link(link: &LinkConfig) -> Value {
+    let loss = match link.channel.as_deref().and_then(|channel| channel.impairments.loss.as_ref()) {
+        None => Some(0.0),
+        Some(LossConfig::Random(loss)) => Some(loss.p),
+        Some(_) => None,
+    };
     json!({
         "name": link.name,
         "from": link.from.index(),
         "to": link.to.index(),
-        "rate_bps": rate.0,
-        "delay_s": delay.as_secs_f64(),
-        "limit": of_link().find_map(|change| change.limit).or(link.queue.limit()).map(|limit| limit.to_string()),
+        "rate_bps": link.rate.0,
+        "delay_s": link.delay.as_secs_f64(),
+        "loss": loss,
+        "limit": link.queue.limit().map(|limit| limit.to_string()),
     })
+}
+
+/// What is changed of links on the way, in the order of time; what is null stays.
+fn changes(changes: &[LinkChange]) -> Vec<Value> {
+    let mut ordered: Vec<_> = changes.iter().collect();
+    ordered.sort_by_key(|change| change.at);
+    let told = |change: &LinkChange| {
+        json!({
+            "at_s": SimDuration(change.at.0).as_secs_f64(),
+            "link": change.link.index(),
+            "rate_bps": change.rate.map(|rate| rate.0),
+            "delay_s": change.delay.map(SimDuration::as_secs_f64),
+            "loss": change.loss,
+            "limit": change.limit.map(|limit| limit.to_string()),
+        })
+    };
+    ordered.into_iter().map(told).collect()
 }
 
 /// What there is to choose from.

@@ -213,6 +213,36 @@ fn what_passes_follows_the_rate() {
     assert!((goodput / (2e6 * 1448.0 / 1500.0) - 1.0).abs() < 0.05, "{goodput}");
 }
 
+/// As the text has it: a page draws each link as it is at the time that it shows.
+#[test]
+fn a_link_is_told_of_as_it_begins_and_its_changes_in_the_order_of_time() {
+    let changes = "
+        [[change]]
+        at = \"3 s\"
+        link = \"bottleneck\"
+        rate = \"2 Mbit/s\"
+        limit = \"9 packets\"
+        [[change]]
+        at = \"1 s\"
+        link = \"bottleneck\"
+        delay = \"40 ms\"
+        loss = 0.25
+    ";
+    let text =
+        DUMBBELL.replace("rate = \"10 Mbit/s\"", "rate = \"10 Mbit/s\", loss = { kind = \"random\", p = 0.125 }");
+    let checked = ask_json(&mut Engine::default(), Operation::Check, &json!({ "text": text + changes }));
+    let links = checked["scenario"]["links"].as_array().expect("links");
+    let at = links.iter().position(|link| link["name"] == "bottleneck").expect("the bottleneck");
+    let of = |name: &str| links[at][name].clone();
+    assert_eq!([of("rate_bps"), of("delay_s"), of("loss")], [json!(10_000_000), json!(0.018), json!(0.125)]);
+    assert_eq!(of("limit"), "30 packets");
+    let wanted = json!([
+        { "at_s": 1.0, "link": at, "rate_bps": null, "delay_s": 0.04, "loss": 0.25, "limit": null },
+        { "at_s": 3.0, "link": at, "rate_bps": 2_000_000, "delay_s": null, "loss": null, "limit": "9 packets" },
+    ]);
+    assert_eq!(checked["scenario"]["changes"], wanted);
+}
+
 #[test]
 fn a_change_that_cannot_be_is_told_of_and_changes_nothing() {
     let mut engine = Engine::default();

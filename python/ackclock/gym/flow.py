@@ -200,6 +200,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         named_space, self.action_space = spaces_of(self._core.spaces(0))
         self.observation_space = self._own.space(named_space)
         self.kernel = KernelFlow(self.scenario, self.flow, self.settings.to_json()) if on == "kernel" else None
+        self._has_own = bool(self._own) or self._own_reward is not None
         self._is_running = self._is_closed = False
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
         self._screen = Screen(self.scenario, self.flow, show=render_mode == "human") if render_mode else None
@@ -254,16 +255,17 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         if self.kernel is not None:
             return self._step_on(self.kernel, float(action if self._takes_number else action[0]))
         stepped = self._core.step(action if self._takes_number else action[0])
-        values = Values(self._core)
-        paid = stepped[1] if self._own_reward is None else float(self._own_reward(values))
-        stepped = (self._own.beside(stepped[0], values), paid, *stepped[2:])
+        if self._has_own:
+            values = Values(self._core)
+            paid = stepped[1] if self._own_reward is None else float(self._own_reward(values))
+            stepped = (self._own.beside(stepped[0], values), paid, *stepped[2:])
         if stepped[2] or stepped[3]:
             self._is_running = False
             stepped[4]["summary"] = self.summary()
         if self._screen is not None:
             self._screen.note(self._core)
-        if self.render_mode == "human":
-            self.render()
+            if self.render_mode == "human":
+                self.render()
         return stepped
 
     def _begin_on(self, kernel: KernelFlow, seed: int) -> tuple[Observation, dict[str, Any]]:

@@ -4,8 +4,9 @@
 of each ACK and puts into force what is decided (`ackclock.kernel_agent`). The same agent as in a simulation stands
 between: what it observes, when it is asked and what its actions do are the core's.
 
-Departures: time goes on while the agent thinks. While nothing is decided for three round trips the kernel's own CUBIC
-has the window, and the agent has it back with the next ACK that is looked at.
+Departures: time goes on while the agent thinks. All that came meanwhile is taken in before it is asked again, so that
+it decides on the latest, and less often than a simulation would ask. While nothing is decided for three round trips the
+kernel's own CUBIC has the window, and the agent has it back with the next ACK that is looked at.
 """
 
 import json
@@ -20,7 +21,7 @@ from ackclock.kernel import KernelError, missing, program
 from ackclock.kernel_agent import NAME, Counters, Decision, KernelAgent, Seen
 
 _PATIENCE_S: Final = 20.0
-"""So long a scenario may take to begin, and to end after its time."""
+"""So much longer than its time a scenario may take, to begin and to end."""
 
 
 class KernelFlow:
@@ -43,7 +44,7 @@ class KernelFlow:
         self._agent: KernelAgent | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._seen: Any = iter(())
+        self._ends_s = 0.0
         self._last: Seen | None = None
         self.live = LiveFlow(scenario, flow, settings)
 
@@ -55,7 +56,7 @@ class KernelFlow:
         """
         self.end()
         self.live = LiveFlow(self._scenario, self._flow, self._settings)
-        self._last, self._seen = None, iter(())
+        self._last = None
         self._agent = KernelAgent()
         self._folder = tempfile.TemporaryDirectory(prefix="ackclock-flow-")
         folder = Path(self._folder.name)
@@ -64,23 +65,27 @@ class KernelFlow:
         command = [str(program()), "run", "-", "--tied", "--into", str(folder / "out"), "--controller", chosen]
         with (folder / "errors").open("wb") as errors, (folder / "scenario.json").open("rb") as text:
             self._child = subprocess.Popen(command, stdin=text, stderr=errors)
+        self._ends_s = time.monotonic() + self._scenario.duration_s + _PATIENCE_S
         return self.run()
 
     def run(self) -> bool:
-        """Take in ACKs until a decision is due. Returns False if the scenario's time is over first."""
+        """Take in ACKs until a decision is due. Returns False if the scenario's time is over first.
+
+        Raises:
+            KernelError: If the run failed, or goes on long after the scenario's time.
+        """
         assert self._agent is not None
         assert self._child is not None
-        quiet_since = time.monotonic()
         while True:
-            for seen in self._agent.seen():
-                quiet_since = time.monotonic()
-                if self._take(seen):
-                    return True
-            if self._child.poll() is not None:
+            is_over = self._child.poll() is not None
+            if any([self._take(seen) for seen in self._agent.seen()]) and not is_over:
+                return True
+            if is_over:
                 self._check()
                 return False
-            if time.monotonic() - quiet_since > _PATIENCE_S:
-                return False
+            if time.monotonic() > self._ends_s:
+                self.end()
+                raise KernelError(f"the run did not end within {_PATIENCE_S:g} s of the scenario's time, and was ended")
 
     def _take(self, seen: Seen) -> bool:
         assert self._agent is not None

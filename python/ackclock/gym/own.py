@@ -59,6 +59,10 @@ class OwnObservations:
                 raise ValueError(f"the observation {one.name} is to be scaled: give it low and high")
         self._rows = np.zeros((history, len(self._own)), np.float32)
 
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self._own)
+
     def space(self, named: "spaces.Box[np.float32]") -> "spaces.Box[np.float32]":
         """Return the space of all observations.
 

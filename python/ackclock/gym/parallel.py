@@ -214,8 +214,11 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
 
     def _all_of(self, named: Sequence[Observation]) -> dict[str, Observation]:
         """Observations by agent, those of one's own among them."""
-        both = enumerate(zip(self.agents, named, strict=True))
-        return {name: self._own[name].beside(seen, Values(self._core, place)) for place, (name, seen) in both}
+        all_of = dict(zip(self.agents, named, strict=True))
+        for place, name in enumerate(self.agents):
+            if own := self._own[name]:
+                all_of[name] = own.beside(all_of[name], Values(self._core, place))
+        return all_of
 
     def summary(self) -> RunSummary:
         """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""

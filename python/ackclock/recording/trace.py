@@ -60,8 +60,10 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     records = table.filter(~table["kind"].is_in(_HEADS))
     if records.is_empty():
         raise RecordingError(f"{path} has no records of a connection; was there any, and did it carry data?")
-    first_s = begin.get("time_s") or records["time_s"][0]
-    last_s = end.get("time_s") or records["time_s"][-1]
+    # Of a proxy, lines stand where it was known whose they are, which may be behind later ones.
+    times_s = records["time_s"].to_numpy()
+    first_s = begin.get("time_s") or float(times_s.min())
+    last_s = end.get("time_s") or float(times_s.max())
     known = {row["flow"]: row for row in heads["flow"]}
     places = _places(heads["pair"])
     streams: list[Stream] = []

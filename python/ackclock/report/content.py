@@ -78,7 +78,7 @@ def content(results: list[Results], window: Window) -> dict[str, Any]:
         "window": shown,
         "panels": panels,
         "moments": moments(results, places, columns, window),
-        "states": states(results, places, window, shown["to"]),
+        "states": states(results, places, columns, window, shown["to"]),
         "packets": packets(results, places, columns, window),
         "distributions": [*(one.as_dict() for one in distributions), *_slowdown(results)],
         "columns": columns.entries,

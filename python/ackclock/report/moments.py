@@ -1,10 +1,12 @@
 """Congestion episodes and states of flows, which the page marks in every plot over time."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ackclock.metrics import Floats
 from ackclock.report.columns import Columns
 from ackclock.results import Results
 from ackclock.shown import plain
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
     from ackclock.report.content import Window
 
 CAUSES: Final = ("loss", "ecn", "timeout")
-_MOST_STATES: Final = 20_000
+_MOST_STATES: Final = 300_000
+"""Spans of states in a page, some 1.5 MB; with more, the shortest are joined to those before them."""
 
 
 def moments(
@@ -60,44 +63,104 @@ def _own(episodes: "pl.DataFrame") -> "pl.DataFrame":
     return episodes.filter(episodes["appliance"].is_null()) if "appliance" in episodes.columns else episodes
 
 
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """What state a controller was in from when to when, of one flow behind the other; no gaps within a flow.
+
+    Attributes:
+        flow: Place of each span's flow.
+        state: Place of its state's name.
+        begin_s: From when, s.
+        end_s: Until when, s.
+        joined_s: What was shorter than this is a part of the span before it, s; 0 where nothing was joined.
+    """
+
+    flow: Floats
+    state: Floats
+    begin_s: Floats
+    end_s: Floats
+    joined_s: float = 0.0
+
+
 def states(
-    results: list[Results], places: Mapping[tuple[int, str], int], window: "Window", end_s: float
+    results: list[Results], places: Mapping[tuple[int, str], int], columns: Columns, window: "Window", end_s: float
 ) -> dict[str, Any]:
     """Return which state each flow's controller was in, from when to when; empty where no events tell.
 
     Args:
         results: One run or several.
         places: As of `moments`.
+        columns: Of the page.
         window: What is shown.
         end_s: Where the time axis ends.
 
     Returns:
-        `names` of the states, and `spans`: a list of flow, state, begin and end in seconds.
+        `names` of the states, `count` of the spans, columns of their `flow`, `state`, `at` and `until`, and `joined`:
+        how long at most those are that were joined to the one before, s.
     """
     names: list[str] = []
-    spans: list[list[float]] = []
+    spans: list[tuple[float, float, float, float]] = []
     for run, result in enumerate(results):
         if "kind" not in result.events.columns:
             continue
         rows = result.events.filter(result.events["kind"] == "controller_state")
         for (source,), own in rows.group_by("source", maintain_order=True):
             flow = places.get((run, str(source)), -1)
-            if flow < 0 or len(spans) > _MOST_STATES:
-                continue
-            spans += _spans(flow, own, names, window, min(end_s, _end_of(result, str(source))))
-    return {"names": [plain(name.replace("_", " ")) for name in names], "spans": spans}
+            if flow >= 0:
+                spans += _spans(flow, own, names, window, min(end_s, _end_of(result, str(source))))
+    if not spans:
+        return {"names": [], "count": 0}
+    shown = joined(Spans(*np.array(spans, dtype=np.float64).T), _MOST_STATES)
+    return {
+        "names": [plain(name.replace("_", " ")) for name in names],
+        "count": shown.flow.size,
+        "flow": columns.values(shown.flow),
+        "state": columns.values(shown.state),
+        "at": columns.times(shown.begin_s),
+        "until": columns.times(shown.end_s),
+        "joined": shown.joined_s,
+    }
 
 
-def _spans(flow: int, rows: "pl.DataFrame", names: list[str], window: "Window", end_s: float) -> list[list[float]]:
+def _spans(
+    flow: int, rows: "pl.DataFrame", names: list[str], window: "Window", end_s: float
+) -> list[tuple[float, float, float, float]]:
     at = [0.0, *rows["time_s"].to_list(), end_s]
     of = [str(rows["from_state"][0]), *map(str, rows["to_state"].to_list())]
     names += [name for name in dict.fromkeys(of) if name not in names]
     last = np.inf if window.end_s is None else window.end_s
     return [
-        [flow, names.index(name), round(begin, 6), round(min(until, last), 6)]
+        (flow, names.index(name), begin, min(until, last))
         for name, begin, until in zip(of, at, at[1:], strict=False)
         if until > max(begin, window.begin_s) and begin < last
     ]
+
+
+def joined(spans: Spans, most: int) -> Spans:
+    """Return spans with the shortest joined to those before them, until there are few enough.
+
+    Args:
+        spans: As they were.
+        most: How many there may be; one of each flow always stays.
+    """
+    found = spans
+    whole_s = float(spans.end_s.max() - spans.begin_s.min())
+    short_s = whole_s / max(1, most) / 4
+    while found.flow.size > most and found.joined_s < whole_s:
+        found = _joined(spans, short_s)
+        short_s *= 1.5
+    return found
+
+
+def _joined(spans: Spans, short_s: float) -> Spans:
+    is_first = np.concatenate(([True], spans.flow[1:] != spans.flow[:-1]))
+    kept = is_first | (spans.end_s - spans.begin_s >= short_s)
+    flow, state = spans.flow[kept], spans.state[kept]
+    # Of two that are beside each other now and are the same, the first goes on.
+    begins = np.concatenate(([True], (flow[1:] != flow[:-1]) | (state[1:] != state[:-1])))
+    first = np.flatnonzero(kept)[begins]
+    last = np.append(first[1:] - 1, spans.flow.size - 1)
+    return Spans(spans.flow[first], spans.state[first], spans.begin_s[first], spans.end_s[last], short_s)
 
 
 def _end_of(result: Results, flow: str) -> float:

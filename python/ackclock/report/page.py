@@ -17,6 +17,9 @@ from ackclock.tables import html
 _MOST_ROWS: Final = 12
 """A table with more is folded."""
 
+_MOST_LANES: Final = 16
+"""Flows whose states are drawn at once."""
+
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
 """Of `pages/report/`, in the order in which they build on each other."""
 
@@ -74,10 +77,11 @@ def _page(results: list[Results], window: Window) -> str:
         has_flows=any(panel["of"] == "flows" and not panel["isGrouped"] for panel in panels),
         has_controllers=len({flow["controller"] for flow in flows}) < len(flows),
         has_spread=any("spread" in line for panel in panels for line in panel["lines"]),
-        has_lanes=has_moments or bool(found["states"]["spans"]),
-        has_states=bool(found["states"]["spans"]),
+        has_lanes=has_moments or found["states"]["count"] > 0,
+        lanes_note=_of_lanes(found["states"].get("joined", 0.0), len(flows)),
+        has_states=found["states"]["count"] > 0,
         missing=_missing(results, found),
-        content=_json(found),
+        content=_json({**found, "lanes": _MOST_LANES}),
         library=_file("vendor/uplot/uPlot.iife.min.js"),
         library_style=_file("vendor/uplot/uPlot.min.css"),
         style=_file("report/report.css"),
@@ -116,16 +120,28 @@ def _of_packets(one: dict[str, Any]) -> str:
     return " ".join(said)
 
 
+def _of_lanes(joined_s: float, flows: int) -> str:
+    said = []
+    if joined_s:
+        said.append(
+            f"States shorter than {joined_s * 1e3:.2g} ms are a part of the one before; "
+            "a page of a part of the time (--window) has each."
+        )
+    if flows > _MOST_LANES:
+        said.append(f"{_MOST_LANES} flows at once: hide some by a click on their names to see others.")
+    return " ".join(said)
+
+
 def _missing(results: list[Results], found: dict[str, Any]) -> dict[str, str] | None:
     """How to record what the page could have shown besides."""
     flows = [str(flow["name"]) for flow in results[0].summary["flows"]]
-    if not flows or not found["panels"] or (found["packets"] and found["states"]["spans"]):
+    if not flows or not found["panels"] or (found["packets"] and found["states"]["count"]):
         return None
     flow = plain(flows[0])
     command = f"ackclock run … --events controller_state,packet_dropped --set 'flow.{flow}.capture=true'"
     lacks = [
         name
-        for name, there in (("packets of flows", found["packets"]), ("states of controllers", found["states"]["spans"]))
+        for name, there in (("packets of flows", found["packets"]), ("states of controllers", found["states"]["count"]))
         if not there
     ]
     return {"why": f"Not recorded in this run: {' and '.join(lacks)}. To have them, run it with", "command": command}

@@ -1,10 +1,14 @@
 // A lane for each flow: above, the state of its controller; below, what it repairs.
-const MOST_LANES = 16;
 const REPAIRS = ["#d55e00", "#e69f00", "#8c1d18"];
 
 class LanesPlot extends Plot {
-  async read() {}
-  get lanes() { return content.flows.map((_, place) => place).filter(place => !view.hidden.has(`flow ${place}`)).slice(0, MOST_LANES); }
+  async read() {
+    this.spans = { count: content.states.count };
+    if (!this.spans.count) return;
+    for (const key of ["flow", "state", "at", "until"]) this.spans[key] = await column(content.states[key]);
+  }
+
+  get lanes() { return content.flows.map((_, place) => place).filter(place => !view.hidden.has(`flow ${place}`)).slice(0, content.lanes); }
   get height() { return 46 + Math.max(2, this.lanes.length) * 24; }
   data() { return [[view.from, view.to], [null, null]]; }
   series() { return [{ show: true, points: { show: false } }]; }
@@ -30,14 +34,32 @@ class LanesPlot extends Plot {
       ctx.fillStyle = colour;
       ctx.fillRect(x, y, Math.max(1, u.valToPos(to, "x", true) - x), height);
     };
-    for (const [flow, state, from, to] of content.states.spans) {
-      if (rowOf.has(flow) && to > view.from && from < view.to) part(from, to, rowOf.get(flow) + 0.12 * high, 0.5 * high, colourAt(state));
-    }
+    this.drawStates(u, rowOf, (from, to, flow, state) => part(from, to, rowOf.get(flow) + 0.12 * high, 0.5 * high, colourAt(state)));
     for (const i of shownMoments()) {
       const top = rowOf.get(moments.flow[i]);
       if (top !== undefined) part(moments.at[i], moments.at[i] + (moments.for[i] || 0), top + 0.66 * high, 0.22 * high, shade(REPAIRS[moments.cause[i]]));
     }
     ctx.restore();
+  }
+
+  // Every state that a pixel has is drawn there, each once: of many thousand within one, those beyond would change nothing.
+  drawStates(u, rowOf, draw) {
+    const { flow, state, at, until, count } = this.spans;
+    let [lane, drawn] = [-1, new Map()];
+    for (let i = 0; i < count; i++) {
+      if (!rowOf.has(flow[i]) || until[i] <= view.from || at[i] >= view.to) continue;
+      if (flow[i] !== lane) [lane, drawn] = [flow[i], new Map()];
+      const end = u.valToPos(until[i], "x", true);
+      if (end < Math.ceil(drawn.get(state[i]) ?? -1)) continue;
+      drawn.set(state[i], end);
+      draw(at[i], until[i], lane, state[i]);
+    }
+  }
+
+  stateAt(lane, time) {
+    const { flow, state, at, until, count } = this.spans;
+    for (let i = 0; i < count; i++) if (flow[i] === lane && at[i] <= time && time < until[i]) return content.states.names[state[i]];
+    return null;
   }
 
   fill() {
@@ -53,8 +75,8 @@ class LanesPlot extends Plot {
     if (!u.cursor.event || u.cursor.left < 0) { this.state.textContent = ""; return; }
     const time = u.posToVal(u.cursor.left, "x"), { lanes } = this;
     const lane = lanes[Math.floor((u.cursor.top / (u.bbox.height / devicePixelRatio)) * lanes.length)];
-    const span = content.states.spans.find(([flow, , from, to]) => flow === lane && from <= time && time < to);
-    this.state.textContent = lane === undefined ? "" : `${content.flows[lane].label}${span ? `: ${content.states.names[span[1]]}` : ""}`;
+    const state = lane === undefined ? null : this.stateAt(lane, time);
+    this.state.textContent = lane === undefined ? "" : `${content.flows[lane].label}${state ? `: ${state}` : ""}`;
     said(momentAt(time, 3 * (view.to - view.from) / u.width) || `${number(time)} s`);
   }
 }
