@@ -1,6 +1,6 @@
 //! The queue of a host's network device: when it is full a segment is refused, which TCP answers as it does a mark.
 //!
-//! Source: Linux 2.4 (net/ipv4/tcp_output.c, include/net/tcp.h): where the queue of a device (`tx_queue_len`) is full, the transmission
+//! Source: Linux 2.4 (`net/ipv4/tcp_output.c`, `include/net/tcp.h`): where the queue of a device (`tx_queue_len`) is full, the transmission
 //! fails, the segment stays in the send buffer, and cwnd is reduced as by a mark; it is tried again with the next ACK.
 //!
 //! Departures: retransmissions are not refused. the endpoint does not see the queue. It knows when what it hands over will have left, and takes the least time that one

@@ -2,7 +2,7 @@
 //!
 //! Sources: Hoe, "Improving the Start-up Behavior of a Congestion Control Scheme for TCP" (SIGCOMM 1996), where every second
 //! duplicate ACK lets a segment out; Mathis, Semke, Mahdavi, the rate-halving algorithm (Internet draft, 1999). Floor, bound and
-//! end are those of Linux 2.4 (net/ipv4/tcp_input.c): half of ssthresh; a segment more than is in flight; and at the end the window
+//! end are those of Linux 2.4 (`net/ipv4/tcp_input.c`): half of ssthresh; a segment more than is in flight; and at the end the window
 //! stays where it is, no more than three segments above what is in flight, from where slow start leads up to ssthresh.
 //!
 //! Departures: none known. Sections of the papers are from memory.
