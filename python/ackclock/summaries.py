@@ -389,6 +389,10 @@ class ApplianceSummary(TypedDict):
     name: str
     """As in the scenario."""
 
+    added_latency_ms: Distribution | None
+    """Of all flows of the scenario's own list together, on the way forward, weighted by bytes, milliseconds; None if
+    nothing was sent on."""
+
     flows: list[SplitSummary]
     """The flows that it took, in the scenario's order; then the groups of short flows, each as one."""
 

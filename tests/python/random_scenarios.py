@@ -60,6 +60,9 @@ SWITCHES: dict[str, list[Any]] = {
     "loss_recovery": ["tahoe", "reno", "newreno", "sack"],
     "tlp": [True],
     "prr": [False],
+    "loss_detection": ["fack"],
+    "rate_halving": [True],
+    "device_queue": [{"limit": 1}, {"limit": 20}],
     "frto": [True],
     "nagle": ["classic"],
 }

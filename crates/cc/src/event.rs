@@ -138,7 +138,8 @@ pub enum RestartCause {
     Timeout,
     /// Nothing was sent for longer than an RTO: the restart window (RFC 5681 section 4.1, RFC 2861).
     Idle,
-    /// Too little of the window was used for too long (RFC 7661 section 4.4.3, RFC 2861 section 3.2).
+    /// Too little of the window was used for too long (RFC 7661 section 4.4.3, RFC 2861 section 3.2), or by the end of a recovery
+    /// that halves the rate.
     Unused,
     /// A controller around this one, such as an agent, has moved the window.
     Outer,

@@ -12,14 +12,14 @@
 //!
 //! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, between one and ten milliseconds (`credit`: two), not
 //! with every ACK, and congestion window validation cannot be switched off: so a policy that would keep nothing waiting (`credit`) is
-//! given what the far side sends until orders are renewed, and a little more, in advance. ECE can be raised only where the kernel was given the
+//! given what the far side sends until orders are renewed, and a little more, in advance: its `margin` is three milliseconds at least. ECE can be raised only where the kernel was given the
 //! means (`ece.rs`), and rides on what the sender sends next.
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use ackclock_relay::{Discipline, DisciplineConfig, FarSide, Orders, Readings};
+use ackclock_relay::{CreditConfig, Discipline, DisciplineConfig, FarSide, Orders, Readings};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use prometheus_client::metrics::histogram::Histogram;
 use socket2::SockRef;
@@ -55,6 +55,9 @@ const NEAR: (Duration, u64, u64) = (TICKS.0, 1, 16 << 10);
 /// Marks of what has arrived and not been sent, at most.
 const MARKS: usize = 4096;
 
+/// What `credit` fetches ahead at least: orders come up to two milliseconds late, and a process is scheduled within one more.
+const LEAST_MARGIN: SimDuration = SimDuration::from_millis(3);
+
 /// A discipline at work on one direction of a connection, or a measurement without one.
 #[derive(Debug)]
 pub struct Bounded {
@@ -73,10 +76,20 @@ pub struct Bounded {
     low_water: u64,
 }
 
+/// A discipline as a process can follow it.
+fn in_real_time(config: &DisciplineConfig) -> DisciplineConfig {
+    match config {
+        DisciplineConfig::Credit(credit) => {
+            DisciplineConfig::Credit(CreditConfig { margin: credit.margin.max(LEAST_MARGIN), ..*credit })
+        }
+        other => other.clone(),
+    }
+}
+
 impl Bounded {
     /// For a connection that opens now. `is_paced` says whether what the kernel tells of a pacing rate is in force.
     pub fn new(config: &DisciplineConfig, is_paced: bool, seed: u64, now: Instant) -> Self {
-        let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(config, seed));
+        let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(&in_real_time(config), seed));
         let (last, marks) = (Readings::default(), VecDeque::new());
         let is_just_in_time = config.fills_the_far_window();
         let (receive_buffer, is_near, window, low_water) = (0, false, 0, 0);

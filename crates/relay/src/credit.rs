@@ -44,7 +44,7 @@ declare! {
         target: SimDuration = default(SimDuration::from_millis(10)).at_most(MAX_STAY),
         /// How long before they can leave octets should arrive, besides the near side's round trip: covers what the prediction
         /// misses, and is about what an octet waits.
-        margin: SimDuration = default(SimDuration::from_millis(3)).at_most(MAX_STAY),
+        margin: SimDuration = default(SimDuration::from_millis(1)).at_most(MAX_STAY),
         /// What an ACK frees in slow start, as a multiple of what it acknowledges.
         slow_start_growth: f64 = default(2.0).at_least(1.0).at_most(100.0).source("RFC 5681"),
     }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn credit() -> Credit {
-        Credit::new(CreditConfig::default())
+        Credit::new(CreditConfig { margin: SimDuration::from_millis(3), ..CreditConfig::default() })
     }
 
     #[test]

@@ -40,12 +40,13 @@ pub(crate) struct Profile {
     pub(crate) controllers: BTreeMap<String, Table>,
 }
 
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("linux-6.x", include_str!("profiles/linux-6.x.toml")),
     ("rfc", include_str!("profiles/rfc.toml")),
     ("windows-11", include_str!("profiles/windows-11.toml")),
     ("macos-15", include_str!("profiles/macos-15.toml")),
     ("freebsd-14", include_str!("profiles/freebsd-14.toml")),
+    ("linux-2.4", include_str!("profiles/linux-2.4.toml")),
     ("ns3-3.4x", include_str!("profiles/ns3-3.4x.toml")),
     ("ns2", include_str!("profiles/ns2.toml")),
     ("opnet-17", include_str!("profiles/opnet-17.toml")),

@@ -76,3 +76,18 @@ fn a_senders_own_link_holds_no_more_than_two_bursts_or_a_millisecond() {
     assert!(largest(&[]) <= 26, "{}", largest(&[]));
     assert!(largest(&["tcp.small_queues=false"]) > 1000);
 }
+
+#[test]
+fn a_full_device_keeps_the_segment_and_halves_the_rate() {
+    // As above, by Linux 2.4 with room for 20 packets at the device: cwnd goes from some 55 segments to 27 and back, so that nothing is
+    // lost, and the link idles for (34.5 - 27)^2 / 2 = 28 of the (27 + 55) / 2 * 28 = 1148 segments of a cycle.
+    let hosts = ["tcp.profile=\"linux-2.4\"", "tcp.device_queue={ limit = 20 }", "tcp.receive_buffer=\"2 MB\""];
+    let path = ["topology.access.rate=\"20 Mbit/s\"", "flow.b.start=\"39.9 s\""];
+    let summary = run(1, &[&hosts[..], &path].concat());
+    let flow = summary.flows.iter().find(|flow| flow.name == "a").expect("it is there");
+    assert_eq!((flow.retransmitted_segments, flow.fast_recoveries, flow.timeouts), (0, 0, 0));
+    let own = summary.links.iter().find(|link| link.name == "a.left").expect("it has a link");
+    assert!((20..=21).contains(&(own.queue_packets.max as u64)), "{}", own.queue_packets.max);
+    let share = flow.goodput_bps / (20e6 * 1448.0 / 1500.0);
+    assert!((0.94..0.99).contains(&share), "{share}");
+}

@@ -12,8 +12,8 @@ use ackclock_declare::{Review, Table, declare, default, unset};
 use ackclock_units::{Amount, Bytes, SimDuration};
 
 pub use parts::{
-    AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, DelayedAck, EcnConfig, EcnMode, PacingConfig,
-    SmallQueues, UndoConfig, WindowTuning,
+    AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, DelayedAck, DeviceQueueConfig, EcnConfig,
+    EcnMode, PacingConfig, SmallQueues, UndoConfig, WindowTuning,
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
@@ -81,6 +81,8 @@ declare! {
         tlp_max_ack_delay: SimDuration = SimDuration::from_millis(200),
         /// Proportional Rate Reduction (RFC 9937) in SACK recovery, and in the answer to a mark where there is SACK.
         prr: bool = true,
+        /// In place of PRR: the window goes down by a segment with every second ACK of a recovery (Linux up to 3.1).
+        rate_halving: bool = false,
         /// What a decrease, and PRR with it, starts from.
         decrease_from: DecreaseFrom = DecreaseFrom::FlightSize,
         /// A timeout while what was outstanding at the last one, or at a fast retransmit, is not yet acknowledged.
@@ -159,6 +161,9 @@ declare! {
         /// Two bursts, or a millisecond of the rate, may wait at the host's own link, and what is more waits in the send buffer
         /// (Linux's TCP Small Queues).
         small_queues: Option<SmallQueues> = None,
+        /// The host's own device refuses what would wait behind more packets; cwnd is reduced as by a mark, and the segment is
+        /// tried again with the next ACK (Linux's txqueuelen before TCP Small Queues). Its link has to hold as many.
+        device_queue: Option<DeviceQueueConfig> = None,
         /// Wait for a burst's worth of window, as hosts with segmentation offload do.
         bursts as "tso": BurstConfig = BurstConfig::default(),
     }

@@ -40,6 +40,7 @@ mod config;
 mod controller_feed;
 mod cwnd_validation;
 mod delayed_ack;
+mod device_queue;
 mod ecn;
 mod endpoint;
 mod episode;
@@ -53,6 +54,7 @@ mod persist_timer;
 mod prr;
 mod rack;
 pub mod ranges;
+mod rate_halving;
 pub mod rate_sample;
 mod receiver;
 mod recovery;
@@ -71,10 +73,10 @@ pub use autotuning::window_of_memory;
 pub use chronograph::{Activity, Chronograph};
 pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,
-    DecreaseFrom, DelayedAck, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection, LossRecovery,
-    MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator, RtoResume,
-    RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, WindowTuning,
-    ZeroWindowProbeFrom,
+    DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection,
+    LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator,
+    RtoResume, RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom,
+    WindowTuning, ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause, Episodes};

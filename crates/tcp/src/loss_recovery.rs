@@ -1,7 +1,8 @@
 //! Finds losses and says where their repair stands: what duplicate ACKs, SACKs and time tell, the phase of the recovery with
 //! the window that it leaves, and whether any of it can still prove unneeded.
 //!
-//! Sources: RFC 5681 section 3.2, RFC 6582, RFC 6675 sections 4 and 5, RFC 8985 section 6, RFC 5682. Departures: those of the
+//! Sources: RFC 5681 section 3.2, RFC 6582, RFC 6675 sections 4 and 5, RFC 8985 section 6, RFC 5682; Mathis and Mahdavi 1996
+//! (forward acknowledgement), given up once something was reordered, as Linux 2.4 does. Departures: those of the
 //! pieces, and Linux's counting of duplicate ACKs as if they were SACKs where `dup_acks_as_sacks` says so.
 
 use ackclock_cc::RttStats;
@@ -39,6 +40,8 @@ pub(crate) struct Recovery {
     least_dup_thresh: u32,
     max_dup_thresh: u32,
     rack: Option<Rack>,
+    /// What is SACKed furthest tells what is lost, as long as nothing was seen to be reordered.
+    is_fack: bool,
     undo: Undo,
     /// `FlightSize` when the first of them came.
     flight_before_dup_acks: u64,
@@ -53,6 +56,7 @@ impl Recovery {
             method: config.loss_recovery,
             emulates_sack: false,
             rack: (config.loss_detection == LossDetection::Rack).then(Rack::default),
+            is_fack: config.loss_detection == LossDetection::Fack,
             undo: Undo::new(config.undo),
             dup_thresh: config.dup_thresh,
             least_dup_thresh: config.dup_thresh,
@@ -166,6 +170,7 @@ impl Recovery {
     /// A segment arrived `distance` segments after one sent later, without having been retransmitted.
     pub(crate) fn adapt_to_reordering(&mut self, distance: u32) {
         self.dup_thresh = self.dup_thresh.max(distance.min(self.max_dup_thresh));
+        self.is_fack = false;
         if let Some(rack) = &mut self.rack {
             rack.on_reordering();
         }
@@ -214,10 +219,22 @@ impl Recovery {
             return Detected::default();
         }
         match self.rack.as_mut().map(Rack::take_advance) {
+            None if self.is_fack => self.detect_by_fack(board),
             None => Detected { newly_lost: board.detect_loss(self.dup_thresh), ..Detected::default() },
             Some(false) => Detected::default(),
             Some(true) => self.detect_by_time(now, board, rtt),
         }
+    }
+
+    /// Forward acknowledgement. What was sent since a repair began is looked at once that has ended, and a retransmission is lost
+    /// if what left later has arrived (Linux 2.4).
+    fn detect_by_fack(&self, board: &mut Scoreboard) -> Detected {
+        let is_fast = self.phase.is_fast_recovery();
+        let is_repairing = is_fast || matches!(self.phase, Phase::Loss(_));
+        let until = self.phase.ends_at().filter(|_| is_repairing).unwrap_or(u64::MAX);
+        let once = board.detect_loss_by_fack(self.dup_thresh, until);
+        let again = if is_fast { board.mark_overtaken_retransmissions() } else { 0 };
+        Detected { newly_lost: once + again, wait_until: None, lost_retransmission: again > 0 }
     }
 
     /// RFC 8985 section 6.2, step 5.

@@ -8,6 +8,7 @@
 //! first partial ACK only (the "impatient" variant, section 4).
 
 use crate::prr::{Prr, PrrAck};
+use crate::rate_halving::RateHalving;
 
 /// The state of loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,6 +63,8 @@ pub(crate) enum RecoveryWindow {
     Ssthresh,
     /// The window that PRR gave at the last ACK.
     Prr { prr: Prr, cwnd: u64 },
+    /// The window goes down with every second ACK.
+    Halving(RateHalving),
 }
 
 impl Phase {
@@ -96,6 +99,7 @@ impl Phase {
             Some(RecoveryWindow::Inflated(by)) => cwnd.saturating_add_signed(*by),
             //= rfc9937-5-end
             Some(RecoveryWindow::Prr { cwnd, .. }) => *cwnd,
+            Some(RecoveryWindow::Halving(halving)) => halving.cwnd(),
             _ => cwnd,
         }
     }
@@ -114,18 +118,29 @@ impl Phase {
         }
     }
 
+    /// The reduction under way, if it halves the rate.
+    pub(crate) fn halving(&self) -> Option<&RateHalving> {
+        match self.recovery_window() {
+            Some(RecoveryWindow::Halving(halving)) => Some(halving),
+            _ => None,
+        }
+    }
+
     /// What bounds sending during a reduction step by step.
     pub(crate) fn reduced_window(&self) -> Option<u64> {
         match self.recovery_window() {
             Some(RecoveryWindow::Prr { cwnd, .. }) => Some(*cwnd),
+            Some(RecoveryWindow::Halving(halving)) => Some(halving.cwnd()),
             _ => None,
         }
     }
 
     /// The controller lowers ssthresh while the window is on its way there.
     pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
-        if let Some(RecoveryWindow::Prr { prr, .. }) = self.recovery_window_mut() {
-            prr.reduce_to(ssthresh);
+        match self.recovery_window_mut() {
+            Some(RecoveryWindow::Prr { prr, .. }) => prr.reduce_to(ssthresh),
+            Some(RecoveryWindow::Halving(halving)) => halving.reduce_to(ssthresh),
+            _ => {}
         }
     }
 
@@ -155,10 +170,10 @@ impl Phase {
 
     /// An ACK during a reduction.
     pub(crate) fn on_prr_ack(&mut self, ack: PrrAck) {
-        if let Some(RecoveryWindow::Prr { prr, cwnd }) = self.recovery_window_mut()
-            && ack.delivered > 0
-        {
-            *cwnd = prr.on_ack(ack);
+        match self.recovery_window_mut() {
+            Some(RecoveryWindow::Prr { prr, cwnd }) if ack.delivered > 0 => *cwnd = prr.on_ack(ack),
+            Some(RecoveryWindow::Halving(halving)) => halving.on_ack(ack.pipe, ack.mss),
+            _ => {}
         }
     }
 

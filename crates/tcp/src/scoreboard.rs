@@ -98,6 +98,8 @@ impl SendTimes {
 struct Retransmission {
     start: u64,
     at: SimTime,
+    /// What had been sent by then.
+    high_data: u64,
 }
 
 /// See the module. All positions are offsets in the stream; all amounts count as [`Counting`] says.

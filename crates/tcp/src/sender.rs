@@ -36,6 +36,7 @@ use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::controller_feed::ControllerFeed;
 use crate::cwnd_validation::CwndValidator;
+use crate::device_queue::DeviceQueue;
 use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::Episodes;
@@ -121,6 +122,7 @@ pub(crate) struct Sender {
     bursts: TsoBursts,
     pacer: Pacer,
     host_queue: Option<Box<HostQueue>>,
+    device_queue: Option<Box<DeviceQueue>>,
     validation: CwndValidator,
     pub(crate) counters: SenderCounters,
     pub(crate) episodes: Episodes,
@@ -158,6 +160,7 @@ impl Sender {
             pacer: Pacer::new(config.pacing),
             bursts: TsoBursts::new(config.bursts),
             host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
+            device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
             validation: CwndValidator::new(config.cwnd_validation, config.initial_window),
             feed: ControllerFeed::default(),
             rounds: Rounds::default(),

@@ -3,7 +3,7 @@
 
 use crate::common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
 use ackclock_cc::CongestionController;
-use ackclock_tcp::{LossRecovery, TcpConfig};
+use ackclock_tcp::{DecreaseFrom, LossDetection, LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
 use proptest::prelude::*;
 
@@ -212,4 +212,45 @@ proptest! {
         prop_assert_eq!(pair.ends[OPENER].state(), ackclock_tcp::State::TimeWait);
         prop_assert!(pair.ends[OPENER].flight_size() == Bytes(0) && pair.ends[OPENER].pipe() == Bytes(0));
     }
+}
+
+/// As Linux 2.4: forward acknowledgement and rate halving.
+fn fack() -> TcpConfig {
+    let (loss_detection, recovery) = (LossDetection::Fack, with_recovery(LossRecovery::Sack));
+    TcpConfig { loss_detection, rate_halving: true, prr: false, decrease_from: DecreaseFrom::Cwnd, ..recovery }
+}
+
+/// Hoe (SIGCOMM 1996): a new segment for every second duplicate ACK. Of nine the first two let 11 and 12 out (limited transmit), the
+/// third brings the retransmission, and then the fifth, the seventh and the ninth one each.
+#[test]
+fn rate_halving_lets_a_segment_out_for_every_second_duplicate_ack() {
+    let (pair, sent) = lose(&fack(), 100, &[1], 199);
+    assert_eq!(numbers_at(&sent, 100), [11, 12, 1, 13, 14, 15]);
+    assert_eq!(pair.ends[OPENER].cwnd(), Bytes(6_000)); // the seventh ACK of this recovery: ten, less one three times, of 12 - 6 + 1
+}
+
+/// Mathis and Mahdavi (SIGCOMM 1996): one SACK of the seventh segment tells that the first is lost, and three others with it. By
+/// hand: six are in flight of those that may yet arrive once 1 is sent again, so that the window is six, then 5, 4, 3 with what
+/// arrives. It is 2 at the end, from where slow start leads back to half of ten.
+#[test]
+fn forward_acknowledgement_repairs_what_one_sack_tells_of() {
+    let (pair, sent) = lose(&fack(), 100, &[1, 2, 3, 4, 5, 6], 399);
+    assert_eq!(numbers_at(&sent, 100), [1, 2, 3]);
+    assert_eq!(numbers_at(&sent, 200), [4, 5]);
+    assert_eq!(numbers_at(&sent, 300), [6, 11]);
+    assert_eq!(pair.ends[OPENER].counters().timeouts, 0);
+    let (pair, sent) = lose(&fack(), 100, &[1, 2, 3, 4, 5, 6], 400);
+    assert_eq!(numbers_at(&sent, 400), [12, 13, 14]); // two, and one more for the ACK of 11
+    assert_eq!(
+        (pair.ends[OPENER].cwnd(), pair.ends[OPENER].controller().ssthresh()),
+        (Bytes(3_000), Some(Bytes(5_000)))
+    );
+}
+
+/// Linux 2.4: the SACK of 13, which was new after the retransmission of 1, tells that it is lost. By hand, from six in flight.
+#[test]
+fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
+    let (pair, sent) = lose(&fack(), 100, &[1, 1], 299);
+    assert_eq!(numbers_at(&sent, 200), [16, 1, 17]);
+    assert_eq!(pair.ends[OPENER].counters().timeouts, 0);
 }

@@ -118,6 +118,13 @@ impl Histogram {
         }
     }
 
+    /// Counts all that another one counted, to the buckets' precision.
+    pub fn add_all(&mut self, other: &Self) {
+        for (bucket, weight) in other.buckets().filter(|(_, weight)| *weight > 0) {
+            self.add_weighted(value_of(bucket).clamp(other.min(), other.max()), weight);
+        }
+    }
+
     /// Every bucket that has any weight, in order.
     fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         let few = self.few.iter().map(|&(bucket, weight)| (bucket as usize, weight));
@@ -217,5 +224,16 @@ mod tests {
         assert_eq!((histogram.few.len(), histogram.weights.capacity()), (32, 0));
         histogram.add(0);
         assert_eq!((histogram.weight(), histogram.min(), histogram.quantile(0.5)), (33, 0, 32_896.0)); // the 17th is 2^15, in a bucket of 2^8
+    }
+    #[test]
+    fn several_together_count_as_one() {
+        let (mut all, mut other) = (Histogram::default(), Histogram::default());
+        (1..=30).for_each(|value| all.add_weighted(value, 2));
+        (31..=100).for_each(|value| other.add(value));
+        all.add_all(&other);
+        all.add_all(&Histogram::default());
+        // 60 below 31 and 70 above: the 65th is 35
+        assert_eq!((all.weight(), all.min(), all.max()), (130, 1, 100));
+        assert_eq!((all.quantile(0.5), all.mean()), (35.0, (2.0 * 465.0 + 4585.0) / 130.0));
     }
 }

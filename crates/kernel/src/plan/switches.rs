@@ -133,7 +133,7 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         "initial_window" => because("an initial window of a route is not set here"),
         "initial_ssthresh" => because("the kernel begins with an infinite threshold, unless it remembers one"),
         "notsent_lowat" => because("the applications here write as fast as the kernel takes it"),
-        "tso" | "small_queues" | "pacing" => because("how the kernel forms bursts is not set here"),
+        "tso" | "small_queues" | "device_queue" | "pacing" => because("how the kernel forms bursts is not set here"),
         "ack_congestion_control" => because("the kernel has no ACK congestion control"),
         "paws" => because("the kernel checks timestamps wherever they are used"),
         _ => because("the kernel has no such switch"),

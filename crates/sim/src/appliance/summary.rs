@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::pool::Pool;
 use super::relay::Relay;
 use super::totals::{RelayedCounts, Totals};
-use super::{Blocking, Relays, SplitConfig};
+use super::{ApplianceConfig, Blocking, Relays, SplitConfig};
 use crate::config::SimulationConfig;
 use crate::connections::Connections;
 use crate::ids::RelayId;
@@ -20,6 +20,9 @@ use crate::summary::{distribution, queue_summary};
 pub struct ApplianceSummary {
     /// As in the scenario.
     pub name: String,
+    /// Of all flows of the scenario's own list together, on the way forward: from an octet's arrival, in order, to when it was first
+    /// sent on, weighted by octets; null if nothing was.
+    pub added_latency_ms: Option<Distribution>,
     /// The flows that it took, in the scenario's order; then the groups of short flows, each as one.
     pub flows: Vec<SplitSummary>,
 }
@@ -106,7 +109,21 @@ pub(crate) fn summarize(
         flows.chain(pools.map(|(index, pool)| of_pool(index, pool, config, relays))).collect()
     };
     let named = config.appliances.iter().enumerate();
-    named.map(|(index, appliance)| ApplianceSummary { name: appliance.name.clone(), flows: of(index) }).collect()
+    let summary = |(index, appliance): (usize, &ApplianceConfig)| ApplianceSummary {
+        name: appliance.name.clone(),
+        added_latency_ms: non_empty(&together(relays, index)),
+        flows: of(index),
+    };
+    named.map(summary).collect()
+}
+
+/// What octets of all flows on the scenario's own list waited for on the way forward, in nanoseconds.
+fn together(relays: &Relays, appliance: usize) -> Histogram {
+    let mut all = Histogram::default();
+    for (_, relay) in relays.listed().filter(|(_, relay)| relay.appliance.index() == appliance) {
+        all.add_all(&relays.totals[relay.totals][Direction::Forward.index()].latency);
+    }
+    all
 }
 
 fn of_flow(

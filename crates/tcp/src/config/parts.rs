@@ -104,6 +104,15 @@ declare! {
 }
 
 declare! {
+    /// The queue of the host's network device.
+    #[derive(Copy, Eq)]
+    pub struct DeviceQueueConfig {
+        /// Packets that may wait there.
+        limit: u32 = default(100).at_least(1).unit("packets").source("ether_setup of Linux 2.4: tx_queue_len"),
+    }
+}
+
+declare! {
     /// The clock behind the timestamps option.
     #[derive(Copy)]
     pub struct ClockConfig {

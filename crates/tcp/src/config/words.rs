@@ -24,6 +24,9 @@ words! {
         /// By time: what was sent before something delivered later than a reordering window ago (RFC 8985). Needs SACK;
         /// without, duplicate ACKs are counted.
         "rack" = Rack,
+        /// By the furthest data that was SACKed: what lies `dup_thresh` segments below it, or further (Mathis and Mahdavi 1996,
+        /// Linux up to 4.14). Needs SACK; without, duplicate ACKs are counted.
+        "fack" = Fack,
     }
 }
 

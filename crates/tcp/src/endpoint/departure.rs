@@ -20,7 +20,7 @@ impl Endpoint {
             self.write_data(now, data, &mut segment);
             self.tell(now, out);
             out.send(&segment);
-            self.sender.on_handed_over(segment.payload, || out.leaves_at());
+            self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
         }
     }
 
@@ -59,7 +59,7 @@ impl Endpoint {
                 has_begun = true;
             }
             out.send(&segment);
-            self.sender.on_handed_over(segment.payload, || out.leaves_at());
+            self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
         }
         self.sender.end_run(now, run)
     }

@@ -19,6 +19,26 @@ impl Scoreboard {
         edge.map_or(0, |edge| self.mark_lost_below(edge))
     }
 
+    /// Forward acknowledgement: a segment below `until` is lost if the furthest SACKed data ends more than `dup_thresh` segments
+    /// above its start. Returns what is newly lost.
+    pub(crate) fn detect_loss_by_fack(&mut self, dup_thresh: u32, until: u64) -> u64 {
+        let furthest = self.sacked.last().map_or(self.una, |range| range.end);
+        self.mark_lost_below(until.min(furthest.saturating_sub(u64::from(dup_thresh) * self.mss)))
+    }
+
+    /// Retransmissions are lost again if data has arrived that was new after them. Returns what that amounts to.
+    pub(crate) fn mark_overtaken_retransmissions(&mut self) -> u64 {
+        let furthest = self.sacked.last().map_or(self.una, |range| range.end);
+        let mut newly_lost = 0;
+        while let Some(resent) = self.retransmissions.front().copied().filter(|resent| resent.high_data < furthest) {
+            if let Some(index) = self.index_of_retransmission(resent) {
+                newly_lost += self.mark_lost(index);
+            }
+            self.retransmissions.pop_front();
+        }
+        newly_lost
+    }
+
     /// Marks everything below `edge` lost that was sent once and is not SACKed. Returns what is newly lost.
     pub(crate) fn mark_lost_below(&mut self, edge: u64) -> u64 {
         self.mark_lost_while(|sent| sent.start() < edge)
@@ -153,7 +173,9 @@ impl Scoreboard {
         self.lost_edge = self.una;
         let again = self.segments.iter().filter(|sent| sent.was_retransmitted() && !sent.is_sacked());
         self.resent_below = again.clone().map(|sent| sent.end).max().unwrap_or(0);
-        let mut again: Vec<_> = again.map(|sent| Retransmission { start: sent.start(), at: sent.at }).collect();
+        let high_data = self.high_data();
+        let mut again: Vec<_> =
+            again.map(|sent| Retransmission { start: sent.start(), at: sent.at, high_data }).collect();
         again.sort_by_key(|resent| resent.at);
         self.retransmissions = again.into();
     }
@@ -215,6 +237,6 @@ impl Scoreboard {
         if range.start >= self.lost_edge {
             self.holes_edge = self.holes_edge.max(range.end);
         }
-        self.retransmissions.push_back(Retransmission { start: range.start, at: now });
+        self.retransmissions.push_back(Retransmission { start: range.start, at: now, high_data: self.high_data() });
     }
 }

@@ -27,6 +27,37 @@ fn three_segments_sacked_above_make_a_loss() {
     assert_eq!(board.pipe(), 1000 - 300 - 100); // ten, less three SACKed, less one lost
 }
 
+/// Mathis and Mahdavi (SIGCOMM 1996): recovery begins once snd.fack - snd.una is above 3 MSS, however little was SACKed of that,
+/// and what lies further below is thought to have left the network.
+#[test]
+fn forward_acknowledgement_counts_from_the_furthest_sack() {
+    let mut board = sent(10);
+    sack(&mut board, 200, 300); // the third of ten: 300 - 0 is not above 3 * 100
+    assert_eq!(board.detect_loss_by_fack(3, u64::MAX), 0);
+    sack(&mut board, 300, 400); // the fourth: the first is lost
+    assert_eq!(board.detect_loss_by_fack(3, u64::MAX), 100);
+    sack(&mut board, 900, 1000); // the last: all below 1000 - 300 that was not SACKed, but what is above 500 if no more is asked
+    assert_eq!(board.detect_loss_by_fack(3, 500), 200); // [100, 200), [400, 500)
+    assert_eq!(board.detect_loss_by_fack(3, u64::MAX), 200); // [500, 700)
+    assert_eq!(board.pipe(), 200); // [700, 900)
+}
+
+/// Linux 2.4: a retransmission is lost if data arrives that was sent for the first time after it.
+#[test]
+fn data_that_was_new_after_a_retransmission_tells_of_its_loss() {
+    let mut board = sent(10);
+    sack(&mut board, 300, 1000);
+    assert_eq!(board.detect_loss_by_fack(3, u64::MAX), 300);
+    board.on_retransmitted(Range { start: 0, end: 100 }, SimTime(10));
+    board.on_new_data(100, SimTime(10));
+    board.on_retransmitted(Range { start: 100, end: 200 }, SimTime(10));
+    assert_eq!(board.mark_overtaken_retransmissions(), 0);
+    sack(&mut board, 1000, 1100);
+    assert_eq!(board.mark_overtaken_retransmissions(), 100);
+    assert_eq!(board.next_lost().map(|sent| sent.start()), Some(0));
+    board.check_invariants(true);
+}
+
 //= rfc6675-4-is-lost
 #[test]
 fn three_separate_ranges_make_a_loss_whatever_their_size() {

@@ -31,6 +31,8 @@ impl Sender {
         self.has_fast_path = only_counts && !self.recovery.emulates_sack() && !is_told_of_acks;
         // One from outside may change its mind with every segment.
         self.sends_runs = only_counts && !matches!(self.controller, Controller::External(_)) && self.log.is_none();
+        // A refused segment ends what a run takes for granted.
+        self.sends_runs &= self.device_queue.is_none();
     }
 
     /// The SYN left, at `now`; it occupies offset 0.

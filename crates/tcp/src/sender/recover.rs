@@ -1,6 +1,6 @@
 //! Moves through loss recovery: what an ACK begins, continues, ends or undoes.
 
-use ackclock_cc::{CongestionCause, CongestionController};
+use ackclock_cc::{CongestionCause, CongestionController, RestartCause};
 use ackclock_events::{Event, RecoveryCause};
 use ackclock_units::{SimDuration, SimTime};
 
@@ -8,6 +8,7 @@ use super::Sender;
 use super::ack::{AckOutcome, IncomingAck};
 use crate::config::{Counting, DecreaseFrom, LossRecovery};
 use crate::prr::{Prr, PrrAck};
+use crate::rate_halving::RateHalving;
 use crate::recovery::{Phase, RecoveryWindow};
 
 impl Sender {
@@ -56,8 +57,19 @@ impl Sender {
     fn leave_cwr(&mut self, now: SimTime) {
         if self.recovery.phase().ends_at().is_some_and(|end| self.board.una() >= end) {
             self.validation.renew(now);
+            self.keep_halved_window(now);
             self.leave_recovery();
             self.episodes.end(now);
+        }
+    }
+
+    /// Rate halving may end below the controller's window, and stays there.
+    fn keep_halved_window(&mut self, now: SimTime) {
+        if let Some(halving) = self.recovery.phase().halving() {
+            let window = halving.end(self.board.pipe(), self.board.mss());
+            if window < self.controller.cwnd().0 {
+                self.restart_window(now, RestartCause::Unused, window);
+            }
         }
     }
 
@@ -150,6 +162,9 @@ impl Sender {
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         match self.recovery.method() {
             _ if self.feed.bounds_recovery() => RecoveryWindow::Ssthresh,
+            LossRecovery::Sack if self.config.rate_halving => {
+                RecoveryWindow::Halving(RateHalving::new(prior_cwnd, ssthresh))
+            }
             // A mark may come with nothing in flight (on a window update): no ACK will come to spread the reduction over.
             LossRecovery::Sack if self.config.prr && !self.board.is_empty() => {
                 let from = match self.config.decrease_from {
@@ -190,6 +205,11 @@ impl Sender {
         self.report_recovery(RecoveryCause::Ecn, cwnd_before);
     }
 
+    /// The host's device refused a segment: answered as a mark, once for each window.
+    pub(super) fn answer_refusal(&mut self, now: SimTime) {
+        self.answer_mark(now, &AckOutcome::default());
+    }
+
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
     pub(super) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
         if self.recovery.is_idle() {
@@ -208,6 +228,7 @@ impl Sender {
                 self.undo_episode(now, false);
             } else {
                 self.recovery.on_success();
+                self.keep_halved_window(now);
             }
             // Without SACK, duplicate ACKs of the retransmissions may follow: wait for more (RFC 6582 section 3.2).
             if self.recovery.emulates_sack() && una == recovery.until && !self.board.is_empty() {

@@ -105,7 +105,10 @@ impl Sender {
     }
 
     fn uses_prr(&self) -> bool {
-        self.config.prr && self.recovery.method() == LossRecovery::Sack && self.recovery.phase().is_fast_recovery()
+        self.config.prr
+            && !self.config.rate_halving
+            && self.recovery.method() == LossRecovery::Sack
+            && self.recovery.phase().is_fast_recovery()
     }
 
     /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, holes not yet known to be lost, then once the tail.
@@ -206,6 +209,7 @@ impl Sender {
         }
         match self.keeps_burst(now, allowed, window, len) {
             Some(limit) => self.stop(now, limit),
+            None if self.is_refused(now) => self.stop(now, Limit::HostQueue),
             None => Some(self.send_new(now, len)),
         }
     }
@@ -303,11 +307,27 @@ impl Sender {
         waits
     }
 
+    /// True if the host's device has no room; cwnd is then reduced, once for what is outstanding.
+    fn is_refused(&mut self, now: SimTime) -> bool {
+        let is_refused = self.device_queue.as_ref().is_some_and(|queue| queue.is_full(now)) && !self.board.is_empty();
+        if is_refused && self.recovery.is_idle() {
+            self.answer_refusal(now);
+        }
+        is_refused
+    }
+
     /// So many octets of payload were handed to the host, and leave it then.
     #[inline]
-    pub(crate) fn on_handed_over(&mut self, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
+    pub(crate) fn on_handed_over(&mut self, now: SimTime, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
+        if self.host_queue.is_none() && self.device_queue.is_none() {
+            return;
+        }
+        let leaves_at = leaves_at();
+        if let Some(queue) = &mut self.device_queue {
+            queue.on_sent(now, u64::from(octets) == self.board.mss(), leaves_at);
+        }
         if let Some(queue) = &mut self.host_queue {
-            queue.on_sent(u64::from(octets), leaves_at());
+            queue.on_sent(u64::from(octets), leaves_at);
         }
     }
 

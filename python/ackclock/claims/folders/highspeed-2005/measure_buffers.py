@@ -13,7 +13,7 @@ Measure = Callable[[Runs], Measured]
 
 SETTLED_S = 20.0
 """Where the measurement window of every scenario here begins: buffers are full by then."""
-UNITS = {"KiB": 1024, "MiB": 1024**2}
+UNITS = {"B": 1, "kB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 1024**2}
 
 
 def kept(results: Results) -> Mapping[str, Any]:
@@ -195,6 +195,76 @@ def reserve(runs: Runs) -> Measured:
     return Measured(min(gains.values()), {f"{case}: Mbit/s": goodput(results) for case, results in runs.items()})
 
 
+# ---- end to end ------------------------------------------------------------------------------------------------------
+
+
+def outstanding_bytes(results: Results) -> float:
+    """Return the mean of what is in the network: acknowledged to the sender's host, or about to be, and not yet read.
+
+    From the appliance's arrivals and the receiver's reads since the sample before.
+
+    Args:
+        results: Of a run whose series have both.
+    """
+    near, far = samples_of(results.appliances, "arrived_bps"), samples_of(results.flows, "goodput_bps")
+    both = near.join(far, on="time_s").sort("time_s")
+    step_s = both["time_s"].diff().fill_null(both["time_s"][0])
+    kept = ((both["arrived_bps"] - both["goodput_bps"]) * step_s / 8).cum_sum()
+    return _mean(kept.filter(both["time_s"] > SETTLED_S))
+
+
+def samples_of(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return times and a column of the flow's way forward, 0 where there is nothing yet."""
+    if "direction" in rows.columns:
+        rows = rows.filter(pl.col("direction") == "forward")
+    return rows.filter(pl.col("flow") == "old").select("time_s", pl.col(column).fill_null(0.0))
+
+
+def write_to_read_ms(results: Results) -> float:
+    """Return an octet's mean time from the write at its host to the read at the other, by Little's law.
+
+    The host's send buffer, which a writer without pauses keeps full, holds what the near side has not acknowledged.
+
+    Args:
+        results: Of a run whose sender has a fixed buffer.
+    """
+    buffer, unit = results.manifest["scenario"]["flow"][0]["sender_tcp"]["send_buffer"].split()
+    written = float(buffer) * UNITS[unit]
+    return 8 * (written + outstanding_bytes(results)) / goodput(results) / 1e3
+
+
+def end_to_end(case: str, beside: str) -> Measure:
+    """Time from write to read beside that of another discipline."""
+
+    def measure(runs: Runs) -> Measured:
+        also = {f"{name}, write to read ms": write_to_read_ms(results) for name, results in runs.items()}
+        also |= {f"{name} Mbit/s": goodput(results) for name, results in runs.items()}
+        return Measured(also[f"{case}, write to read ms"] / also[f"{beside}, write to read ms"], also)
+
+    return measure
+
+
+def without_loss(case: str) -> Measure:
+    """Goodput beside that without ECE, with the time in which there is nothing to send."""
+
+    def measure(runs: Runs) -> Measured:
+        also = {f"{case}, nothing to send %": time_share(runs[case], NOTHING_TO_SEND)}
+        also |= {f"{name} Mbit/s": goodput(runs[name]) for name in (case, "socket")}
+        return Measured(goodput(runs[case]) / goodput(runs["socket"]), also)
+
+    return measure
+
+
+def back_to_slow_start(case: str) -> Measure:
+    """How often the far side goes back to slow start, in a minute, beside that without ECE."""
+
+    def measure(runs: Runs) -> Measured:
+        minutes = (float(samples(runs[case])["time_s"].max()) - SETTLED_S) / 60  # type: ignore[arg-type]
+        return Measured(restarts(runs[case]) / minutes, {"without ECE": restarts(runs["socket"]) / minutes})
+
+    return measure
+
+
 def _limits() -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for letter in "ab":
@@ -218,5 +288,15 @@ MEASURES: dict[str, Measure] = {
     "H3b": held_down,
     "H3c": beyond_the_interval,
     **_limits(),
+    "H3d": end_to_end("interval", "socket"),
+    "H4a6": end_to_end("droptail", "socket"),
+    "H4a7": end_to_end("droptail", "interval"),
+    "H4b6": end_to_end("red", "socket"),
+    "H4b7": end_to_end("red", "interval"),
+    "H3e": without_loss("interval"),
+    "H4a8": without_loss("droptail"),
+    "H4a9": back_to_slow_start("droptail"),
+    "H4b8": without_loss("red"),
+    "H4b9": back_to_slow_start("red"),
     "H4c": reserve,
 }

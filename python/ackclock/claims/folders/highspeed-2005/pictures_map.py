@@ -1,5 +1,6 @@
 """H1 over testbeds of 2005: the old flow without and through the appliance, by cards, queues and bottleneck."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from ackclock.claims.panels import WIDTH
 _shares = load_module(Path(__file__).parent / "measure_shares.py")
 
 Cell = tuple[str, ...]
-"""Names of the options: endpoints, cards, queue, bottleneck."""
+"""Names of the options: cards, queue, endpoints, bottleneck."""
 
 RANGES = {"without": (63.6, 77.8), "with": (83.7, 102.3)}
 """What agrees with 70.7 and 93.0 Mbit/s."""
@@ -61,8 +62,8 @@ def drawn(found: Mapping[Cell, Mapping[str, float]]) -> Figure:
     Args:
         found: Mbit/s without and with the appliance.
     """
-    rows = sorted({cell[2] for cell in found}, key=lambda name: int(name.split()[0]))
-    columns = list(dict.fromkeys(f"{cell[1]}\n{cell[0]}" for cell in found))
+    rows = sorted({cell[1] for cell in found}, key=lambda name: int(name.split()[0]))
+    columns = list(dict.fromkeys(_column(cell) for cell in found))
     pipes = list(dict.fromkeys(cell[3] for cell in found))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 0.9 + 0.55 * len(rows) * len(pipes)), layout="constrained")
@@ -73,6 +74,11 @@ def drawn(found: Mapping[Cell, Mapping[str, float]]) -> Figure:
     return figure
 
 
+def _column(cell: Cell) -> str:
+    """Return the name of a cell's column, in lines as short as a column is wide."""
+    return "\n".join([*textwrap.wrap(cell[0], 12), *textwrap.wrap(cell[2], 12)])
+
+
 def _table(
     axis: Axes, found: Mapping[Cell, Mapping[str, float]], what: tuple[Sequence[str], Sequence[str], str, str]
 ) -> None:
@@ -81,7 +87,7 @@ def _table(
     for cell, values in found.items():
         if cell[3] != pipe or case not in values:
             continue
-        place = columns.index(f"{cell[1]}\n{cell[0]}"), rows.index(cell[2])
+        place = columns.index(_column(cell)), rows.index(cell[1])
         agrees = low <= values[case] <= high
         whole = all(RANGES[each][0] <= values.get(each, 0.0) <= RANGES[each][1] for each in RANGES)
         axis.add_patch(
@@ -92,7 +98,7 @@ def _table(
         axis.annotate(f"{values[case]:.1f}", place, ha="center", va="center", weight="bold" if whole else "normal")
     axis.set_xlim(-0.5, len(columns) - 0.5)
     axis.set_ylim(len(rows) - 0.5, -0.5)
-    axis.set_xticks(range(len(columns)), columns, fontsize=7)
+    axis.set_xticks(range(len(columns)), columns, fontsize=6.5)
     axis.set_yticks(range(len(rows)), rows)
     axis.grid(visible=False)
     axis.set_title(f"{pipe}: {WORDS[case]}", fontsize=8)
