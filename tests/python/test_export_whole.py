@@ -21,7 +21,9 @@ def policy(folder: Path, action: str, outputs: int) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("action", "outputs", "words"), [("deltas", 7, "decisions")])
+@pytest.mark.parametrize(
+    ("action", "outputs", "words"), [("deltas", 7, "decisions"), ("orca", 1, "actions differ from those in floating")]
+)
 def test_it_says_what_whole_numbers_lose(cli: Cli, tmp_path: Path, action: str, outputs: int, words: str) -> None:
     told = cli("export", policy(tmp_path, action, outputs), "--to", "bpf", "-o", "whole")
     assert told.returncode == 0, told.stderr
@@ -52,3 +54,11 @@ def test_what_is_no_policy_is_told(cli: Cli, tmp_path: Path) -> None:
         told = cli("export", *arguments, "-o", "out")
         assert told.returncode == 2 and words in told.stderr, told.stderr
         assert not (tmp_path / "out").exists()
+
+
+def test_a_file_whose_agent_was_changed_is_refused(cli: Cli, tmp_path: Path) -> None:
+    whole, *_ = _core.quantised_policy(policy(tmp_path, "deltas", 7).read_bytes())
+    (tmp_path / "changed").write_bytes(whole.replace(b'"decide": "round"', b'"decide": "ack"', 1))
+    controller = '{ kind = "policy", file = "changed" }'
+    told = cli("run", "--flows", "cubic", "--duration", "1 s", "--set", f"flow.cubic.controller={controller}")
+    assert told.returncode == 2 and "was changed" in told.stderr, told.stderr
