@@ -49,7 +49,8 @@ def _page(family: str, entry: Mapping[str, Any], kept: Path) -> str:
 
 def _sentence(text: str) -> str:
     text = str(text)
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    first = text[:1] if "_" in text.partition(" ")[0] else text[:1].upper()  # a name of the code stays as it is
+    return first + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _use(family: str, name: str) -> str:

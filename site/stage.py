@@ -16,6 +16,9 @@ DOCS = ROOT / "docs"
 
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
+_MORE = re.compile(r"\A(```\w+)[ ,].*$", re.MULTILINE)
+"""What stands behind the language of a block: for the tests of these pages, and not a block to the site's Markdown."""
+
 _LANGUAGES = {".py": "python", ".rs": "rust", ".toml": "toml", ".pkt": "text"}
 PROJECT = {
     "README.md": "project/readme.md",
@@ -58,14 +61,15 @@ class Stage:
             self.write(place(file), _page_of(file))
 
     def rewritten(self, text: str, file: Path) -> str:
-        """Return Markdown whose links lead to pages of the site.
+        """Return Markdown whose links lead to pages of the site, and whose blocks name a language and no more.
 
         Args:
             text: As it stands in the repository.
             file: Where it stands.
         """
         parts = _FENCE.split(text)
-        return "".join(part if part.startswith("```") else _LINK.sub(self._moved(file), part) for part in parts)
+        moved = self._moved(file)
+        return "".join(_MORE.sub(r"\1", part) if part.startswith("```") else _LINK.sub(moved, part) for part in parts)
 
     def _moved(self, file: Path):  # noqa: ANN202 - of a match, a text
         here = Path(place(file)).parent

@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -338,6 +339,8 @@ def main() -> int:
     if os.geteuid():
         print("error: namespaces and devices are for root; run it with sudo", file=sys.stderr)
         return 1
+    # So that what is loaded goes with this program, whoever ends it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     loaded = HIGHSPEED in run("sysctl", "-n", "net.ipv4.tcp_available_congestion_control").split()
     try:
         if not loaded:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAMED_BY = {"flows": "flow", "links": "link", "media": "flow"}
 """Tables that have series, and the column that says whose."""
 
-PLACES = 100
+PLACES = 50
 """So many places are looked at for the first picture."""
 
 MOST_ROWS = 20_000

@@ -150,14 +150,14 @@ const WRITERS: Record<keyof Path, (tree: any, path: Path) => void> = {
 };
 
 /** A name that no flow has: its controller's with the first number that is free. */
-function freeName(controller: string, tree: any): string {
+function freeName(controller: string, tree: any, first: number): string {
   const names = new Set(tree.flow.map((flow: any) => flow.name));
-  for (let number = tree.flow.length; ; number++) if (!names.has(`${controller} ${number}`)) return `${controller} ${number}`;
+  for (let number = first; ; number++) if (!names.has(`${controller} ${number}`)) return `${controller} ${number}`;
 }
 
 function newFlow(flow: FormFlow, tree: any): any {
   const { controller } = flow;
-  return withTimes({ name: freeName(controller, { flow: [...tree.flow, {}] }), controller }, flow);
+  return withTimes({ name: freeName(controller, tree, tree.flow.length + 1), controller }, flow);
 }
 
 function changedFlow(before: any, flow: FormFlow, tree: any): any {
@@ -166,8 +166,8 @@ function changedFlow(before: any, flow: FormFlow, tree: any): any {
   if (old === flow.controller) return after;
   after.controller = flow.controller;
   // A name that the form gave says the controller; one that something else asks for stays.
-  const isOwn = typeof before.name === "string" && before.name.startsWith(`${old} `) && /^\d+$/.test(before.name.slice(old.length + 1));
-  if (isOwn && timesIn(tree, before.name) === 1) after.name = freeName(flow.controller, tree);
+  const [number] = typeof before.name === "string" && before.name.startsWith(`${old} `) ? (/\d+$/.exec(before.name) ?? []) : [];
+  if (before.name === `${old} ${number}` && timesIn(tree, before.name) === 1) after.name = freeName(flow.controller, tree, Number(number));
   return after;
 }
 

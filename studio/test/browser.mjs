@@ -41,6 +41,7 @@ async function runCases() {
 
 /** A mouse takes a slider from where it is by a part of its length. */
 async function drag(page, id, part) {
+  await page.locator(`#${id}`).scrollIntoViewIfNeeded();
   const box = await page.locator(`#${id}`).boundingBox();
   const at = await page.locator(`#${id}`).evaluate((slider) => Number(slider.value) / Number(slider.max));
   const [x, y] = [box.x + 8 + at * (box.width - 16), box.y + box.height / 2];
@@ -112,7 +113,7 @@ async function edit() {
   await page.locator("#duration").press("Enter");
   await page.waitForFunction(() => globalThis.studio.state().isStale === false);
   const { text } = await state(page);
-  const kept = ["# short", '[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "5 Mbit/s"', 'access = { rate = "1 Gbit/s", delay = "1 ms" }', 'name = "bbr 2"'];
+  const kept = ["# short", '[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "5 Mbit/s"', 'access = { rate = "1 Gbit/s", delay = "1 ms" }', 'name = "bbr 2"', 'name = "vegas 1"'];
   for (const part of kept) expect(`an edit in the form keeps ${part}`, text.includes(part));
   expect("an edit in the form is written", text.includes('duration = "25 s" # short') && text.includes('controller = "vegas"') && !text.includes('"67 packets"'));
   await page.selectOption("#speed", "4");

@@ -98,6 +98,14 @@ test("a name that something else asks for is not changed", () => {
   assert.ok(edit(text, withFlow(1, { controller: "reno" }))!.includes(`name = "bbr 2"\ncontroller = "reno"`));
 });
 
+test("a name keeps its number, if no other flow has it", () => {
+  const text = FIRST.replace("bbr 2", "vegas 1");
+  const renamed = edit(FIRST, { flows: path(FIRST).flows.map((flow) => ({ ...flow, controller: "vegas" })) })!;
+  assert.deepEqual(parse(renamed).flow.map((flow: any) => flow.name), ["vegas 1", "vegas 2"]);
+  const second = edit(text, { flows: path(text).flows.map((flow, at) => (at === 0 ? { ...flow, controller: "vegas" } : flow)) })!;
+  assert.deepEqual(parse(second).flow.map((flow: any) => flow.name), ["vegas 2", "vegas 1"]);
+});
+
 test("what is written in another way is not shown as a number, and left alone", () => {
   const text = TEXT.replace(`rate = "10 Mbit/s"`, `rate = { trace = "cell.down" }`).replace(`"60 packets"`, `"90 kB"`)
     .replace(`start = "5 s"`, `start = { first = "1 s", spacing = "2 s" }`);

@@ -11,7 +11,7 @@ from ackclock.script.differential.cases import Case, Write, draw
 from ackclock.script.differential.compare import Kind, compare, on_this_kernel, parting
 from ackclock.script.differential.peer import Answer, Peer
 from ackclock.script.differential.peer import Path as Way
-from ackclock.script.differential.play import Play, play, replay
+from ackclock.script.differential.play import COMPARED, Departure, Moment, Play, play, replay
 from ackclock.script.differential.shrink import shrink
 from ackclock.script.parse import parse
 from ackclock.script.runner import run
@@ -91,6 +91,28 @@ def test_a_script_writes_when_the_application_did() -> None:
     assert script_of(found).count("write(4") == 3
     assert run(script, SimulatedHost("linux-6.x")).passed
     assert not run(script, SimulatedHost("linux-6.x", ["tcp.idle_restart='off'"])).passed
+
+
+def test_a_script_counts_from_the_probe_that_left_before() -> None:
+    """Its ACK comes a round trip after the probe; if it came later, the timer would expire."""
+    found = compare(replace(CASE, drops=frozenset({(29, 1)})), lambda case: play(case, SimulatedHost("linux-6.x")))
+    script = parse(script_of(found), "tail.pkt")
+    assert "~+" in script_of(found)
+    assert run(script, SimulatedHost("linux-6.x")).passed
+
+
+def test_what_a_late_timer_would_send_after_the_end_of_a_play_is_no_difference() -> None:
+    """A play ends after 6 s. A timer of 0.3 s may be an eighth, 37.5 ms, and two ticks of 4 ms late."""
+    state = dict.fromkeys(COMPARED, 0)
+    last = Moment(5_000_000, Answer(1000, ()), state, state)
+    first = Departure(5_300_000, 1000, 2000, 1, is_pushed=True)
+
+    def again(at_us: int) -> list[Departure]:
+        return [first, replace(first, at_us=at_us, time=2)]
+
+    kernel = Play([0], [last], [replace(first, at_us=5_330_000)])
+    assert parting(Play([0], [last], again(5_925_000)), kernel) is None  # 5.330 + 0.625 * 9/8 + 0.008 s
+    assert parting(Play([0], [last], again(5_880_000)), kernel) is not None
 
 
 def test_a_kernel_that_does_otherwise_the_next_time_is_no_difference() -> None:

@@ -46,6 +46,27 @@ def test_the_gallery_draws_every_figure_that_there_is() -> None:
     assert set(figures._DRAWN) <= used
 
 
+def test_blocks_of_a_page_name_a_language_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = _module("stage", monkeypatch)
+    text = '```toml study\na = "[x](y.md)"\n```\n\n```rust,no_run\nb\n```\n'
+    rewritten = stage.Stage(ROOT / "target").rewritten(text, DOCS / "README.md")
+    assert rewritten == '```toml\na = "[x](y.md)"\n```\n\n```rust\nb\n```\n'
+
+
+def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (
+        "<p>a:</p><pre>``` **x**</pre><p>```toml study</p><p>\n- one\n</p><p>5 - 3, a **b</p><a href='none.html'>c</a>"
+    )
+    (tmp_path / "index.html").write_text(page)
+    found = _module("links", monkeypatch).mistakes(tmp_path)
+    assert found == [
+        "index.html shows Markdown: '**bc'",
+        "index.html shows Markdown: '- one\\n5 - 3, a **bc'",
+        "index.html shows Markdown: '```toml study\\n- one\\n5 - 3, a **bc'",
+        "index.html: none.html is no page of the site",
+    ]
+
+
 def test_commands_of_pictures_exist() -> None:
     pictures = tomllib.loads((DOCS / "gallery" / "recorded.toml").read_text(encoding="utf-8"))["pictures"]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

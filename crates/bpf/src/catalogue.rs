@@ -2,7 +2,7 @@
 
 use ackclock_cc::classic::HighSpeedResponse;
 use ackclock_cc::vegas::{VegasRtt, VegasVariant};
-use ackclock_cc::{ControllerConfig, VegasConfig, controllers};
+use ackclock_cc::{ControllerConfig, TICKS, VegasConfig, controllers};
 use ackclock_declare::{Context, Table};
 use serde_json::Value;
 
@@ -153,7 +153,7 @@ impl Program {
             VegasRtt::Mean => 2,
         };
         let tick = config.receiver_tick.map_or(0, |tick| tick.0);
-        if tick != 0 && !TICKS.contains(&tick) {
+        if tick != 0 && !TICKS.contains(&(tick as i64)) {
             return Err(
                 self.refuses("receiver_tick", "must be 1, 10, 100 us, 1, 2, 4, 10, 20, 100, 200, 500 ms or 1 s")
             );
@@ -179,22 +179,6 @@ impl Program {
 /// Products of larger numbers would not fit: a(w), in segments a round trip, and windows.
 const MOST: u64 = (1 << 20) * ONE;
 
-/// Ticks that `programs/rules/vegas_modified.h` knows, ns.
-const TICKS: [u64; 12] = [
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    2_000_000,
-    4_000_000,
-    10_000_000,
-    20_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-];
-
 fn q32(number: f64) -> u64 {
     (number * ONE as f64).round() as u64
 }
@@ -202,4 +186,18 @@ fn q32(number: f64) -> u64 {
 /// A fraction or gain of the programs that reckon in octets.
 fn q24(number: f64) -> u64 {
     (number * f64::from(1 << 24)).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program in the kernel has its own list, as clang reads it.
+    #[test]
+    fn the_ticks_in_c_are_those_of_the_clocks_in_rust() {
+        let text = include_str!("programs/rules/vegas_modified.h");
+        let list = text.split("ticks[TICKS] = {").nth(1).and_then(|rest| rest.split('}').next()).expect("one list");
+        let ticks: Vec<i64> = list.split(',').map(|tick| tick.trim().parse().expect("a number")).collect();
+        assert_eq!(ticks, TICKS);
+    }
 }

@@ -111,7 +111,7 @@ pub struct WatchArguments {
     #[arg(long, value_name = "PID", conflicts_with = "port")]
     process: Option<u32>,
     /// For how long; until it is interrupted otherwise.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
     seconds: Option<f64>,
     /// Print every record, as a line of JSON, and not what each connection has come to twice a second.
     #[arg(long)]
@@ -140,6 +140,11 @@ pub struct RecordArguments {
 fn assignment(text: &str) -> Result<Assignment, String> {
     let (field, value) = text.split_once('=').ok_or("must be NAME=VALUE, such as a=0.2")?;
     Ok((field.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1e-3..1e9).contains(seconds));
+    seconds.ok_or_else(|| "must be a number of seconds, 0.001 at least".to_owned())
 }
 
 /// Runs one, and prints what it has to say; an error goes to the standard error stream.
@@ -315,4 +320,17 @@ fn registered(name: &str, params: &[Assignment]) -> Result<(Option<Registration>
     let registration = Registration::new(&order)?;
     let kernel_name = order.kernel_name().to_owned();
     Ok((Some(registration), kernel_name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_positive_number_of_seconds() {
+        assert_eq!(positive("2.5"), Ok(2.5));
+        for wrong in ["NaN", "inf", "-inf", "-1", "0", "1e300", "soon", ""] {
+            assert!(positive(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -44,12 +44,17 @@ impl Policy {
         };
         let end = rest.iter().position(|octet| *octet == b'\n').unwrap_or(rest.len().saturating_sub(1));
         let (agent, image) = rest.split_at((end + 1).min(rest.len()));
-        if image.len() != IMAGE {
-            let message = format!("{path} is cut short or damaged: {} octets where a policy has {IMAGE}", image.len());
-            return Err(Error::WrongArgument(message));
-        }
         let agent = String::from_utf8_lossy(agent).trim().to_owned();
-        Ok(Some(Self { agent, image: image.to_vec(), file: path.to_owned() }))
+        Ok(Some(Self { agent, file: path.to_owned(), ..Self::of_image(image)? }))
+    }
+
+    /// One that has been read elsewhere: `struct policy` of `programs/policy.h`, as octets.
+    pub(crate) fn of_image(image: &[u8]) -> Result<Self, Error> {
+        if image.len() == IMAGE {
+            return Ok(Self { agent: String::new(), image: image.to_vec(), file: String::new() });
+        }
+        let message = format!("the policy is cut short or damaged: {} octets where one has {IMAGE}", image.len());
+        Err(Error::WrongArgument(message))
     }
 
     /// `struct policy` of `programs/policy.h`, as octets.

@@ -49,6 +49,11 @@ impl Order {
         Self::with(program, config, kernel_name, program.name)
     }
 
+    /// Of a policy in whole numbers as a scenario has it, for sockets by a name.
+    pub fn of_image(image: &[u8], kernel_name: &str) -> Result<Self, Error> {
+        Self::of_policy(&Policy::of_image(image)?, &[], Some(kernel_name))
+    }
+
     fn of_policy(policy: &Policy, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
         if let Some((field, _)) = assignments.first() {
             let message = format!("{field}: a policy has no parameters; what it was trained with is in its file");
@@ -173,7 +178,14 @@ impl Registration {
     /// Keeps it registered after this program has ended.
     pub fn keep(mut self) -> Result<(), Error> {
         let folder = machine::pin_folder()?.join(&self.kernel_name);
-        fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+        self.pin_into(&folder).inspect_err(|_| {
+            let _ = remove(&folder);
+        })
+    }
+
+    /// The link comes last: without it nothing is registered.
+    fn pin_into(&mut self, folder: &Path) -> Result<(), Error> {
+        fs::create_dir_all(folder).map_err(Error::file(folder))?;
         for name in VARIABLES {
             for mut map in self.object.maps_mut().filter(|map| map.name() == section_of(name).as_str()) {
                 pin(&folder.join(name), |path| map.pin(path))?;
@@ -230,21 +242,30 @@ fn pinned_map(path: &Path) -> Result<MapHandle, Error> {
 /// Unregisters a controller that is kept: no socket can take it from now on, and those that have it keep it to their end.
 pub fn unload(name: &str) -> Result<(), Error> {
     machine::check()?;
-    let folder = folder_of(name)?;
-    for name in VARIABLES.iter().chain(&["link"]) {
+    let folder = place_of(name)?;
+    // one that was killed while it loaded left variables and no link, which are of no use either
+    if folder.is_dir() { remove(&folder) } else { Err(Error::NotRegistered { name: name.to_owned() }) }
+}
+
+fn remove(folder: &Path) -> Result<(), Error> {
+    for name in ["link"].iter().chain(&VARIABLES) {
         let path = folder.join(name);
         if path.exists() {
             fs::remove_file(&path).map_err(Error::file(path))?;
         }
     }
-    fs::remove_dir(&folder).map_err(Error::file(&folder))
+    fs::remove_dir(folder).map_err(Error::file(folder))
 }
 
-/// Where a controller is kept, by its name in the kernel or in scenarios.
-fn folder_of(name: &str) -> Result<PathBuf, Error> {
-    let folder = machine::pin_folder()?;
+/// Where a controller is kept, by its name in the kernel or in scenarios, if it is.
+fn place_of(name: &str) -> Result<PathBuf, Error> {
     let known = PROGRAMS.iter().find(|program| program.name == name).map(|program| program.kernel_name);
-    let folder = folder.join(known.unwrap_or(name));
+    Ok(machine::pin_folder()?.join(checked(known.unwrap_or(name))?))
+}
+
+/// The same of one that is kept.
+fn folder_of(name: &str) -> Result<PathBuf, Error> {
+    let folder = place_of(name)?;
     if folder.join("link").exists() { Ok(folder) } else { Err(Error::NotRegistered { name: name.to_owned() }) }
 }
 

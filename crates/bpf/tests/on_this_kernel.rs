@@ -2,13 +2,14 @@
 //! Needs root, `ip` and `tc`; says so and passes where they are missing.
 
 mod lab;
+mod records;
 
 use ackclock_bpf::Assignment;
-use ackclock_bpf::command::Group;
 use ackclock_bpf::machine;
 use ackclock_bpf::registration::{self, Order, Registration};
-use ackclock_bpf::trace::{Kind, Record, Trace, Watched};
+use ackclock_bpf::trace::{Kind, Record};
 use lab::Lab;
+use records::run;
 
 /// The kernel's state of a fast recovery.
 const RECOVERY: u32 = 3;
@@ -66,20 +67,6 @@ fn history(records: &[Record]) -> (Vec<(f64, f64)>, Vec<Growth>) {
         }
     }
     (losses, growths)
-}
-
-/// Sends for some seconds with a controller; the records of the connection.
-fn run(lab: &Lab, kernel_name: &str, seconds: f64) -> Vec<Record> {
-    let mut group = Group::new().expect("root");
-    group.choose(kernel_name).expect("registered");
-    let trace = Trace::new(Watched::Cgroup(group.number().expect("a cgroup"))).expect("root");
-    let mut records = Vec::new();
-    let status = group.run(&lab.send(seconds), || trace.take(|record| records.push(*record))).expect("starts");
-    assert!(status.success(), "{status}");
-    let chosen = group.chosen().expect("loaded");
-    assert_eq!((chosen.connections, chosen.refused), (1, 0));
-    assert_eq!(trace.missed().expect("loaded"), 0);
-    records
 }
 
 fn check(law: &Law, records: &[Record]) {

@@ -2,19 +2,20 @@
 //! while they run. What needs root says so.
 
 mod lab;
+mod records;
 
 use std::path::PathBuf;
 
 use ackclock_agent::policy::Policy as Trained;
 use ackclock_agent::policy::quantised::{Quantised, Sight};
-use ackclock_bpf::command::Group;
 use ackclock_bpf::machine;
 use ackclock_bpf::policy::Policy;
 use ackclock_bpf::registration::{self, Order, Registration};
 use ackclock_bpf::replay::AskedPolicy;
-use ackclock_bpf::trace::{Kind, Record, Trace, Watched};
+use ackclock_bpf::trace::Kind;
 use ackclock_units::RandomStream;
 use lab::Lab;
+use records::run;
 
 /// A network as wide as Stable-Baselines3 makes them, two layers of 64, of random weights, for this agent.
 fn wide(seed: u64, agent: &str, inputs: usize, outputs: usize) -> Vec<u8> {
@@ -130,16 +131,6 @@ fn the_kernel_decides_as_the_engine_does_bit_for_bit() {
     }
 }
 
-fn records(lab: &Lab, kernel_name: &str, seconds: f64) -> Vec<Record> {
-    let mut group = Group::new().expect("root");
-    group.choose(kernel_name).expect("registered");
-    let trace = Trace::new(Watched::Cgroup(group.number().expect("a cgroup"))).expect("root");
-    let mut records = Vec::new();
-    let status = group.run(&lab.send(seconds), || trace.take(|record| records.push(*record))).expect("starts");
-    assert!(status.success(), "{status}");
-    records
-}
-
 /// A policy that always takes one choice: its biases say so.
 fn constant(choice: usize) -> Vec<u8> {
     let biases: Vec<f32> = (0..7).map(|place| if place == choice { 1.0 } else { 0.0 }).collect();
@@ -167,7 +158,7 @@ fn a_kept_policy_is_exchanged_while_a_connection_asks_it() {
         std::thread::sleep(std::time::Duration::from_millis(1_800));
         registration::swap(alias, &path)
     });
-    let seen = records(&lab, alias, 3.0);
+    let seen = run(&lab, alias, 3.0);
     swapped.join().expect("ends").expect("kept");
     // The first policy takes the window down, to two segments where round trips are short, and never up.
     let windows: Vec<u32> =
@@ -181,7 +172,7 @@ fn a_kept_policy_is_exchanged_while_a_connection_asks_it() {
     assert!(after > lowest + 20, "three more in each: {lowest} and {after}");
 
     registration::swap(alias, real.path()).expect("kept");
-    records(&lab, alias, 1.5);
+    run(&lab, alias, 1.5);
     let kept = registration::kept().expect("root").into_iter().find(|kept| kept.kernel_name == alias).expect("kept");
     let spent = kept.spent.expect("a policy");
     println!("{spent:?}: {:.2} us a decision", spent.ns as f64 / 1e3 / spent.decisions as f64);

@@ -122,6 +122,8 @@ pub use nimbus::{Nimbus, NimbusConfig};
 #[doc(inline)]
 pub use pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 #[doc(inline)]
+pub use peer_clock::TICKS;
+#[doc(inline)]
 pub use powertcp::{PowerTcp, PowerTcpConfig, ThetaPowerTcpConfig};
 #[doc(inline)]
 pub use prague::{Prague, PragueConfig};

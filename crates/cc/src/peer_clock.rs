@@ -10,8 +10,8 @@ use ackclock_units::SimDuration;
 
 use crate::event::SegmentTimestamps;
 
-/// Ticks in use, ns: microseconds, Linux' 1 ms and 4 ms, BSD's 10, 100 and 500 ms.
-const TICKS: [i64; 12] = [
+/// Ticks in use, ns: microseconds, Linux' 1 ms and 4 ms, BSD's 10, 100 and 500 ms. No two are within a quarter of each other.
+pub const TICKS: [i64; 12] = [
     1_000,
     10_000,
     100_000,

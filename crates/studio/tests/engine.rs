@@ -228,7 +228,8 @@ fn a_link_is_told_of_as_it_begins_and_its_changes_in_the_order_of_time() {
         delay = \"40 ms\"
         loss = 0.25
     ";
-    let text = DUMBBELL.replace("rate = \"10 Mbit/s\"", "rate = \"10 Mbit/s\", loss = { kind = \"random\", p = 0.125 }");
+    let text =
+        DUMBBELL.replace("rate = \"10 Mbit/s\"", "rate = \"10 Mbit/s\", loss = { kind = \"random\", p = 0.125 }");
     let checked = ask_json(&mut Engine::default(), Operation::Check, &json!({ "text": text + changes }));
     let links = checked["scenario"]["links"].as_array().expect("links");
     let at = links.iter().position(|link| link["name"] == "bottleneck").expect("the bottleneck");

@@ -4,13 +4,20 @@
 //!
 //! With `opens_to` the window follows the buffer as Linux 6.18's did when its packets were captured on an emulated path: by
 //! two segments with each full-sized one that arrives, each of which is acknowledged at once. How far the buffer grows, by
-//! which round trip, and what counts as read are Linux 6.16's and later; captured limits of such a connection are in a test.
+//! which round trip, and what counts as read are Linux 6.16's and later; captured limits of such a connection are in a test. Its
+//! end is memory, as in `tcp_rmem`, of which [`window_of_memory`] is window.
 //!
 //! Departures: Linux counts memory, and its steps are smaller where packets carry little.
 
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{Autotuning, WindowTuning};
+
+/// What of so much memory is window for full segments of 1,448 octets, measured of Linux 6.18 behind a TUN device: 249 and 496 kB
+/// of 400 and 800 (goodput times round trip, on an emulated path of 200 Mbit/s and 100 ms). In its 256ths that is 158.
+pub fn window_of_memory(octets: u64) -> u64 {
+    (u128::from(octets) * 158 / 256) as u64
+}
 
 /// The receive buffer: twice what the application took in a round trip, and room for growth.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +41,10 @@ pub(crate) struct ReceiveAutotuning {
 
 impl ReceiveAutotuning {
     pub(crate) fn new(config: WindowTuning) -> Self {
+        let opens_to = config.opens_to.0.min(window_of_memory(config.max.0));
         Self {
             config,
-            size: config.initial.0.max(config.opens_to.0),
+            size: config.initial.0.max(opens_to),
             window: config.initial.0,
             rtt: SimDuration::ZERO,
             echo: 0,
@@ -48,9 +56,14 @@ impl ReceiveAutotuning {
         }
     }
 
-    /// What the buffer ends at.
+    /// What the buffer ends at; by this the scale of windows is chosen.
     pub(crate) fn largest(&self) -> u64 {
         self.config.max.0
+    }
+
+    /// What the window ends at.
+    fn limit(&self) -> u64 {
+        if self.opens() { window_of_memory(self.config.max.0) } else { self.config.max.0 }
     }
 
     /// What may be advertised now while nothing waits to be read.
@@ -131,7 +144,7 @@ impl ReceiveAutotuning {
             // More than any buffer, but no overflow.
             let wanted =
                 base.saturating_add((2 * growth).min(u128::from(u64::MAX / 2)) as u64).saturating_add(above_hole);
-            self.size = self.size.max(wanted.min(self.config.max.0));
+            self.size = self.size.max(wanted.min(self.limit()));
             self.space = Some(copied);
         }
         (self.since, self.read_before) = (now, octets);
@@ -208,5 +221,15 @@ mod tests {
         assert_eq!(tuning.window(), 80_931, "only segments open it");
         assert!(tuning.on_full_segment(1_448));
         assert_eq!((tuning.window(), tuning.size), (83_827, 434_400));
+    }
+
+    /// Linux 6.18 with `tcp_rmem` ending at 400,000: 19.88 Mbit/s over 100.3 ms, 249 kB. 158/256 of it are 246,875.
+    #[test]
+    fn what_opens_ends_at_memory() {
+        let config = WindowTuning { initial: Bytes(65_535), max: Bytes(400_000), opens_to: Bytes(80_931) };
+        let mut tuning = ReceiveAutotuning::new(config);
+        tuning.on_rtt(SimDuration::from_millis(100), 0);
+        tuning.on_round_trip(SimTime(100_000_000), 300_000, 0, 0, 1_448);
+        assert_eq!((tuning.size, tuning.largest()), (246_875, 400_000));
     }
 }

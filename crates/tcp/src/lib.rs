@@ -67,6 +67,7 @@ mod undo;
 mod write_queue;
 
 pub use accurate_ecn::OctetsByMark;
+pub use autotuning::window_of_memory;
 pub use chronograph::{Activity, Chronograph};
 pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,

@@ -306,13 +306,15 @@ impl Recovery {
         }
     }
 
-    /// An episode begins that may prove spurious.
-    pub(crate) fn begin_undo(&mut self, board: &Scoreboard) {
+    /// An episode begins that may prove spurious. `probe` is where a tail loss probe that repeats something ends, if one is out: it
+    /// has to prove a duplicate, too, also where it was just taken for lost.
+    pub(crate) fn begin_undo(&mut self, board: &Scoreboard, probe: Option<u64>) {
         let retransmitted = (board.retransmitted() / board.mss()) as u32;
         if retransmitted == 0 {
             self.undo.forget_first();
         }
-        self.undo.begin(board.una(), retransmitted);
+        let uncounted = probe.is_some_and(|end| !board.is_retransmitted(end));
+        self.undo.begin(board.una(), retransmitted + u32::from(uncounted));
     }
 
     /// A timeout amid many SACKs: the reordering was over-estimated.

@@ -128,6 +128,8 @@ pub(crate) struct Scoreboard {
     sacked: RangeSet,
     /// Retransmissions that may still be in the network; entries may be stale.
     retransmissions: VecDeque<Retransmission>,
+    /// Retransmissions that an undo took for arriving after all lie below this.
+    resent_below: u64,
     /// No lost segment reaches above this.
     lost_below: u64,
     /// Holes below this that are not known to be lost have been retransmitted (`NextSeg` rule 3).
@@ -147,6 +149,7 @@ impl Scoreboard {
             retransmissions: VecDeque::new(),
             lost_edge: 0,
             retransmit_edge: 0,
+            resent_below: 0,
             lost_below: 0,
             holes_edge: 0,
             popped: 0,
@@ -222,6 +225,12 @@ impl Scoreboard {
         self.retransmitted_out
     }
 
+    /// True if the segment that ends at `end` was retransmitted, and that is thought to be in the network.
+    pub(crate) fn is_retransmitted(&self, end: u64) -> bool {
+        let found = self.segments.get(self.index_of(end.saturating_sub(1)));
+        found.is_some_and(|sent| sent.end == end && sent.has(RETRANSMITTED))
+    }
+
     /// The end of the highest SACKed octets.
     pub(crate) fn high_sacked(&self) -> Option<u64> {
         self.sacked.last().map(|range| range.end)
@@ -275,7 +284,7 @@ impl Scoreboard {
             self.sacked.remove_below(to);
         }
         if self.retransmitted_out == 0 && !self.retransmissions.is_empty() {
-            self.retransmissions.clear();
+            self.forget_retransmissions();
         }
         delivered
     }
@@ -310,9 +319,16 @@ impl Scoreboard {
         self.lost_edge = self.lost_edge.max(to);
         self.retransmit_edge = self.retransmit_edge.max(to);
         if !self.retransmissions.is_empty() {
-            self.retransmissions.clear();
+            self.forget_retransmissions();
         }
         (delivered, times)
+    }
+
+    /// None is marked as being in the network.
+    fn forget_retransmissions(&mut self) {
+        if self.una >= self.resent_below {
+            self.retransmissions.clear();
+        }
     }
 
     /// The counts lose a segment. Returns what that delivers.

@@ -93,6 +93,11 @@ impl Tlp {
         self.is_retransmission && self.end == Some(end)
     }
 
+    /// Where a probe that repeats something ends, if one is out.
+    pub(crate) fn retransmission(&self) -> Option<u64> {
+        self.end.filter(|_| self.is_retransmission)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.end = None;
     }

@@ -76,10 +76,10 @@ def columns(parts: Sequence[Column], above: str, below: str) -> Figure:
         rows = (above, [part.above for part in parts]), (below, [part.below for part in parts])
         for axis, (label, curves) in zip((axes[0][0], axes[1][0]), rows, strict=True):
             axis.set_ylabel(label)
-            if all(value >= 0 for row in curves for curve in row for value in curve.values):
+            if not any(value < 0 for row in curves for curve in row for value in curve.values):
                 axis.set_ylim(bottom=0)
         axes[0][0].set_xlim(left=0)
-        _legend(figure, axes[0][0])
+        _legend(figure, max(axes[0], key=lambda axis: len(axis.get_lines())))
     return figure
 
 

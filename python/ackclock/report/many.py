@@ -41,7 +41,7 @@ def write(shown: "Study | Sweep", path: Path, static: Path | None = None) -> Non
     differences = getattr(shown, "differences", None)
     page = render(
         "study.html",
-        title=plain(shown.plan.name if hasattr(shown, "plan") else f"sweep {shown.path}"),
+        title=plain(shown.plan.name if hasattr(shown, "plan") else f"sweep {shown.path.resolve().name}"),
         about=plain(shown.about),
         means=html(shown.table),
         differences=html(differences) if differences is not None and differences.rows else "",

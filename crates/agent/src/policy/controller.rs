@@ -43,6 +43,11 @@ impl PolicyController {
             max_delivery_rate: 0,
         }
     }
+
+    /// The policy in whole numbers, if it is one, as the kernel's program takes it: [`Image::octets`](super::quantised::Image::octets).
+    pub fn whole_numbers(&self) -> Option<Vec<u8>> {
+        self.policy.quantised.as_ref().map(|quantised| quantised.image().octets())
+    }
 }
 
 impl CongestionController for PolicyController {

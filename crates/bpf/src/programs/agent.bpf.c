@@ -8,12 +8,14 @@
 #include "kernel.h"
 #include "core.h"
 #include "sockets.h"
+#include "cubic.h"
 #include "led.h"
+#include "operations.h"
 
 #define PATIENCE 3
 
 /* The kernel's CUBIC has the socket's own room for a controller's state. */
-struct led {
+struct flow {
 	u64 heard_ns;
 	u64 pacing_rate;
 	u32 flow;
@@ -23,22 +25,16 @@ struct led {
 	u32 is_led;
 	u32 padding;
 };
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct led);
-} flows SEC(".maps");
+#include "stored.h"
 
 SEC("struct_ops")
 void BPF_PROG(ca_init, struct sock *sk)
 {
-	struct led *f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct flow *f = begin_flow(sk);
 
 	cubictcp_init(sk);
 	if (!f)
 		return;
-	*f = (struct led){};
 	f->flow = __sync_fetch_and_add(&counters.flows, 1) + 1;
 	sk->sk_pacing_status = SK_PACING_NEEDED;
 }
@@ -49,7 +45,7 @@ INLINE int is_absurd(const struct decision *d, const struct tcp_sock *tp)
 	return !d->cwnd || d->cwnd > tp->snd_cwnd_clamp || d->cwnd > 16 * tp->snd_cwnd + 64;
 }
 
-INLINE void listen(struct led *f, const struct tcp_sock *tp, u64 now)
+INLINE void listen(struct flow *f, const struct tcp_sock *tp, u64 now)
 {
 	struct decision *d = next_decision(f->flow, &f->number);
 
@@ -67,7 +63,7 @@ INLINE void listen(struct led *f, const struct tcp_sock *tp, u64 now)
 	count_in_force(d, now);
 }
 
-INLINE int is_heard(const struct led *f, const struct tcp_sock *tp, u64 now)
+INLINE int is_heard(const struct flow *f, const struct tcp_sock *tp, u64 now)
 {
 	return f->heard_ns && now - f->heard_ns <= PATIENCE * most(tp->srtt_us >> 3, 1000) * 1000;
 }
@@ -81,7 +77,7 @@ INLINE u64 usual_rate(const struct tcp_sock *tp)
 	return rate / most(tp->srtt_us >> 3, 1);
 }
 
-INLINE void lead(struct sock *sk, struct tcp_sock *tp, struct led *f)
+INLINE void lead(struct sock *sk, struct tcp_sock *tp, struct flow *f)
 {
 	f->is_led = 1;
 	if (ca_state_of(tp) < TCP_CA_CWR || f->owns_losses)
@@ -90,7 +86,7 @@ INLINE void lead(struct sock *sk, struct tcp_sock *tp, struct led *f)
 		tp->snd_cwnd = least(f->cwnd, most(tp->snd_ssthresh, 2));
 }
 
-INLINE void fall_back(struct sock *sk, struct tcp_sock *tp, struct led *f, u32 ack, u32 acked)
+INLINE void fall_back(struct sock *sk, struct tcp_sock *tp, struct flow *f, u32 ack, u32 acked)
 {
 	if (f->is_led) {
 		f->is_led = 0;
@@ -105,7 +101,7 @@ INLINE void fall_back(struct sock *sk, struct tcp_sock *tp, struct led *f, u32 a
 	}
 }
 
-INLINE void tell(struct sock *sk, const struct tcp_sock *tp, const struct led *f, const struct rate_sample *rs, u64 now)
+INLINE void tell(struct sock *sk, const struct tcp_sock *tp, const struct flow *f, const struct rate_sample *rs, u64 now)
 {
 	struct observation *o = observe(sk, tp, now);
 
@@ -126,7 +122,7 @@ SEC("struct_ops")
 void BPF_PROG(ca_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct led *f = bpf_sk_storage_get(&flows, sk, 0, 0);
+	struct flow *f = flow_of(sk);
 	u64 now = bpf_ktime_get_ns();
 
 	if (!f)
@@ -145,23 +141,11 @@ void BPF_PROG(ca_control, struct sock *sk, __u32 ack, int flag, const struct rat
 SEC("struct_ops")
 __u32 BPF_PROG(ca_ssthresh, struct sock *sk)
 {
-	struct led *f = bpf_sk_storage_get(&flows, sk, 0, 0);
+	struct flow *f = flow_of(sk);
 
 	if (f && f->is_led && f->owns_losses)
 		return most(((struct tcp_sock *)sk)->snd_cwnd, 2);
 	return cubictcp_recalc_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(ca_state, struct sock *sk, __u8 state)
-{
-	cubictcp_state(sk, state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(ca_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
 }
 
 SEC("struct_ops")
@@ -170,20 +154,4 @@ void BPF_PROG(ca_acked, struct sock *sk, const struct ack_sample *sample)
 	cubictcp_acked(sk, sample);
 }
 
-SEC("struct_ops")
-__u32 BPF_PROG(ca_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
-
-SEC(".struct_ops.link")
-struct tcp_congestion_ops ops = {
-	.init = (void *)ca_init,
-	.cong_control = (void *)ca_control,
-	.ssthresh = (void *)ca_ssthresh,
-	.set_state = (void *)ca_state,
-	.cwnd_event = (void *)ca_event,
-	.pkts_acked = (void *)ca_acked,
-	.undo_cwnd = (void *)ca_undo,
-	.name = "ackclock_agent",
-};
+OPERATIONS("ackclock_agent", .cong_control = (void *)ca_control, .set_state = (void *)ca_state, .pkts_acked = (void *)ca_acked);

@@ -9,7 +9,9 @@
 #include "kernel.h"
 #include "core.h"
 #include "sockets.h"
+#include "cubic.h"
 #include "led.h"
+#include "operations.h"
 
 /* A factor of one, and those of a = -2 and a = 2. */
 #define UNIT 65536U
@@ -17,7 +19,7 @@
 #define MOST_FACTOR (UNIT * 4)
 
 /* The kernel's CUBIC has the socket's own room for a controller's state. */
-struct corrected {
+struct flow {
 	struct counts counts;
 	u32 flow;
 	u32 number;
@@ -26,27 +28,21 @@ struct corrected {
 	/* A decision has ever been in force. */
 	u32 is_led;
 };
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct corrected);
-} flows SEC(".maps");
+#include "stored.h"
 
 SEC("struct_ops")
 void BPF_PROG(ca_init, struct sock *sk)
 {
-	struct corrected *f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct flow *f = begin_flow(sk);
 
 	cubictcp_init(sk);
 	if (!f)
 		return;
-	*f = (struct corrected){};
 	begin_counts(&f->counts, (struct tcp_sock *)sk);
 	f->flow = __sync_fetch_and_add(&counters.flows, 1) + 1;
 }
 
-INLINE void listen(struct corrected *f, u64 now)
+INLINE void listen(struct flow *f, u64 now)
 {
 	struct decision *d = next_decision(f->flow, &f->number);
 
@@ -60,7 +56,7 @@ INLINE void listen(struct corrected *f, u64 now)
 	count_in_force(d, now);
 }
 
-INLINE void correct(struct corrected *f, struct tcp_sock *tp)
+INLINE void correct(struct flow *f, struct tcp_sock *tp)
 {
 	u64 cwnd;
 
@@ -77,7 +73,7 @@ SEC("struct_ops")
 void BPF_PROG(ca_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct corrected *f = bpf_sk_storage_get(&flows, sk, 0, 0);
+	struct flow *f = flow_of(sk);
 	struct observation *o;
 	struct ack a = {};
 	u64 now;
@@ -117,32 +113,4 @@ __u32 BPF_PROG(ca_ssthresh, struct sock *sk)
 	return cubictcp_recalc_ssthresh(sk);
 }
 
-SEC("struct_ops")
-void BPF_PROG(ca_state, struct sock *sk, __u8 state)
-{
-	cubictcp_state(sk, state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(ca_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ca_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
-
-SEC(".struct_ops.link")
-struct tcp_congestion_ops ops = {
-	.init = (void *)ca_init,
-	.pkts_acked = (void *)ca_acked,
-	.cong_avoid = (void *)ca_cong_avoid,
-	.ssthresh = (void *)ca_ssthresh,
-	.set_state = (void *)ca_state,
-	.cwnd_event = (void *)ca_event,
-	.undo_cwnd = (void *)ca_undo,
-	.name = "cubic_corrected",
-};
+OPERATIONS("cubic_corrected", .pkts_acked = (void *)ca_acked, .cong_avoid = (void *)ca_cong_avoid, .set_state = (void *)ca_state);

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What the controllers that user space has a say in share: a ring of what ACKs tell, slots of decisions, counts; after kernel.h,
- * core.h and sockets.h. The layouts are read by src/agent.rs and python/ackclock/kernel_agent.py. */
+ * core.h, sockets.h and cubic.h. The layouts are read by src/agent.rs and python/ackclock/kernel_agent.py. */
 #ifndef ACKCLOCK_LED_H
 #define ACKCLOCK_LED_H
-
-extern void cubictcp_init(struct sock *sk) __ksym;
-extern void cubictcp_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
-extern __u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
-extern void cubictcp_state(struct sock *sk, __u8 state) __ksym;
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
-extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
-extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 #define SLOTS 4096
 
@@ -113,5 +105,11 @@ INLINE struct observation *observe(struct sock *sk, const struct tcp_sock *tp, u
 	o->state = ca_state_of(tp);
 	o->mss = tp->mss_cache;
 	return o;
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_state, struct sock *sk, __u8 state)
+{
+	cubictcp_state(sk, state);
 }
 #endif

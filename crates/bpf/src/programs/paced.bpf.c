@@ -8,6 +8,7 @@
 #include "kernel.h"
 #include RULE
 #include "sockets.h"
+#include "operations.h"
 
 struct params params SEC(".data.params");
 /* What was loaded, in words, for whoever lists it. */
@@ -20,17 +21,7 @@ struct flow {
 	struct rule rule;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct flow);
-} flows SEC(".maps");
-
-INLINE struct flow *flow_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&flows, sk, 0, 0);
-}
+#include "stored.h"
 
 INLINE void read_report(struct report *a, const struct tcp_sock *tp, struct flow *f)
 {
@@ -50,6 +41,13 @@ INLINE void read_report(struct report *a, const struct tcp_sock *tp, struct flow
 	a->repair = state == TCP_CA_Recovery ? FAST_REPAIR : state == TCP_CA_Loss ? TIMEOUT_REPAIR : NO_REPAIR;
 }
 
+/* Apart from an ACK, whose losses these are not: they stay the next one's. */
+INLINE void read_between(struct report *a, struct sock *sk, struct flow *f)
+{
+	read_report(a, (struct tcp_sock *)sk, f);
+	f->lost -= a->lost;
+}
+
 INLINE void steer_socket(const struct flow *f, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -64,12 +62,9 @@ SEC("struct_ops")
 void BPF_PROG(ca_init, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct flow *f = begin_flow(sk);
 	struct report a = {};
-	struct flow *f;
 
-	/* what the socket had before begins anew, in zeros */
-	bpf_sk_storage_delete(&flows, sk);
-	f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!f)
 		return;
 	f->lost = tp->lost;
@@ -119,9 +114,7 @@ void BPF_PROG(ca_state, struct sock *sk, __u8 state)
 
 	if (!f || state != TCP_CA_Loss)
 		return;
-	/* its losses are the next ACK's */
-	read_report(&a, (struct tcp_sock *)sk, f);
-	f->lost -= a.lost;
+	read_between(&a, sk, f);
 	rule_on_timeout(&f->rule, &params, &a, &f->steering);
 	steer_socket(f, sk);
 }
@@ -134,8 +127,7 @@ void BPF_PROG(ca_event, struct sock *sk, __u32 event)
 
 	if (!f || event != CA_EVENT_TX_START)
 		return;
-	read_report(&a, (struct tcp_sock *)sk, f);
-	f->lost -= a.lost;
+	read_between(&a, sk, f);
 	/* tcp_mstamp is of before the pause */
 	a.now_us = bpf_ktime_get_ns() / 1000;
 	rule_on_idle(&f->rule, &params, &a, &f->steering);
@@ -150,19 +142,9 @@ __u32 BPF_PROG(ca_undo, struct sock *sk)
 
 	if (!f)
 		return ((struct tcp_sock *)sk)->snd_cwnd;
-	read_report(&a, (struct tcp_sock *)sk, f);
-	f->lost -= a.lost;
+	read_between(&a, sk, f);
 	rule_on_undo(&f->rule, &params, &a, &f->steering);
 	return most(whole(f->steering.cwnd), 1);
 }
 
-SEC(".struct_ops.link")
-struct tcp_congestion_ops ops = {
-	.init = (void *)ca_init,
-	.cong_control = (void *)ca_control,
-	.ssthresh = (void *)ca_ssthresh,
-	.set_state = (void *)ca_state,
-	.cwnd_event = (void *)ca_event,
-	.undo_cwnd = (void *)ca_undo,
-	.name = CA_NAME,
-};
+OPERATIONS(CA_NAME, .cong_control = (void *)ca_control, .set_state = (void *)ca_state);

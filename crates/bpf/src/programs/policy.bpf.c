@@ -11,14 +11,8 @@
 #include "kernel.h"
 #include "policy.h"
 #include "sockets.h"
-
-extern void cubictcp_init(struct sock *sk) __ksym;
-extern void cubictcp_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
-extern __u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
-extern void cubictcp_state(struct sock *sk, __u8 state) __ksym;
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
-extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
-extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+#include "cubic.h"
+#include "operations.h"
 
 struct policy first SEC(".data.policy_0");
 struct policy second SEC(".data.policy_1");
@@ -51,17 +45,7 @@ struct flow {
 };
 
 /* CUBIC has the socket's own room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct flow);
-} flows SEC(".maps");
-
-INLINE struct flow *flow_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&flows, sk, 0, 0);
-}
+#include "stored.h"
 
 INLINE void begin_interval(struct flow *f, const struct tcp_sock *tp)
 {
@@ -75,11 +59,9 @@ SEC("struct_ops")
 void BPF_PROG(ca_init, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct flow *f;
+	struct flow *f = begin_flow(sk);
 
 	cubictcp_init(sk);
-	bpf_sk_storage_delete(&flows, sk);
-	f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!f)
 		return;
 	begin_counts(&f->counts, tp);
@@ -209,26 +191,4 @@ void BPF_PROG(ca_state, struct sock *sk, __u8 state)
 		f->is_in_charge = 0;
 }
 
-SEC("struct_ops")
-void BPF_PROG(ca_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(ca_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
-
-SEC(".struct_ops.link")
-struct tcp_congestion_ops ops = {
-	.init = (void *)ca_init,
-	.pkts_acked = (void *)ca_acked,
-	.cong_avoid = (void *)ca_cong_avoid,
-	.ssthresh = (void *)ca_ssthresh,
-	.set_state = (void *)ca_state,
-	.cwnd_event = (void *)ca_event,
-	.undo_cwnd = (void *)ca_undo,
-	.name = "ac_policy",
-};
+OPERATIONS("ac_policy", .pkts_acked = (void *)ca_acked, .cong_avoid = (void *)ca_cong_avoid, .set_state = (void *)ca_state);

@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include RULE
 #include "sockets.h"
+#include "operations.h"
 
 struct params params SEC(".data.params");
 /* What was loaded, in words, for whoever lists it. */
@@ -19,23 +20,21 @@ struct flow {
 };
 
 #ifdef STORED
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct flow);
-} flows SEC(".maps");
-
-INLINE struct flow *flow_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-}
+#include "stored.h"
 #else
 _Static_assert(sizeof(struct flow) <= 104, "a flow's state lies in icsk_ca_priv, which has 104 octets");
 
 INLINE struct flow *flow_of(struct sock *sk)
 {
 	return (struct flow *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+INLINE struct flow *begin_flow(struct sock *sk)
+{
+	struct flow *f = flow_of(sk);
+
+	*f = (struct flow){};
+	return f;
 }
 #endif
 
@@ -58,12 +57,10 @@ SEC("struct_ops")
 void BPF_PROG(ca_init, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct flow *f = flow_of(sk);
+	struct flow *f = begin_flow(sk);
 
 	if (!f)
 		return;
-	f->window = (struct window){};
-	f->rule = (struct rule){};
 	begin_counts(&f->counts, tp);
 	rule_init(&f->rule, &params);
 	take_window(f, tp);
@@ -143,13 +140,4 @@ __u32 BPF_PROG(ca_undo, struct sock *sk)
 	return most(tp->snd_cwnd, tp->prior_cwnd);
 }
 
-SEC(".struct_ops.link")
-struct tcp_congestion_ops ops = {
-	.init = (void *)ca_init,
-	.pkts_acked = (void *)ca_acked,
-	.cong_avoid = (void *)ca_cong_avoid,
-	.ssthresh = (void *)ca_ssthresh,
-	.cwnd_event = (void *)ca_event,
-	.undo_cwnd = (void *)ca_undo,
-	.name = CA_NAME,
-};
+OPERATIONS(CA_NAME, .pkts_acked = (void *)ca_acked, .cong_avoid = (void *)ca_cong_avoid);

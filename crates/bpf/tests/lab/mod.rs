@@ -1,17 +1,21 @@
 //! A path on this machine: two hosts and a router between them, each a network namespace, with the kernel's own token bucket
-//! before the second host. They go when this does.
+//! before the second host. They go when this does. There is one at a time in a process: connections run in real time, and what each is
+//! held to is told by its round trips, which another one's packets would lengthen.
 
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ackclock_bpf::machine;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 pub(crate) struct Lab {
     prefix: String,
+    /// Until this lab has been taken down, as fields go after that.
+    _alone: MutexGuard<'static, ()>,
 }
 
 const PORT: u16 = 5999;
@@ -22,12 +26,15 @@ impl Lab {
     /// be jammed; `None`, with the reason printed, where it cannot be.
     pub(crate) fn new(mbit: u32, queue_bytes: u32, back_kbit: Option<u32>) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        static ONE: Mutex<()> = Mutex::new(());
         if let Err(missing) = machine::check() {
             println!("skipped: {missing}");
             return None;
         }
+        // a test that failed has left nothing behind that the next one would meet
+        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let prefix = format!("ackt{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let lab = Self { prefix };
+        let lab = Self { prefix, _alone: alone };
         if !lab.build(mbit, queue_bytes, back_kbit) {
             println!("skipped: no network namespaces with tc's tbf here; Debian's package iproute2 has ip and tc");
             return None;

@@ -104,7 +104,7 @@ pub struct LinuxBbr {
     prior_cwnd: u64,
     initial_window: u64,
     ssthresh: Option<u64>,
-    /// `prior_ssthresh`: what undoing raises ssthresh to, if that is finite.
+    /// `prior_ssthresh`: what undoing raises ssthresh to; `u64::MAX` is infinite, as it was in Startup.
     prior_ssthresh: u64,
     /// `sk_pacing_rate`, octets a second.
     pacing_rate: u64,
@@ -380,14 +380,15 @@ impl CongestionController for LinuxBbr {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
-            self.prior_ssthresh = if self.repair == Repair::None { self.cwnd / 2 + self.cwnd / 4 } else { 0 };
+            let most = self.ssthresh.unwrap_or(u64::MAX).max(self.cwnd / 2 + self.cwnd / 4);
+            self.prior_ssthresh = if self.repair == Repair::None { most } else { 0 };
             self.save_cwnd();
         }
     }
 
     /// `bbr_undo_cwnd`, and what the kernel does to ssthresh; the next ACK restores the window.
     fn on_spurious(&mut self, now: SimTime) {
-        self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.prior_ssthresh));
+        self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.prior_ssthresh)).filter(|most| *most < u64::MAX);
         (self.full_bandwidth, self.full_rounds) = (0, 0);
         self.policer.reset(now);
     }

@@ -113,7 +113,7 @@ impl Scoreboard {
     fn index_of_retransmission(&self, resent: Retransmission) -> Option<usize> {
         let index = self.index_of(resent.start.max(self.una));
         let sent = self.segments.get(index)?;
-        (sent.has(RETRANSMITTED) && sent.at == resent.at).then_some(index)
+        (sent.was_retransmitted() && sent.may_arrive() && sent.at == resent.at).then_some(index)
     }
 
     /// The retransmission timer expired: what `is_lost` says, of all that is not SACKed, is lost, the first segment in
@@ -143,13 +143,19 @@ impl Scoreboard {
         self.lost_edge = self.una;
     }
 
-    /// Nothing was lost after all: what has not been retransmitted need not be.
+    /// Nothing was lost after all: what has not been retransmitted need not be. Retransmissions may still arrive, too, those that
+    /// were taken for lost included.
     pub(crate) fn unmark_lost(&mut self) {
         for sent in &mut self.segments {
             sent.marks &= !LOST;
         }
         self.lost_out = 0;
         self.lost_edge = self.una;
+        let again = self.segments.iter().filter(|sent| sent.was_retransmitted() && !sent.is_sacked());
+        self.resent_below = again.clone().map(|sent| sent.end).max().unwrap_or(0);
+        let mut again: Vec<_> = again.map(|sent| Retransmission { start: sent.start(), at: sent.at }).collect();
+        again.sort_by_key(|resent| resent.at);
+        self.retransmissions = again.into();
     }
 
     /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet retransmitted.

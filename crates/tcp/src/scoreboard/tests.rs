@@ -123,6 +123,28 @@ fn a_lost_retransmission_is_sent_a_third_time() {
     assert_eq!((board.next_lost().map(|lost| lost.range()), board.pipe()), (Some(first), 0));
 }
 
+/// RFC 8985 section 6.2 step 5 looks at all that is neither SACKed nor lost, however often it left. A timeout takes a retransmission
+/// for lost, and proves spurious.
+#[test]
+fn a_retransmission_that_was_not_lost_after_all_may_be_lost_yet() {
+    let mut board = sent(3);
+    board.mark_all_lost(|_| true);
+    for at in [10, 11] {
+        let lost = board.next_lost().expect("all are lost").range();
+        board.on_retransmitted(lost, SimTime(at));
+    }
+    board.mark_all_lost(|_| true);
+    board.on_retransmitted(Range { start: 0, end: 100 }, SimTime(20));
+    board.acknowledge(100, |_| {});
+    board.unmark_lost();
+    assert_eq!((board.lost(), board.retransmitted(), board.pipe()), (0, 0, 200));
+    board.on_new_data(MSS, SimTime(21));
+    assert_eq!(board.last_retransmission(|_| true).map(Sent::range), Some(Range { start: 100, end: 200 }));
+    assert_eq!(board.mark_retransmissions_lost_while(|sent| sent.at < SimTime(20)), 100);
+    assert_eq!(board.next_lost().map(|lost| lost.range()), Some(Range { start: 100, end: 200 }));
+    board.check_invariants(true);
+}
+
 #[test]
 fn segments_count_whole_however_short() {
     let mut board = Scoreboard::new(Counting::Segments, MSS);

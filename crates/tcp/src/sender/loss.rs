@@ -116,7 +116,7 @@ impl Sender {
         let is_same_episode = continues && ((in_one_window && !is_anew) || repeated);
         if !is_same_episode {
             self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
-            self.recovery.begin_undo(&self.board); // of one that goes on, every retransmission has to prove spurious
+            self.recovery.begin_undo(&self.board, self.tlp.retransmission()); // of one that goes on, every retransmission has to prove spurious
         }
         self.ecn.on_reduction();
         //= rfc5682-3.1-repeated

@@ -120,7 +120,7 @@ impl Sender {
         let cwnd_before = self.cwnd();
         self.counters.fast_recoveries += 1;
         self.count_lost(outcome.newly_lost, self.detection());
-        self.recovery.begin_undo(&self.board);
+        self.recovery.begin_undo(&self.board, self.tlp.retransmission());
         let window = match self.recovery.phase().inherited_window() {
             Some(window) => window, // the mark has been answered already
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),

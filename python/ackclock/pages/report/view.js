@@ -11,7 +11,7 @@ const view = {
 };
 const plots = [];
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const LIGHTER = { "#0072b2": "#58aee8", "#009e73": "#2fc79c", "#8c564b": "#c59083", "#7f7f7f": "#aaaaaa" };
+const LIGHTER = { "#0072b2": "#4a93e6", "#56b4e9": "#a6dcff", "#009e73": "#2fc79c", "#8c564b": "#c59083", "#7f7f7f": "#aaaaaa" };
 const DASHES = [[], [7, 2], [3, 2], [8, 2, 2, 2]];
 const controllers = [...new Set(content.flows.map(flow => flow.controller))];
 

@@ -50,6 +50,7 @@ def _events(played: Play, writes: Iterable[Write]) -> Iterator[str]:
             since = max(0, at_us - last_us)
             when = "   +0" if since < _AT_ONCE_US else _about(since)
             yield f"{when} > {flags} {start + 1}:{end + 1}({end - start}) ack 1"
+            last_us = last_us if since < _AT_ONCE_US else at_us  # a script's next time counts from when the packet left
         when = f"+{max(0, event_us - last_us) / 1e6:.6f}" if number else "  +.1"
         last_us = event_us
         if moment is None:

@@ -30,7 +30,9 @@ COMPARED = ("snd_cwnd", "snd_ssthresh", "ca_state", "unacked", "sacked", "lost",
 """Of TCP_INFO, after each ACK."""
 
 _FIRST_SYN_US, _SETTLED_US = 10_000, 20_000
-_HORIZON_US, _PATIENCE_US = 6_000_000, 200_000
+HORIZON_US = 6_000_000
+"""A play ends by then, from when the data was written."""
+_PATIENCE_US = 200_000
 _TAKEN_IN_S = 0.0002
 """A kernel has taken in a packet by then."""
 _CALL_US, _SEEN_US = 2_000, 100
@@ -138,7 +140,7 @@ class _Game:
     def to_end(self) -> Play:
         self._connect()
         self._write()
-        end_us = self._start_us + _HORIZON_US
+        end_us = self._start_us + HORIZON_US
         while True:
             write_us = self._start_us + self._writes[0].at_us if self._writes else end_us
             answer_us = self._arrivals[0][0] if self._arrivals else end_us
@@ -156,7 +158,7 @@ class _Game:
     def again(self, recorded: Play) -> Play:
         self._connect()
         events = in_order(recorded)
-        ends = [at_us for at_us, _ in events[1:]] + [_HORIZON_US]
+        ends = [at_us for at_us, _ in events[1:]] + [HORIZON_US]
         for (at_us, moment), next_us in zip(events, ends, strict=True):
             self._reach(at_us)
             if moment is None:
@@ -167,7 +169,7 @@ class _Game:
             self._reach(min(at_us + _READ_US, next_us))
             self._play.moments.append(Moment(at_us, moment.answer, state, self._state()))
         if not recorded.moments or recorded.moments[-1].answer.ack < self._case.segments * MSS:
-            self._reach(_HORIZON_US)  # what the other sent after the last ACK that it saw
+            self._reach(HORIZON_US)  # what the other sent after the last ACK that it saw
         return self._play
 
     def _reach(self, at_us: int) -> None:
@@ -223,7 +225,7 @@ class _Game:
             return False
         given_us = self._host.now_us - self._start_us
         self._inject(answer)
-        if self._host.patience_us < _HORIZON_US:
+        if self._host.patience_us < HORIZON_US:
             time.sleep(_TAKEN_IN_S)
         self._note(given_us, answer)
         return self._peer.is_done and not self._arrivals

@@ -9,14 +9,7 @@ struct params {
 	/* What is kept: 1 - b. */
 	u64 kept;
 };
-
-struct rule {
-	u64 nothing;
-};
-
-INLINE void rule_init(struct rule *r, const struct params *p) {}
-INLINE void rule_on_ack(struct rule *r, const struct params *p, const struct ack *a, struct window *w) {}
-INLINE u64 rule_on_timeout(struct rule *r, const struct params *p, u64 cwnd) { return 0; }
+#include "../stateless.h"
 
 INLINE u64 rule_increase(struct rule *r, const struct params *p, const struct ack *a, u64 cwnd, u64 acked)
 {

@@ -122,3 +122,19 @@ fn a_timeout_and_an_undo_look_for_the_full_pipe_anew_before_it_was_found() {
     bbr.on_spurious(path.now);
     assert_eq!((bbr.full_bandwidth, bbr.full_rounds), (0, 0));
 }
+
+/// Played against Linux 6.18: a recovery began in Startup, whose ssthresh is infinite; when it is taken back in Drain it is so again.
+#[test]
+fn an_undo_restores_the_ssthresh_of_when_the_episode_began() {
+    let (mut bbr, mut path) = (bbr(), Path::new());
+    bbr.on_congestion(&testing::loss(10 * MSS));
+    path.fill(&mut bbr);
+    let drained = bbr.ssthresh().expect("Drain has set it");
+    bbr.on_spurious(path.now);
+    assert_eq!(bbr.ssthresh(), None);
+    bbr.ssthresh = Some(drained.0 / MSS);
+    bbr.cwnd = 200;
+    bbr.on_congestion(&testing::loss(100 * MSS));
+    bbr.on_spurious(path.now);
+    assert_eq!(bbr.ssthresh(), Some(Bytes(150 * MSS))); // three quarters of the window, which is more than the path holds
+}

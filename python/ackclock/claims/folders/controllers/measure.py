@@ -12,6 +12,8 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     **load_module(_HERE / "measure_bbr.py").MEASURES,
     **load_module(_HERE / "measure_cell.py").MEASURES,
     **load_module(_HERE / "measure_delay.py").MEASURES,
+    **load_module(_HERE / "measure_fabric.py").MEASURES,
     **load_module(_HERE / "measure_loss.py").MEASURES,
     **load_module(_HERE / "measure_marks.py").MEASURES,
+    **load_module(_HERE / "measure_media.py").MEASURES,
 }

@@ -1,4 +1,4 @@
-"""C7, C8, C14, C15, C18, C19: controllers that look at delay, and PCC."""
+"""C7, C8, C14, C15, C18, C19, C21: controllers that look at delay, and PCC."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +157,26 @@ def swift_drops(runs: Runs) -> Measured:
     return Measured(100 * float(entry["drops"]) / float(entry["delivered_packets"]))
 
 
+# ---- C21: Nimbus -----------------------------------------------------------------------------------------------------
+
+
+def less_wait(runs: Runs) -> Measured:
+    """CUBIC's mean wait beside datagrams less Nimbus'."""
+    found = {case: wait_ms(runs[f"{case}, datagrams"]) for case in ("cubic", "nimbus")}
+    return Measured(found["cubic"] - found["nimbus"], {f"{case}, ms": value for case, value in found.items()})
+
+
+def comparable(runs: Runs) -> Measured:
+    """Nimbus' goodput beside datagrams over CUBIC's."""
+    found = {case: _bbr.goodput(runs[f"{case}, datagrams"]) / 1e6 for case in ("cubic", "nimbus")}
+    return Measured(found["nimbus"] / found["cubic"], {f"{case}, Mbit/s": value for case, value in found.items()})
+
+
+def nimbus_beside_cubic(runs: Runs) -> Measured:
+    """Nimbus' share beside CUBIC."""
+    return Measured(_bbr.share(runs["nimbus, cubic"]))
+
+
 MEASURES: dict[str, Measure] = {
     "C7a": fairness("bbr"),
     "C7b": copa_queue,
@@ -180,4 +200,7 @@ MEASURES: dict[str, Measure] = {
     "C18b": fast_fairness,
     "C19a": swift_delay,
     "C19b": swift_drops,
+    "C21a": less_wait,
+    "C21b": comparable,
+    "C21c": nimbus_beside_cubic,
 }

@@ -1,6 +1,10 @@
-"""The papers' figures: windows and goodput of one flow, what each seed learns, pairs, round trips, changing rates."""
+"""The papers' figures: windows and goodput of one flow, what each seed learns, pairs, round trips, changing rates.
 
-from collections.abc import Callable, Sequence
+Of the papers' own curves only the averages are printed; those are drawn beside ours where there are any.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -24,6 +28,27 @@ BINS = 5
 SEGMENT_BYTES = 1448
 SLOW_START_S = 3.0
 """Windows are drawn from here on: slow start and the recovery after it reach five times what follows."""
+
+Averages = Mapping[str, Sequence[tuple[float, float]]]
+"""Of each case, Mbit/s of both flows in each part of the run, which are of one length."""
+PAIRS: Averages = {
+    "dqn_newreno, newreno": [(53.60, 43.19)],
+    "dqn_newreno, cubic": [(48.39, 47.74)],
+    "dqn_cubic, newreno": [(51.14, 43.58)],
+    "dqn_cubic, cubic": [(49.07, 48.40)],
+}
+RTTS: Averages = {
+    "newreno": [(49.94, 45.58)],
+    "cubic": [(47.38, 49.22)],
+    "dqn_newreno": [(80.64, 11.91)],
+    "dqn_cubic": [(48.53, 48.02)],
+}
+CHANGING: Averages = {
+    "dqn_newreno": [(83.36, 9.42), (23.51, 22.69), (50.79, 44.43)],
+    "dqn_cubic": [(85.25, 9.53), (24.10, 23.39), (52.18, 44.70)],
+}
+PART_S = 50.0
+"""How long each of the papers' averages is over."""
 
 Draw = Callable[[Laboratory, Study], Figure]
 
@@ -90,13 +115,15 @@ def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
     return [*curves, Curve("average", series[0][0][:shortest], average, MEAN)]
 
 
-def shared(names: tuple[str, str]) -> Draw:
+def shared(names: tuple[str, str], papers: Averages) -> Draw:
     """Draw the goodput of both flows of each case, seed 1: above under the first queue, below under the second.
 
-    Where one queue was simulated only, windows are below.
+    Where one queue was simulated only, windows are below. Lines of dashes are the papers' averages; their curves are
+    not known.
 
     Args:
         names: Of the flows.
+        papers: The averages.
     """
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
@@ -106,7 +133,7 @@ def shared(names: tuple[str, str]) -> Draw:
         parts = [
             Column(
                 _name(case.name),
-                _both(laboratory.runs(study, above)[case.name], names),
+                _both(laboratory.runs(study, above)[case.name], names) + _averages(papers.get(case.name, ()), names),
                 _both(laboratory.runs(study, below)[case.name], names, is_alone),
             )
             for case in study.cases
@@ -124,6 +151,14 @@ def _both(results: Results, names: tuple[str, str], windows: bool = False) -> li
     return [Curve(name, *_series(results, flow, column, factor, BINS), color) for flow, name, color in looks]
 
 
+def _averages(parts: Sequence[tuple[float, float]], names: tuple[str, str]) -> list[Curve]:
+    """Return a curve of each flow, level in each part and broken between them."""
+    time = [second for index in range(len(parts)) for second in (PART_S * index, PART_S * (index + 1), math.nan)]
+    values = [[value for part in parts for value in (part[flow], part[flow], math.nan)] for flow in range(2)]
+    looks = zip(names, values, (FIRST, SECOND), strict=True)
+    return [Curve(f"{name}, average in the papers", time, level, color, "--") for name, level, color in looks if parts]
+
+
 ROUND_TRIPS = ("40 ms", "60 ms")
 PAIR = ("flow 1", "flow 2")
 
@@ -137,7 +172,7 @@ PICTURES = [
     Picture("learning-dqn-newreno", "D1d", "one", f"{WHAT}, DQN-NewReno", learning("100 dqn_newreno")),
     Picture("learning-dqn-cubic", "D1e", "one", f"{WHAT}, DQN-CUBIC", learning("100 dqn_cubic")),
     Picture("one-flow-by-tuple", "D1f", "first: one", f"{ONE}, 100 Mbit/s, {TUPLE}, seed 1", alone("100")),
-    Picture("pairs", "D2", "pairs", "Goodput of two flows, seed 1", shared(PAIR)),
-    Picture("rtts", "D3", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS)),
-    Picture("changing", "D4", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR)),
+    Picture("pairs", "D2", "pairs", "Goodput of two flows, seed 1", shared(PAIR, PAIRS)),
+    Picture("rtts", "D3", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS, RTTS)),
+    Picture("changing", "D4", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR, CHANGING)),
 ]

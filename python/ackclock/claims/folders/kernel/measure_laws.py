@@ -79,6 +79,17 @@ def shares(depth: str) -> Measure:
     return measure
 
 
+def same_share(depth: str) -> Callable[[Runs], Measured]:
+    """BBR's share on the kernel less that in simulation, by the depth of the buffer in BDP."""
+    measured = _vegas.on_both(lambda case: {"share": share(case(f"{depth} BDP"))})
+
+    def less(runs: Runs) -> Measured:
+        found = measured(runs)
+        return Measured(None if found.value is None else found.value - found.also["share, simulator"], found.also)
+
+    return less
+
+
 DEPTHS = ("0.5", "1", "2", "4", "8", "16")
 DEPTHS_RATE_BPS, DEPTHS_RTT_S = 20e6, 0.01
 
@@ -98,4 +109,4 @@ _MEASURES: dict[str, Measure] = {
 
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     claim: _vegas.on_both(measure) for claim, measure in _MEASURES.items()
-}
+} | {f"K7{letter}": same_share(depth) for letter, depth in zip("ghijkl", DEPTHS, strict=True)}
