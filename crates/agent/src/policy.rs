@@ -96,6 +96,9 @@ impl Policy {
         let (quantised, text) = read;
         let config = AgentConfig::from_json(&text)
             .map_err(|error| PolicyError::of_file(format!("has a wrong agent: {error}"), "export it again"))?;
+        if !quantised.is_of(&config) {
+            return Err(PolicyError::of_file("has an agent that was changed after it was exported", "export it again"));
+        }
         let form = match config.action.space() {
             ActionSpace::Discrete(_) => Form::Values,
             ActionSpace::Range(..) => Form::Action,

@@ -1,8 +1,11 @@
 //! The TUN device by which a namespace's hosts reach the emulated network.
 //!
 //! The device takes super-packets (`IFF_VNET_HDR`), as a network card with segmentation offload does, which are cut into segments here:
-//! one call to the kernel for up to 64 kB, and each segment is a packet of its own to the network's queues. What is written to the device
-//! is given to TCP one by one, so that nothing is merged before it is acknowledged.
+//! one call to the kernel for up to 64 kB, and each segment is a packet of its own to the network's queues. The kernel is told how many
+//! segments there is room for: of small ones 64 kB are more. What is written to the device is given to TCP one by one, so that nothing
+//! is merged before it is acknowledged.
+
+mod super_packets;
 
 use std::fmt;
 use std::fs;
@@ -25,10 +28,8 @@ const NAME: &str = "ackclock";
 
 /// The largest IP packet, and super-packet.
 const LARGEST: usize = 65_535;
-/// Headers of IPv4 and TCP with all their options: what each segment of a super-packet repeats at most.
-const HEADERS: usize = 120;
-/// The least payload of a segment that Linux sends (`TCP_MIN_SND_MSS`, 48 octets, less options).
-const LEAST_PAYLOAD: usize = 8;
+/// Segments of a super-packet at most: as many as 64 kB have of Ethernet's size, and some more.
+const SEGMENTS: u16 = 64;
 
 /// `struct virtio_net_hdr` of a packet that is one segment, with its checksum.
 const NO_OFFLOAD: [u8; VIRTIO_NET_HDR_LEN] = [0; VIRTIO_NET_HDR_LEN];
@@ -52,12 +53,10 @@ pub struct Batch {
 impl Batch {
     /// For devices whose largest IP packet is `mtu`.
     pub fn new(mtu: u16) -> Self {
-        let mtu = usize::from(mtu);
-        let most = LARGEST.div_ceil(mtu.saturating_sub(HEADERS).max(LEAST_PAYLOAD));
         Self {
             raw: vec![0; VIRTIO_NET_HDR_LEN + LARGEST],
-            segments: vec![vec![0; mtu]; most],
-            sizes: vec![0; most],
+            segments: vec![vec![0; usize::from(mtu)]; usize::from(SEGMENTS)],
+            sizes: vec![0; usize::from(SEGMENTS)],
             len: 0,
         }
     }
@@ -95,6 +94,7 @@ impl Device {
                 })
                 .build_sync()?;
             fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1").or_else(absent)?;
+            super_packets::limit(device.if_index()?, SEGMENTS)?;
             device.set_nonblocking(true)?;
             Ok(device)
         })?;

@@ -87,6 +87,22 @@ fn cubic_fills_a_link_of_100_mbit_s() {
     assert!(number(&kernel["late_us"]["p50"]) < 20_000.0, "{result}");
 }
 
+/// 64 kB of small segments are more than of those for which the device's largest packet has room.
+#[test]
+fn small_segments_pass_beside_large_ones() {
+    needs_kernel!();
+    let small = "[[flow]]\nname = \"small\"\ncontroller = \"cubic\"\ntcp = { mss = 200 }\n";
+    let scenario = BULK.replace("duration = \"3 s\"", "duration = \"1500 ms\"").replace("100 Mbit/s", "900 Mbit/s");
+    let (mut command, file) = command(&(scenario + small), "small");
+    let output = command.output().expect("it starts");
+    fs::remove_file(file).expect("removed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let flow = &result["summary"]["flows"][1];
+    let (octets, segments) = (flow["delivered_bytes"].as_f64().unwrap(), flow["sent_segments"].as_f64().unwrap());
+    assert!(octets > 1e6 && segments * 200.0 >= octets, "{flow}");
+}
+
 #[test]
 fn short_flows_come_and_go_and_take_their_round_trips() {
     needs_kernel!();

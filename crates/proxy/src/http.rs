@@ -16,6 +16,9 @@ use crate::worker::{ConnectionInfo, Handle, Pair};
 /// Who asks has to have asked within this, and to have taken the answer within as long again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long is waited where a question cannot be taken.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Questions that are answered at a time.
 const AT_A_TIME: usize = 4;
 
@@ -33,9 +36,13 @@ pub fn serve(address: SocketAddr, shared: &Arc<Shared>, handles: &[Handle]) -> i
         let (listener, shared) = (listener.try_clone()?, Arc::clone(shared));
         let handles = handles.iter().map(Handle::again).collect::<io::Result<Vec<_>>>()?;
         thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // Who does not get an answer has gone.
-                let _ = answer(stream, &shared, &handles);
+            for stream in listener.incoming() {
+                match stream {
+                    // Who does not get an answer has gone.
+                    Ok(stream) => drop(answer(stream, &shared, &handles)),
+                    // No descriptor is left: who knocks waits, and knocks again at once.
+                    Err(_) => thread::sleep(PAUSE),
+                }
             }
         })?;
     }

@@ -143,6 +143,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 fn record_into(address: SocketAddr, folder: &Path, lasting: Option<Duration>) -> io::Result<u8> {
     let recorded = record::record(address, folder, lasting)?;
     let (pairs, records) = (counted(recorded.pairs, "connection", "connections"), recorded.records);
+    if recorded.is_left {
+        complain("the proxy does not answer any more, so that the recording has ended");
+    }
     say(&format!("{pairs}, {records} records in {}", folder.display()))?;
     Ok(if recorded.is_interrupted && lasting.is_some() { 130 } else { 0 })
 }

@@ -34,6 +34,9 @@ pub const TRACE: &str = "trace.jsonl";
 /// How often the proxy is asked for its pairs.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// A proxy that has not answered so many questions in turn has ended.
+const UNANSWERED: u32 = 5;
+
 /// A socket that the proxy has not named after so many questions is not its own: one that was asked for as a connection arrived may
 /// have been taken since.
 const PATIENCE: u32 = 10;
@@ -56,6 +59,8 @@ pub struct Recorded {
     pub records: u64,
     /// It was interrupted, and is whole.
     pub is_interrupted: bool,
+    /// The proxy ended before the time was over.
+    pub is_left: bool,
 }
 
 /// Records the connections of the proxy with metrics at `address` into a folder that is not there, for so long or until an interruption.
@@ -69,37 +74,56 @@ pub fn record(address: SocketAddr, folder: &Path, lasting: Option<Duration>) -> 
     fs::create_dir(folder).map_err(|error| at(folder, &error))?;
     let path = folder.join(TRACE);
     let mut file = BufWriter::new(File::create(&path).map_err(|error| at(&path, &error))?);
-    let mut child = watch(process).inspect_err(|_| remove(folder))?;
-    let told = told_by(&mut child);
-    let lines = lines_of(&mut child);
+    let mut child = Tracer(watch(process).inspect_err(|_| remove(folder))?);
+    let told = told_by(&mut child.0);
+    let lines = lines_of(&mut child.0);
     let mut sorter = Sorter { pairs, unknown: HashMap::new(), held: 0, records: 0, round: 0 };
     let began = Instant::now();
     let is_over = || interrupted.load(Ordering::Relaxed) || lasting.is_some_and(|lasting| began.elapsed() >= lasting);
-    while !is_over() && child.try_wait()?.is_none() {
+    let mut unanswered = 0;
+    let mut has_ended_early = false;
+    while !is_over() && unanswered < UNANSWERED && !has_ended_early {
         thread::sleep(PAUSE);
         sorter.take(&lines, &mut file)?;
         // A proxy that is gone has no more connections; what was recorded stays.
-        if sorter.pairs.ask(address).is_err() {
-            break;
-        }
+        unanswered = if sorter.pairs.ask(address).is_err() { unanswered + 1 } else { 0 };
         sorter.settle(&mut file)?;
+        has_ended_early = child.0.try_wait()?.is_some();
     }
     // An interruption from a terminal reaches it by itself, and a second one does no harm.
-    let _ = kill_process(Pid::from_child(&child), Signal::INT);
+    let _ = kill_process(Pid::from_child(&child.0), Signal::INT);
     while let Ok(line) = lines.recv() {
         sorter.put(line, &mut file)?;
     }
-    let status = child.wait()?;
+    let status = child.0.wait()?;
     let _ = sorter.pairs.ask(address);
     sorter.settle(&mut file)?;
     file.flush()?;
-    if sorter.records == 0 && !status.success() && !interrupted.load(Ordering::Relaxed) {
-        remove(folder);
-        let told = told.join().unwrap_or_default();
-        return Err(io::Error::other(told.trim().trim_start_matches("error: ").to_owned()));
-    }
     let is_interrupted = interrupted.load(Ordering::Relaxed);
-    Ok(Recorded { pairs: sorter.pairs.count, records: sorter.records, is_interrupted })
+    if has_ended_early && !is_interrupted && !status.success() {
+        let why = told.join().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+        let why = if why.is_empty() { format!("{TRACER} ended by itself: {status}") } else { why };
+        if sorter.records == 0 {
+            remove(folder);
+            return Err(io::Error::other(why));
+        }
+        let records = sorter.records;
+        return Err(io::Error::other(format!("{why}; {} has the {records} records until then", folder.display())));
+    }
+    let is_left = has_ended_early || unanswered >= UNANSWERED;
+    Ok(Recorded { pairs: sorter.pairs.count, records: sorter.records, is_interrupted, is_left })
+}
+
+/// The program with the tracepoints; it ends with the recording, however that ends.
+struct Tracer(Child);
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
 }
 
 fn at(path: &Path, error: &io::Error) -> io::Error {

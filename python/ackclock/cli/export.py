@@ -37,6 +37,10 @@ def export(
     ackclock\[learn]; running the file does not. Export only models that you trust: reading one unpickles it.
     """
     storage.check_file(output, force=force)
+    if not model.exists():
+        raise InputError(f"there is no {model}; give a folder that `ackclock train` wrote, or an ONNX file")
+    if model.is_file() and to is Form.ONNX:
+        raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf")
     content, own = (_read(model), "cubic") if model.is_file() else _trained(model)
     lines: list[str] = []
     if to is Form.BPF:
@@ -82,11 +86,12 @@ def _in_whole_numbers(content: bytes) -> tuple[bytes, list[str]]:
         whole, differ, mean, greatest = _core.quantised_policy(content, None, _FLOWS)
     except ValueError as error:
         raise InputError(str(error)) from error
-    lines = [
-        f"on {_FLOWS:,} flows drawn at random {differ:,} decisions ({100 * differ / _FLOWS:.2f} %) differ from those "
-        f"in floating point; actions by {mean:.2g} on average and {greatest:.2g} at most"
-    ]
-    return whole, lines
+    found = "decisions are those in floating point"
+    if differ:
+        found = f"{differ:,} decisions ({100 * differ / _FLOWS:.2f} %) differ from those in floating point"
+    elif greatest:
+        found = f"actions differ from those in floating point by {mean:.2g} on average and {greatest:.2g} at most"
+    return whole, [f"on {_FLOWS:,} flows drawn at random {found}"]
 
 
 def _toml(value: object) -> str:

@@ -88,6 +88,13 @@ impl Quantised {
         self.image.run(&mut inputs)
     }
 
+    /// True if it is what becomes of a policy with this configuration.
+    pub(super) fn is_of(&self, config: &AgentConfig) -> bool {
+        let mut expected = Box::new(Image::clone(&self.image));
+        let codes = sight::codes(config);
+        codes.is_ok_and(|codes| expected.set_agent(config, &codes).is_ok()) && *expected == *self.image
+    }
+
     /// What lies in the file behind the configuration.
     pub fn image(&self) -> &Image {
         &self.image

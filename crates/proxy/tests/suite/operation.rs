@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::program::{PATIENCE, PROXY, Proxy, answers, connect, echo, free, run, until};
 
@@ -192,6 +192,35 @@ fn slow_questions_keep_nobody_from_the_measurements() {
     let mut answer = String::new();
     asked.read_to_string(&mut answer).unwrap();
     assert!(answer.ends_with("# EOF\n"), "{answer}");
+}
+
+/// Ticks of a hundredth of a second that a process has had (`proc_pid_stat(5)`: fields 14 and 15).
+fn ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
+#[test]
+fn a_question_that_cannot_be_taken_waits_and_costs_nothing() {
+    let (listen, server, at) = (free(), echo(), free());
+    let proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let id = Pid::from_child(&proxy.child);
+    let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count() as u64;
+    let none_left = Rlimit { current: Some(open), maximum: getrlimit(Resource::Nofile).maximum };
+    let before = prlimit(Some(id), Resource::Nofile, none_left).unwrap();
+    // Those before take what numbers are free below the limit.
+    let _others = [connect(at), connect(at), connect(at)];
+    let mut asked = connect(at);
+    let had = ticks(proxy.child.id());
+    thread::sleep(Duration::from_millis(1_500));
+    let cost = ticks(proxy.child.id()) - had;
+    prlimit(Some(id), Resource::Nofile, before).unwrap();
+    asked.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    asked.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with("# EOF\n"), "{answer}");
+    assert!(cost < 10, "{cost} hundredths of a second in 1.5 s");
 }
 
 /// True if the other end has closed or reset.

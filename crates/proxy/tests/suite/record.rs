@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::path::PathBuf;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, thread};
 
@@ -29,7 +30,7 @@ fn kernel() -> Result<PathBuf, &'static str> {
 }
 
 /// Sends so much, reads it back to the end, and says from where.
-fn carried(to: std::net::SocketAddr, octets: usize) -> String {
+fn carried(to: SocketAddr, octets: usize) -> String {
     let mut socket = connect(to);
     let mut reader: TcpStream = socket.try_clone().unwrap();
     let read = thread::spawn(move || {
@@ -117,6 +118,55 @@ fn what_cannot_be_recorded_is_told() {
     assert_eq!(run(PROXY, &["record", "here"]).0, Some(2));
     assert_eq!(run(PROXY, &["record", "--seconds", "never", "127.0.0.1:1"]).0, Some(2));
     assert_eq!(run(PROXY, &["top", "--seconds", "3", "127.0.0.1:1"]).0, Some(2));
+}
+
+/// Records with a program in the place of the tracer: what it said, and its exit code.
+fn recorded(tracer: &str, folder: &Path, at: SocketAddr, meanwhile: impl FnOnce()) -> (Option<i32>, String) {
+    let program = folder.join("tracer.sh");
+    fs::write(&program, format!("#!/bin/sh\n{tracer}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let into = folder.join("out");
+    let recorder = Command::new(PROXY)
+        .args(["record", "--seconds", "20", "--output", into.to_str().unwrap(), &at.to_string()])
+        .env("ACKCLOCK_KERNEL_PROGRAM", &program)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until("it records", || into.join("trace.jsonl").is_file());
+    meanwhile();
+    let output = recorder.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+#[test]
+fn a_recording_that_is_cut_short_says_so_and_keeps_what_it_has() {
+    let (listen, server, at) = (free(), echo(), free());
+    let more = format!("upstream = [\"{server}\"]\n[metrics]\naddress = \"{at}\"\n");
+    let mut proxy = Proxy::start(&format!("workers = 1\n[[listen]]\naddress = \"{listen}\"\n{more}"), listen);
+    let mut held = connect(listen);
+    held.write_all(b"a word").unwrap();
+    held.read_exact(&mut [0; 6]).unwrap();
+    let pairs = ackclock_proxy::http::get(at, "/pairs").unwrap();
+    let near = pairs["pairs"].as_array().unwrap().iter().find_map(|pair| pair["near"].as_u64()).unwrap();
+    let line = format!("echo '{{\"kind\":\"segment\",\"flow\":{near}}}'");
+    let kept = |folder: &Path| fs::read_to_string(folder.join("out/trace.jsonl")).unwrap_or_default();
+
+    let folder = tempfile::tempdir().unwrap();
+    let (code, said) = recorded(&format!("{line}; sleep 0.5; echo no more room >&2; exit 1"), folder.path(), at, || ());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("no more room") && said.contains("1 records until then"), "{said}");
+    assert!(kept(folder.path()).contains("\"kind\":\"segment\""), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let tracer = format!("{line}; trap 'exit 0' INT; while true; do sleep 0.1; done");
+    let (code, said) = recorded(&tracer, folder.path(), at, || {
+        thread::sleep(std::time::Duration::from_millis(500));
+        proxy.child.kill().unwrap();
+    });
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the proxy does not answer any more") && said.contains("1 records"), "{said}");
+    assert!(kept(folder.path()).contains("\"kind\":\"segment\""), "{said}");
 }
 
 #[test]

@@ -17,9 +17,9 @@ use crate::observation::{Observation, scaled};
 pub struct Accuracy {
     /// Flows that both were asked about.
     pub flows: u32,
-    /// For choices: how many were others.
+    /// For choices: how many were others; 0 for numbers.
     pub differ: u32,
-    /// For numbers: the mean of the differences, and the greatest.
+    /// For numbers: the mean of the differences, and the greatest; 0 for choices.
     pub mean: f64,
     /// See `mean`.
     pub greatest: f64,
@@ -37,13 +37,14 @@ impl Quantised {
             let observation: Vec<f32> = self.observed(&sight);
             let real = policy.action(&observation, &mut work);
             let whole = action_of(self.decide(&sight), policy.form, space);
-            let apart = match space {
-                ActionSpace::Discrete(_) => f64::from(u8::from(real.to_bits() != whole.to_bits())),
-                ActionSpace::Range(low, high) => (real.clamp(low, high) - whole).abs(),
-            };
-            found.differ += u32::from(apart > 0.0);
-            sum += apart;
-            found.greatest = found.greatest.max(apart);
+            match space {
+                ActionSpace::Discrete(_) => found.differ += u32::from(real.to_bits() != whole.to_bits()),
+                ActionSpace::Range(low, high) => {
+                    let apart = (real.clamp(low, high) - whole).abs();
+                    sum += apart;
+                    found.greatest = found.greatest.max(apart);
+                }
+            }
         }
         found.mean = sum / f64::from(flows.max(1));
         found

@@ -56,6 +56,20 @@ fn a_file_is_read_as_it_was_written_and_damage_is_told() {
     assert!(Quantised::read(b"\x08\x07").is_none());
 }
 
+/// The program in the kernel goes by what lies behind the agent, a simulation by the agent: they are the same, or neither runs.
+#[test]
+fn an_agent_that_was_changed_in_the_file_is_told() {
+    let config = |segments: &str| {
+        let action = format!(r#"{{"kind": "deltas", "segments": {segments}}}"#);
+        format!(r#"{{"observations": ["cwnd_segments", "srtt_ms"], "action": {action}}}"#)
+    };
+    assert!(Policy::from_onnx(&by_hand().file(&config("[-1, 4]")), None).is_ok());
+    for wrong in ["[-1]", "[-1, 5]", "[-1, 4, 9]"] {
+        let error = Policy::from_onnx(&by_hand().file(&config(wrong)), None).expect_err(wrong);
+        assert!(error.to_string().contains("was changed"), "{error}");
+    }
+}
+
 #[test]
 fn logarithms_and_observations_are_those_of_the_catalogue_to_four_digits() {
     let config = r#"{"observations": ["cwnd_segments", "delivery_rate_bps"], "scaled": true, "action": "deltas"}"#;
