@@ -10,7 +10,7 @@ from conftest import Cli
 
 @pytest.mark.parametrize("package", ["torch", "stable_baselines3", "tensorboard"])
 @pytest.mark.parametrize(
-    "command", [("train", "ackclock/SingleFlow-v0", "-o", "out"), ("evaluate", "out"), ("export", "out", "-o", "out")]
+    "command", [("train", "ackclock/SingleFlow-v0", "-o", "out"), ("evaluate", "out"), ("export", ".", "-o", "out")]
 )
 def test_training_without_its_packages_names_the_remedy(
     cli: Cli, tmp_path: Path, package: str, command: tuple[str, ...]
