@@ -39,6 +39,8 @@ def _missing() -> str:
     except kernel.KernelError:
         return "ackclock-kernel is not built (make kernel)"
     said = listed.stderr.strip().partition("\n")[0]
+    if "unrecognized subcommand" in said:
+        return "ackclock-kernel was built without its controllers; make kernel builds them where clang is"
     return "" if listed.returncode == 0 and not said else f"no controllers in the kernel: {said}"
 
 
