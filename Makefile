@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
+.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -158,8 +158,12 @@ deb: kernel ## a Debian package of ackclock-proxy, ackclock-torture and ackclock
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-test: build test-rust test-python ## every test
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
+# Tests that need time to themselves have it before others of this machine: what runs beside them counts no time, and is nice.
+test: build test-rust test-together ## every test
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-alone nicely-instructions nicely-fuzz-short
+
+nicely-%:
+	@nice -n 15 $(MAKE) --no-print-directory $*
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
@@ -172,9 +176,14 @@ test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cas
 test-programs: $(VENV)/.packages ## compile the tests of the crates, and run none
 	cargo test $(CRATES) --no-run
 
+test-python: test-together ## the tests of the package, the command line and the wheel
+	@$(MAKE) --no-print-directory test-alone
+
 # A file of tests stays with one worker, as its tests share runs; the longest files come first in the alphabet.
-test-python: build ## the tests of the package, the command line and the wheel
+test-together: build
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone"
+
+test-alone: build
 	$(BIN)/python -m pytest -q -m alone tests/python
 
 $(VENV)/.ray: $(VENV)/.packages requirements-ray.lock | $(VENV)/.extension
