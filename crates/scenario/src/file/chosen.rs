@@ -236,8 +236,9 @@ impl<'de> Visitor<'de> for TableIn {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: String = self.0.words().map(|word| format!(", {word:?}")).collect();
-        let switch = if self.0.is_switch { format!("true, false{words} or ") } else { String::new() };
+        let mut allowed = vec!["true".to_owned(), "false".to_owned()];
+        allowed.extend(self.0.words().map(|word| format!("{word:?}")));
+        let switch = if self.0.is_switch { allowed.join(", ") + " or " } else { String::new() };
         write!(f, "{switch}a table with fields out of: {}", self.0.names.join(", "))
     }
     fn visit_bool<E: de::Error>(self, on: bool) -> Result<Value, E> {
