@@ -471,8 +471,8 @@ class Endpoint:
             now_ns: The time, nanoseconds.
             name: `nodelay`, `cork`, `quickack`, `notsent_lowat`, `user_timeout_ms`, `send_buffer`, `receive_buffer`,
                 `max_segment` or `pacing`.
-            value: 0 or 1 for switches, bytes for sizes, milliseconds for the time. 0 takes `notsent_lowat` and
-                `user_timeout_ms` away; `pacing` switches it on, whatever the value.
+            value: 0 or 1 for switches, bytes for sizes, milliseconds for the time, bytes a second for `pacing`, which
+                has no greater rate then. 0 takes `notsent_lowat` and `user_timeout_ms` away.
 
         Raises:
             ValueError: If there is no such option.
@@ -1293,6 +1293,13 @@ class Outcome:
         Raises:
             OSError: If the file cannot be written.
         """
+
+def window_of_memory(octets: int) -> int:
+    """Return what of so many octets of a receive buffer, as Linux counts memory, is window for full segments.
+
+    Args:
+        octets: Of memory, as in `tcp_rmem`.
+    """
 
 def schema() -> str:
     """Return the scenario format as JSON Schema, as text."""

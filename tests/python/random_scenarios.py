@@ -200,6 +200,8 @@ def _flow(draw: random.Random, number: int, controller: str) -> dict[str, Any]:
     chosen = {name: draw.choice(values) for name, values in SWITCHES.items() if draw.random() < 0.1}
     if draw.random() < 0.5:
         chosen["profile"] = draw.choice(_names("profiles"))
+    if draw.random() < 0.1:
+        chosen |= {"pacing": "fq", "small_queues": True, "device_queue": False}
     return flow | {"start": f"{draw.choice([0, 0, 30, 400])} ms", "reverse": draw.random() < 0.2} | {"tcp": chosen}
 
 

@@ -344,6 +344,8 @@ def test_options_take_negative_numbers_as_linux() -> None:
     [
         ("sendto(4, ..., 1000, MSG_OOB, ..., ...) = 1000", "MSG_OOB is not simulated; leave it out, or use --kernel"),
         ("recv(4, ..., 1000, MSG_OOB) = 1000", "MSG_OOB is not simulated"),
+        ("setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0", "simulated with Linux's default only; use 7200"),
+        ("< PU. 1:2(1) ack 1 win 257 urg 1", "urgent data is not simulated"),
         (
             "epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLEXCLUSIVE, fd=4}) = 0",
             "EPOLLEXCLUSIVE is not simulated",
@@ -359,7 +361,13 @@ def test_flags_of_a_call_that_would_have_no_effect_are_refused(line: str, said: 
 
 @pytest.mark.parametrize(
     ("setting", "said"),
-    [("tcp_congestion_control=rAeno", "reno"), ("tcp_retries2=99999999999", "tcp.max_retries")],
+    [
+        ("tcp_congestion_control=rAeno", "reno"),
+        ("tcp_retries2=99999999999", "tcp.max_retries"),
+        ("tcp_fin_timeout=1", "is not simulated; use 60"),
+        ("tcp_comp_sack_nr=0", "is not simulated; use 44"),
+        ("tcp_min_rtt_wlen=1", "is not simulated; use 300"),
+    ],
 )
 def test_settings_that_make_no_endpoint_are_refused_in_their_line(setting: str, said: str) -> None:
     script = parse(f"// first\n`sysctl -q net.ipv4.{setting}`\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", "a.pkt")

@@ -42,10 +42,13 @@ pub trait Declared: Clone + Send + Sync + Sized + 'static {
     }
 }
 
-/// A table that may also be written as true or false.
+/// A table that may also be written as true or false, or as a word of one of its fields.
 pub trait Switched: Clone + Send + Sync + 'static {
     /// What a table of it has.
     type Fields: Declared;
+
+    /// The field of the table of which a word may stand for the whole table; empty for none.
+    const CHOSEN_BY: &'static str = "";
 
     /// What `true` and `false` stand for.
     fn switched(on: bool) -> Self;

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::declared::{Base, Declared, Switched, Tabled};
-use crate::part::{FieldInfo, info, schema_of_fields};
+use crate::part::{FieldInfo, TableInfo, info, schema_of_fields};
 use crate::spec::Spec;
 use crate::table::{Context, MISSING, Mistake, Review, Table};
 use crate::value::{Value, written};
@@ -103,8 +103,8 @@ pub(crate) struct Described {
     pub(crate) canonical: fn(&Json) -> Result<Json, String>,
     pub(crate) inside: Vec<Json>,
     pub(crate) outside: Vec<Json>,
-    /// The fields of a table, and whether it may be written as true or false.
-    pub(crate) table: Option<(Vec<FieldInfo>, bool)>,
+    /// What there is to say of a table.
+    pub(crate) table: Option<TableInfo>,
     /// The fields of each item of a list of tables.
     pub(crate) items: Vec<FieldInfo>,
 }
@@ -243,7 +243,7 @@ impl<C, K: Tabled> Access<C> for Nested<C, K> {
         (self.get)(config).to_table().map_or(Json::Null, |table| write_table(&table, &self.fields))
     }
     fn declared(&self) -> Described {
-        described_table(&self.fields, &K::Fields::bases(), false)
+        described_table(&self.fields, &K::Fields::bases(), None)
     }
 }
 
@@ -259,7 +259,11 @@ impl<C, K: Switched> Access<C> for Switch<C, K> {
             *(self.get_mut)(config) = K::switched(on);
             return Vec::new();
         }
-        let Some(table) = raw.as_object() else { return vec![no_table("true, false or a table")] };
+        let chosen = raw.as_str().filter(|_| !K::CHOSEN_BY.is_empty());
+        let chosen = chosen.map(|word| Table::from_iter([(K::CHOSEN_BY.to_owned(), word.into())]));
+        let Some(table) = chosen.as_ref().or_else(|| raw.as_object()) else {
+            return vec![no_table(&self.declared().wanted)];
+        };
         let base = K::switched(true).fields().unwrap_or_else(|| K::Fields::base(table));
         let (read, mistakes) = read_table(base, &self.fields, table, context);
         *(self.get_mut)(config) = K::of(read);
@@ -269,7 +273,7 @@ impl<C, K: Switched> Access<C> for Switch<C, K> {
         (self.get)(config).fields().map_or(false.into(), |fields| write_table(&fields, &self.fields))
     }
     fn declared(&self) -> Described {
-        described_table(&self.fields, &K::Fields::bases(), true)
+        described_table(&self.fields, &K::Fields::bases(), Some(K::CHOSEN_BY))
     }
 }
 
@@ -365,25 +369,34 @@ pub(crate) fn write_table<K>(config: &K, fields: &[Field<K>]) -> Json {
     Json::Object(written.filter(|(_, value)| !value.is_null()).collect())
 }
 
-fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], is_switch: bool) -> Described {
+/// `switch` is there if it is one: the field of which a word stands for the table, if any.
+fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], switch: Option<&'static str>) -> Described {
     let infos: Vec<FieldInfo> = fields.iter().map(|field| info(field, bases)).collect();
-    let schema = schema_of_fields(&infos);
-    let wanted = if is_switch { "true, false or a table" } else { "a table" };
+    let table = TableInfo::of(infos, switch);
+    let mut wanted: Vec<String> = table.words().map(|word| format!("{word:?}")).collect();
+    let mut schemas = vec![schema_of_fields(&table.fields)];
+    if table.is_switch {
+        wanted.splice(0..0, ["true".to_owned(), "false".to_owned()]);
+        schemas.insert(0, json!({ "type": "boolean" }));
+    }
+    if table.words().next().is_some() {
+        schemas.push(json!({ "enum": table.words().collect::<Vec<_>>() }));
+    }
     Described {
         is_required: false,
         example: Json::Null,
         range: String::new(),
-        wanted: wanted.to_owned(),
+        wanted: if wanted.is_empty() { "a table".to_owned() } else { format!("{} or a table", wanted.join(", ")) },
         unit: "",
         source: "",
         absent: "none",
         words: Vec::new(),
         depends_on_context: false,
-        schema: with_null(if is_switch { json!({ "anyOf": [{ "type": "boolean" }, schema] }) } else { schema }),
+        schema: with_null(if table.is_switch { json!({ "anyOf": schemas }) } else { schemas.remove(0) }),
         canonical: |raw| Ok(raw.clone()),
         inside: Vec::new(),
         outside: Vec::new(),
-        table: Some((infos, is_switch)),
+        table: Some(table),
         items: Vec::new(),
     }
 }

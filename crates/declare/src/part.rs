@@ -77,20 +77,29 @@ pub struct TableInfo {
     pub names: Vec<&'static str>,
     /// True if it may be written as true or false, too.
     pub is_switch: bool,
+    /// The field of which a word may stand for the whole table; empty for none.
+    pub chosen_by: &'static str,
 }
 
 impl TableInfo {
-    fn of(fields: Vec<FieldInfo>, is_switch: bool) -> Self {
-        Self { names: fields.iter().map(|field| field.name).collect(), fields, is_switch }
+    /// `switch` is there if it may be written as true or false: the field of which a word stands for it, if any.
+    pub(crate) fn of(fields: Vec<FieldInfo>, switch: Option<&'static str>) -> Self {
+        let names = fields.iter().map(|field| field.name).collect();
+        Self { names, fields, is_switch: switch.is_some(), chosen_by: switch.unwrap_or_default() }
     }
-}
 
-impl TableInfo {
+    /// The words that may stand for the whole table.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+        let chosen = self.fields.iter().filter(|field| field.name == self.chosen_by);
+        chosen.flat_map(|field| field.words.iter().map(|(word, _)| *word))
+    }
+
     /// Fields within are taken as they are written: whoever described them reads them in the end.
     fn of_description(description: &Json) -> Option<Self> {
         let fields = description["fields"].as_array()?;
         let field = |field: &Json| FieldInfo::of_description(field, Arc::new(|raw: &Json| Ok(raw.clone())));
-        Some(Self::of(fields.iter().map(field).collect(), description["is_switch"].as_bool().unwrap_or_default()))
+        let switch = description["is_switch"] == true;
+        Some(Self::of(fields.iter().map(field).collect(), switch.then(|| kept(&description["chosen_by"]))))
     }
 }
 
@@ -116,7 +125,7 @@ impl FieldInfo {
 
     /// Everything that is said of it, for [`Self::of_description`].
     pub fn describe(&self) -> Json {
-        let tables = |info: &TableInfo| json!({ "fields": described_all(&info.fields), "is_switch": info.is_switch });
+        let tables = |info: &TableInfo| json!({ "fields": described_all(&info.fields), "is_switch": info.is_switch, "chosen_by": info.chosen_by });
         json!({
             "name": self.name, "meaning": self.meaning, "default": self.default, "default_text": self.default_text,
             "range": self.range, "words": self.words, "unit": self.unit, "source": self.source,
@@ -336,8 +345,8 @@ pub(crate) fn info_of(name: &'static str, meaning: String, described: Described,
         outside: described.outside,
         schema: described.schema,
         canonical: Arc::new(described.canonical),
-        table: described.table.map(|(fields, is_switch)| TableInfo::of(fields, is_switch)),
-        items: (!described.items.is_empty()).then(|| TableInfo::of(described.items, false)),
+        table: described.table,
+        items: (!described.items.is_empty()).then(|| TableInfo::of(described.items, None)),
     }
 }
 

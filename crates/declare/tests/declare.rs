@@ -1,8 +1,8 @@
 //! A declaration and everything that comes from it.
 
 use ackclock_declare::{
-    About, Context, Mistake, Part, Parts, Review, Settles, Table, Value, declare, default, kinds, parameter_table,
-    required, unset, word_table, words,
+    About, Context, Mistake, Part, Parts, Review, Settles, Switched, Table, Value, declare, default, kinds,
+    parameter_table, required, unset, word_table, words,
 };
 use ackclock_units::{Amount, Bytes, SimDuration};
 use serde_json::json;
@@ -356,4 +356,70 @@ fn tables_for_documents_show_tables_within_and_what_words_mean() {
     let rows = parameter_table(&["ours"], &part());
     assert!(rows.contains("| `timer` | as below | a table | Of a timer |\n| `timer.min` | \"1 s\" |"), "{rows}");
     assert!(word_table("ours", &part()).contains("| `variant` | \"linux\" | Linux's |"));
+}
+
+words! {
+    /// Where it waits.
+    enum Place {
+        /// In the sender.
+        "sender" = Sender,
+        /// In the host.
+        "host" = Host,
+    }
+}
+
+declare! {
+    /// A table that a word of one of its fields stands for.
+    struct Waiting {
+        /// Where it waits.
+        place: Place = Place::Sender,
+        /// How long.
+        time: f64 = default(2.0).above(0.0),
+    }
+    apart {
+        /// It waits.
+        is_on: bool = false,
+    }
+}
+
+impl Switched for Waiting {
+    type Fields = Self;
+
+    const CHOSEN_BY: &'static str = "place";
+
+    fn switched(on: bool) -> Self {
+        Self { is_on: on, ..Self::default() }
+    }
+    fn of(fields: Self) -> Self {
+        Self { is_on: true, ..fields }
+    }
+    fn fields(&self) -> Option<Self> {
+        self.is_on.then(|| self.clone())
+    }
+}
+
+declare! {
+    /// What has such a table.
+    struct Sender {}
+    switched {
+        /// Whether it waits.
+        waiting: Waiting = Waiting::default(),
+    }
+}
+
+#[test]
+fn a_word_of_one_of_its_fields_may_stand_for_a_switch() {
+    let about = About { name: "sender", aliases: &[], summary: "", source: "", departures: "" };
+    let part = Part::new(about, (), &[], |_| (), |sender: Sender| sender);
+    let read = |value: serde_json::Value| part.read(&table(&json!({ "waiting": value })), &Context::default());
+    let waiting = |value: serde_json::Value| read(value).config.waiting;
+    let host = Waiting { place: Place::Host, time: 2.0, is_on: true };
+    assert_eq!(waiting(json!("host")), host);
+    assert_eq!(waiting(json!({ "place": "host" })), host);
+    assert_eq!(waiting(json!("sender")), waiting(json!(true)));
+    let mistakes = read(json!("nowhere")).mistakes;
+    assert_eq!(mistakes[0].field, "waiting.place");
+    assert!(mistakes[0].message.contains("\"sender\" or \"host\""), "{mistakes:?}");
+    assert_eq!(part.fields[0].range, "true, false, \"sender\", \"host\" or a table");
+    assert_eq!(read(json!(3)).mistakes[0].message, "must be true, false, \"sender\", \"host\" or a table");
 }

@@ -33,7 +33,7 @@ use aimd::Aimd;
 use groups::Groups;
 use loss::LossBased;
 use throughput::Throughput;
-use trendline::{Trendline, Usage};
+use trendline::{Gains, Trendline, Usage};
 
 /// libwebrtc's: transport-wide, so often that reports take a twentieth.
 pub(crate) const REPORTING: Reporting =
@@ -51,6 +51,10 @@ declare! {
         low_loss: f64 = default(0.02).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
         /// Loss of more than this lowers it.
         high_loss: f64 = default(0.1).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
+        /// Part of what is above it by which the threshold of overuse rises in a millisecond; 0.01 in the draft.
+        threshold_rise: f64 = default(0.0087).above(0.0).at_most(0.01).source("libwebrtc"),
+        /// Part of what is below it by which it falls; 0.00018 in the draft, with which it outlasts the peaks that TCP makes.
+        threshold_fall: f64 = default(0.039).above(0.0).at_most(0.039).source("libwebrtc"),
     }
     check |config, review| {
         if config.low_loss > config.high_loss {
@@ -80,7 +84,7 @@ impl Gcc {
             pacing: config.pacing,
             limits,
             groups: Groups::default(),
-            trend: Trendline::default(),
+            trend: Trendline::new(Gains { rise: config.threshold_rise, fall: config.threshold_fall }),
             throughput: Throughput::default(),
             aimd: Aimd::new(config.beta, start),
             loss: LossBased::new(config.low_loss, config.high_loss, start),

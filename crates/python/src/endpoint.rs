@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 
 use ackclock_scenario::endpoint_config;
 use ackclock_tcp::{Chronograph, ConnectionError, Endpoint, Reading, SocketOption, State, TcpInfo, Write};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Addresses, Segment, emit, parse};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -139,8 +139,8 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     ///     name: `nodelay`, `cork`, `quickack`, `notsent_lowat`, `user_timeout_ms`, `send_buffer`, `receive_buffer`,
     ///         `max_segment` or `pacing`.
-    ///     value: 0 or 1 for switches, bytes for sizes, milliseconds for the time. 0 takes `notsent_lowat` and
-    ///         `user_timeout_ms` away; `pacing` switches it on, whatever the value.
+    ///     value: 0 or 1 for switches, bytes for sizes, milliseconds for the time, bytes a second for `pacing`, which
+    ///         has no greater rate then. 0 takes `notsent_lowat` and `user_timeout_ms` away.
     ///
     /// Raises:
     ///     ValueError: If there is no such option.
@@ -318,7 +318,7 @@ fn socket_option(name: &str, value: u64) -> PyResult<SocketOption> {
         "send_buffer" => SocketOption::SendBuffer(Bytes(value)),
         "receive_buffer" => SocketOption::ReceiveBuffer(Bytes(value)),
         "max_segment" => SocketOption::MaxSegment(u32::try_from(value).unwrap_or(u32::MAX)),
-        "pacing" => SocketOption::Pacing,
+        "pacing" => SocketOption::Pacing(Bandwidth(value.saturating_mul(8))),
         _ => return Err(PyValueError::new_err(format!("an endpoint has no option {name:?}"))),
     })
 }

@@ -79,6 +79,15 @@ mod _core {
         crate::faults::take()
     }
 
+    /// Return what of so many octets of a receive buffer, as Linux counts memory, is window for full segments.
+    ///
+    /// Args:
+    ///     octets: Of memory, as in `tcp_rmem`.
+    #[pyfunction]
+    fn window_of_memory(octets: u64) -> u64 {
+        ackclock_tcp::window_of_memory(octets)
+    }
+
     /// Return the scenario format as JSON Schema, as text.
     #[pyfunction]
     fn schema() -> String {

@@ -92,7 +92,9 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(config: QuicConfig) -> Self {
         let gain = config.pacing_gain;
-        let pacing = PacingConfig { enabled: config.pacing, slow_start_ratio: gain, avoidance_ratio: gain };
+        let (slow_start_ratio, avoidance_ratio) = (gain, gain);
+        let pacing =
+            PacingConfig { enabled: config.pacing, slow_start_ratio, avoidance_ratio, ..PacingConfig::default() };
         Self {
             config,
             log: SentLog::default(),

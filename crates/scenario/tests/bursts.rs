@@ -40,3 +40,21 @@ fn a_burst_is_a_millisecond_of_the_controllers_rate_so_that_shallow_buffers_hold
         assert!(used > 0.75, "{controller}: {used} of 100 Mbit/s");
     }
 }
+
+#[test]
+fn a_flow_paced_by_the_hosts_queue_fills_a_link_as_one_paced_by_tcp() {
+    // What waits at the host is two bursts, of 12 segments each at 1.2 times 100 Mbit/s: a twentieth of the 166 segments that 20 ms hold.
+    let used = |pacing: &str| {
+        let summary = run(&format!(
+            "duration = \"10 s\"\nmeasure = {{ from = \"5 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
+             bottleneck = {{ rate = \"100 Mbit/s\", delay = \"10 ms\", queue = {{ kind = \"drop_tail\", limit = \"1 bdp\" }} }}\n\
+             [tcp]\nprofile = \"linux-6.x\"\npacing = {pacing}\n[[flow]]\ncontroller = \"cubic\"\n"
+        ));
+        summary.flows[0].goodput_bps / 100e6
+    };
+    for pacing in ["true", "\"fq\""] {
+        let used = used(pacing);
+        assert!(used > 0.95, "{pacing}: {used}"); // of 0.965, which headers leave
+    }
+}

@@ -2,7 +2,7 @@
 
 use ackclock_declare::{About, Context, FieldInfo, Part, Table};
 use ackclock_scenario::{ScenarioError, endpoint_config};
-use ackclock_tcp::TcpConfig;
+use ackclock_tcp::{PacedBy, PacingConfig, TcpConfig};
 use serde_json::{Value, json};
 
 fn part() -> Part<TcpConfig> {
@@ -115,4 +115,27 @@ fn what_several_switches_decide_is_settled_together() {
     assert_eq!(of(json!({ "dup_thresh": 5 })).max_dup_thresh, 5);
     assert_eq!(of(json!({ "user_timeout": "0 s" })).user_timeout, None);
     assert_eq!(of(json!({ "delayed_ack": false })).delayed_ack.segments, 1);
+}
+
+#[test]
+fn pacing_by_fq_is_a_word_and_refused_where_it_makes_no_sense() {
+    let read = |tcp: Value| config(tcp.as_object().expect("a table"));
+    let by_fq = read(json!({ "pacing": "fq", "small_queues": true })).expect("goes together");
+    assert_eq!(read(json!({ "pacing": { "by": "fq" }, "small_queues": true })), Ok(by_fq));
+    assert_eq!(by_fq.pacing, PacingConfig { enabled: true, by: PacedBy::Fq, ..TcpConfig::default().pacing });
+    assert_eq!(read(json!({ "pacing": "tcp" })), read(json!({ "pacing": true })));
+    for (tcp, field, said) in [
+        (json!({ "pacing": "fq" }), "tcp.pacing", "by fq needs small_queues"),
+        (
+            json!({ "pacing": "fq", "small_queues": true, "device_queue": true }),
+            "tcp.pacing",
+            "does not go with device_queue",
+        ),
+        (json!({ "pacing": { "horizon": "5 s" } }), "tcp.pacing.horizon", "is of fq"),
+        (json!({ "pacing": { "beyond_horizon": "cap" } }), "tcp.pacing.beyond_horizon", "is of fq"),
+        (json!({ "pacing": "netem" }), "tcp.pacing", "true, false, \"tcp\", \"fq\" or a table"),
+    ] {
+        let found = read(tcp.clone()).expect_err(field);
+        assert!(found[0].0 == field && found[0].1.contains(said), "{tcp}: {found:?}");
+    }
 }

@@ -12,8 +12,8 @@ use ackclock_declare::{Review, Table, declare, default, unset};
 use ackclock_units::{Amount, Bytes, SimDuration};
 
 pub use parts::{
-    AckControlConfig, Autotuning, BurstConfig, ClockConfig, ClockStep, DelayedAck, DeviceQueueConfig, EcnConfig,
-    EcnMode, PacingConfig, SmallQueues, UndoConfig, WindowTuning,
+    AckControlConfig, Autotuning, BeyondHorizon, BurstConfig, ClockConfig, ClockStep, DelayedAck, DeviceQueueConfig,
+    EcnConfig, EcnMode, PacedBy, PacingConfig, SmallQueues, UndoConfig, WindowTuning,
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
@@ -156,7 +156,7 @@ declare! {
         delayed_ack: DelayedAck = DelayedAck::default(),
         /// The sender says for how many segments the receiver sends an ACK (RFC 5690); in force when both ends offer it.
         ack_control as "ack_congestion_control": Option<AckControlConfig> = None,
-        /// Spread segments over the round trip; a controller that sets a rate is paced in any case.
+        /// Spread segments over the round trip; a controller that sets a rate is paced in any case. "fq" paces every flow.
         pacing: PacingConfig = PacingConfig::default(),
         /// Two bursts, or a millisecond of the rate, may wait at the host's own link, and what is more waits in the send buffer
         /// (Linux's TCP Small Queues).
@@ -194,6 +194,16 @@ impl TcpConfig {
             review.report("initial_window", message, format!("use at least {mss} bytes"));
         } else if self.initial_window > MAX_WINDOW {
             review.report("initial_window", format!("must be at most {MAX_WINDOW}"), "no path holds more");
+        }
+        if self.pacing.is_by_fq() && self.small_queues.is_none() {
+            let message = "by fq needs small_queues, or a whole window would wait at the host";
+            review.report("pacing", message, "add small_queues = true, or take a profile that has it: linux-6.x");
+        } else if self.pacing.is_by_fq() && self.device_queue.is_some() {
+            review.report(
+                "pacing",
+                "by fq does not go with device_queue: fq takes its place",
+                "leave one of the two out",
+            );
         }
     }
 }

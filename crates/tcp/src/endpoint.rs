@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController};
 use ackclock_events::{Event, EventKinds};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, Segment};
 
 use crate::config::TcpConfig;
@@ -108,8 +108,8 @@ pub enum SocketOption {
     MaxSegment(u32),
     /// `TCP_CONGESTION`: from the present window on.
     Congestion(ControllerConfig),
-    /// Pace (`SO_MAX_PACING_RATE` has this effect).
-    Pacing,
+    /// Pace, and no faster than this (`SO_MAX_PACING_RATE`).
+    Pacing(Bandwidth),
 }
 
 /// How far the handshake is.

@@ -57,6 +57,17 @@ impl HostQueue {
         self.octets > limit
     }
 
+    /// As [`Self::is_full`], if so many octets wait beside it in `fq`, whose first segment departs at that time.
+    #[inline]
+    pub(crate) fn is_full_beside(&mut self, now: SimTime, fq: Option<(u64, SimTime)>, limit: u64) -> bool {
+        let Some((waiting, departs)) = fq else { return self.is_full(now, limit) };
+        let is_full = self.is_full(now, limit.saturating_sub(waiting));
+        if waiting > limit {
+            self.wake = departs;
+        }
+        is_full || waiting > limit
+    }
+
     /// When the queue, which is full, is so no longer.
     pub(crate) fn wake(&self) -> SimTime {
         self.wake

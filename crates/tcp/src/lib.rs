@@ -45,6 +45,7 @@ mod ecn;
 mod endpoint;
 mod episode;
 pub mod event_log;
+mod fq;
 mod host_queue;
 mod info;
 mod loss_recovery;
@@ -72,11 +73,11 @@ pub use accurate_ecn::OctetsByMark;
 pub use autotuning::window_of_memory;
 pub use chronograph::{Activity, Chronograph};
 pub use config::{
-    AckControlConfig, AppLimitedFrom, Autotuning, BurstConfig, ClockConfig, ClockStep, Counting, CwndValidation,
-    DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample, IdleRestart, LossDetection,
-    LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacingConfig, RtoConfig, RtoEstimator,
-    RtoResume, RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom,
-    WindowTuning, ZeroWindowProbeFrom,
+    AckControlConfig, AppLimitedFrom, Autotuning, BeyondHorizon, BurstConfig, ClockConfig, ClockStep, Counting,
+    CwndValidation, DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample, IdleRestart,
+    LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacedBy, PacingConfig,
+    RtoConfig, RtoEstimator, RtoResume, RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig,
+    UserTimeoutFrom, WindowTuning, ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause, Episodes};

@@ -1,5 +1,8 @@
 //! Pacing: a window spread over its round trip instead of sent at once.
 //!
+//! Each burst has the earliest time at which it may depart, and leaves the next one its own. By a timer of TCP's own a burst stays in
+//! the send buffer until then; by `fq` it is handed to the host ahead of that time, and waits there (`fq.rs`).
+//!
 //! Sources: Linux's internal pacing and `fq` by their behaviour; Aggarwal, Savage, Anderson, INFOCOM 2000.
 //!
 //! Departures: none. The burst that makes Linux's first ten segments full is the first that others wait for, and a late packet
@@ -7,7 +10,7 @@
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::config::PacingConfig;
+use crate::config::{BeyondHorizon, PacingConfig};
 
 /// What leaves at once before pacing begins: the burst with the last of these segments is paced.
 const FIRST_SEGMENTS: u64 = 10;
@@ -15,9 +18,18 @@ const FIRST_SEGMENTS: u64 = 10;
 /// When the next segment may leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
-    config: PacingConfig,
+    slow_start_ratio: f64,
+    avoidance_ratio: f64,
+    /// By configuration; otherwise only if the controller has a rate.
+    is_enabled: bool,
     /// Segments are spread over the round trip, by configuration or because the controller has a rate.
     is_active: bool,
+    /// No rate is greater.
+    most: Bandwidth,
+    /// How far ahead of its time a burst may begin: the horizon of `fq`, or nothing.
+    ahead: SimDuration,
+    /// When the burst under way departs, if that may be ahead.
+    departs: SimTime,
     next: SimTime,
     sent_segments: u64,
     /// Octets of the burst under way, while nothing is paced.
@@ -42,9 +54,19 @@ pub struct RateInputs {
 impl Pacer {
     /// Segments are spread out if the configuration says so.
     pub fn new(config: PacingConfig) -> Self {
+        let ahead = match config.beyond_horizon {
+            _ if !config.is_by_fq() => SimDuration::ZERO,
+            BeyondHorizon::Drop => config.horizon,
+            BeyondHorizon::Cap => SimDuration(u64::MAX),
+        };
         Self {
-            config,
+            slow_start_ratio: config.slow_start_ratio,
+            avoidance_ratio: config.avoidance_ratio,
+            is_enabled: config.enabled,
             is_active: config.enabled,
+            most: Bandwidth(u64::MAX),
+            ahead,
+            departs: SimTime::ZERO,
             next: SimTime::ZERO,
             sent_segments: 0,
             unpaced: 0,
@@ -61,12 +83,18 @@ impl Pacer {
     /// Settles that: `wanted` by the controller, if not by configuration.
     #[inline]
     pub fn set_wanted(&mut self, wanted: bool) {
-        self.is_active = self.config.enabled || wanted;
+        self.is_active = self.is_enabled || wanted;
     }
 
-    /// From now on the configuration says so.
-    pub fn turn_on(&mut self) {
-        self.config.enabled = true;
+    /// From now on the configuration says so, and the rate is this at most.
+    pub fn turn_on(&mut self, most: Bandwidth) {
+        (self.is_enabled, self.most) = (true, most);
+    }
+
+    /// The greatest rate.
+    #[inline]
+    pub fn most(&self) -> Bandwidth {
+        self.most
     }
 
     /// A multiple of cwnd / SRTT: twice in slow start, so that the window can double, 1.2 times afterwards. `None`
@@ -76,15 +104,30 @@ impl Pacer {
             return None;
         }
         let in_slow_start = inputs.ssthresh.is_none_or(|ssthresh| inputs.cwnd < ssthresh / 2);
-        let ratio = if in_slow_start { self.config.slow_start_ratio } else { self.config.avoidance_ratio };
+        let ratio = if in_slow_start { self.slow_start_ratio } else { self.avoidance_ratio };
         let window = inputs.cwnd.max(inputs.outstanding) as f64;
         Some(Bandwidth((ratio * window * 8.0 / inputs.srtt.as_secs_f64()) as u64))
     }
 
-    /// True if a burst may leave now: it begins, if it does.
+    /// True if a burst may leave now, or be handed over now with its time: it begins, if it does.
     pub fn is_open(&mut self, now: SimTime) -> bool {
         self.unpaced = 0;
-        now >= self.next
+        if self.next.saturating_since(now) > self.ahead {
+            return false;
+        }
+        self.departs = self.next;
+        true
+    }
+
+    /// When what is sent now, of the burst that has begun, departs.
+    #[inline]
+    pub fn departure(&self, now: SimTime) -> SimTime {
+        now.max(self.departs)
+    }
+
+    /// When the next burst may begin.
+    pub fn opens_at(&self) -> SimTime {
+        SimTime(self.next.0.saturating_sub(self.ahead.0))
     }
 
     /// When the next segment may leave.
@@ -113,10 +156,11 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PacedBy;
 
     #[test]
     fn slow_start_is_paced_at_twice_the_window_per_round_trip_and_avoidance_at_six_fifths() {
-        let config = PacingConfig { enabled: true, slow_start_ratio: 2.0, avoidance_ratio: 1.2 };
+        let config = PacingConfig { enabled: true, ..PacingConfig::default() };
         let pacer = Pacer::new(config);
         let inputs = RateInputs {
             cwnd: 100_000,
@@ -131,7 +175,7 @@ mod tests {
 
     #[test]
     fn from_the_tenth_segment_on_each_waits_for_the_one_before() {
-        let config = PacingConfig { enabled: true, slow_start_ratio: 2.0, avoidance_ratio: 1.2 };
+        let config = PacingConfig { enabled: true, ..PacingConfig::default() };
         let mut pacer = Pacer::new(config);
         let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
         for _ in 0..9 {
@@ -145,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_burst_with_the_tenth_segment_is_paced_whole() {
-        let mut pacer = Pacer::new(PacingConfig { enabled: true, slow_start_ratio: 2.0, avoidance_ratio: 1.2 });
+        let mut pacer = Pacer::new(PacingConfig { enabled: true, ..PacingConfig::default() });
         for _ in 0..4 {
             assert!(pacer.is_open(SimTime(0)));
             for _ in 0..3 {
@@ -153,5 +197,28 @@ mod tests {
             }
         }
         assert_eq!(pacer.next(), SimTime(3_000_000)); // 10 to 12 left together
+    }
+
+    #[test]
+    fn fq_takes_bursts_ahead_of_their_time_up_to_its_horizon() {
+        let config = PacingConfig { enabled: true, by: PacedBy::Fq, ..PacingConfig::default() };
+        let mut pacer = Pacer::new(PacingConfig { horizon: SimDuration::from_millis(2), ..config });
+        let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
+        let mut departures = Vec::new();
+        for _ in 0..13 {
+            if pacer.is_open(SimTime(0)) {
+                departures.push(pacer.departure(SimTime(0)).0);
+                pacer.on_sent(pacer.departure(SimTime(0)), 1_000, rate);
+            }
+        }
+        // Nine leave unpaced, the tenth with them, and each of the next a millisecond after the one before; what would leave after
+        // 3 ms is refused at 0, and taken once that is 2 ms away.
+        assert_eq!(departures, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1_000_000, 2_000_000]);
+        assert!(!pacer.is_open(SimTime(999_999)));
+        assert!(pacer.is_open(SimTime(1_000_000)));
+        assert_eq!(pacer.departure(SimTime(1_000_000)), SimTime(3_000_000));
+        let mut capped = Pacer::new(PacingConfig { beyond_horizon: BeyondHorizon::Cap, ..config });
+        capped.next = SimTime(60_000_000_000); // 50 s beyond the horizon of 10 s
+        assert!(capped.is_open(SimTime(0)));
     }
 }

@@ -41,6 +41,7 @@ use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
 use crate::episode::Episodes;
 use crate::event_log::EventLog;
+use crate::fq::Fq;
 use crate::host_queue::HostQueue;
 use crate::info::RecoveryState;
 use crate::loss_recovery::Recovery;
@@ -121,6 +122,8 @@ pub(crate) struct Sender {
     recovery: Recovery,
     bursts: TsoBursts,
     pacer: Pacer,
+    /// Where segments wait for their time, if the host paces them.
+    pub(crate) fq: Option<Box<Fq>>,
     host_queue: Option<Box<HostQueue>>,
     device_queue: Option<Box<DeviceQueue>>,
     validation: CwndValidator,
@@ -158,6 +161,7 @@ impl Sender {
             persist: PersistTimer::new(config),
             tlp: Tlp::new(config.tlp),
             pacer: Pacer::new(config.pacing),
+            fq: Fq::new(&config.pacing),
             bursts: TsoBursts::new(config.bursts),
             host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
             device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
@@ -218,13 +222,14 @@ impl Sender {
 
     /// When [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
-        self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline())
+        let departure = self.fq.as_ref().map_or(SimTime::NEVER, |fq| fq.next());
+        self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline()).min(departure)
     }
 
     /// Segments wait for the pacer, or for the host's queue, until then.
     fn pacing_deadline(&self) -> SimTime {
         match (self.limited_by, &self.host_queue) {
-            (Limit::Pacing, _) => self.pacer.next(),
+            (Limit::Pacing, _) => self.pacer.opens_at(),
             (Limit::HostQueue, Some(queue)) => queue.wake(),
             _ => SimTime::NEVER,
         }
@@ -285,8 +290,8 @@ impl Sender {
             SocketOption::NotSentLowat(lowat) => self.queue.set_notsent_lowat(*lowat),
             SocketOption::UserTimeout(timeout) => self.timer.set_user_timeout(*timeout),
             SocketOption::SendBuffer(size) => self.queue.set_buffer(*size),
-            SocketOption::Pacing => {
-                self.pacer.turn_on();
+            SocketOption::Pacing(most) => {
+                self.pacer.turn_on(*most);
                 self.note_pacing();
             }
             SocketOption::Congestion(config) => {

@@ -7,6 +7,7 @@ mod application;
 mod common;
 mod connection;
 mod controller;
+mod fq;
 mod probes;
 mod recovery;
 mod switches;

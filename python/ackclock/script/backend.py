@@ -104,7 +104,11 @@ class Backend(Protocol):
         """Let time pass."""
 
     def inject(self, packet: Packet) -> None:
-        """Hand a packet to the thing under test."""
+        """Hand a packet to the thing under test.
+
+        Raises:
+            ValueError: If it cannot be taken: "what; remedy".
+        """
 
     def next_sent(self, until_us: int) -> Sent | None:
         """Return the next packet that was sent, letting time pass up to `until_us` if there is none yet."""

@@ -207,6 +207,8 @@ class _Run:
             self._backend.inject(self._numbers.to_wire(packet, ecr_scaled=self._options.ecr_scaled))
         except TranslationError as error:
             raise _Failed(Failure(event, str(error))) from None
+        except ValueError as error:
+            raise self._wrong(event.line, error) from None
 
     def _expect(self, event: Event, expected: TcpPacket, time_us: int) -> None:
         end_us = time_us if event.when.end_us is None else time_us + event.when.end_us - event.when.start_us

@@ -11,7 +11,7 @@ from ackclock._core import Endpoint, ScenarioError
 from ackclock.script.backend import Outcome, Request, Sent
 from ackclock.script.commands import Discipline, InitialWindow, Setting, Sysctl
 from ackclock.script.observed import Observed
-from ackclock.script.packets import Addresses, Packet, emit_packet, parse_packet
+from ackclock.script.packets import URG, Addresses, Packet, emit_packet, parse_packet
 from ackclock.script.sockets import Progress, Sockets, deadline_ns
 from ackclock.script.sysctl import Changes, changes
 
@@ -74,7 +74,8 @@ class SimulatedHost:
             case InitialWindow(segments):
                 self._tcp["initial_window"] = f"{segments} segments"
             case Discipline("fq"):
-                self._tcp["pacing"] = self._pacing or True
+                self._tcp["pacing"] = {**self._pacing, "by": "fq"}
+                self._tcp["small_queues"] = True
             case Discipline():
                 self._tcp["pacing"] = False
 
@@ -184,6 +185,8 @@ class SimulatedHost:
 
     def inject(self, packet: Packet) -> None:
         """See `Backend`."""
+        if packet.flags & URG:
+            raise ValueError("urgent data is not simulated; leave the flag U out, or use --kernel")
         endpoint = self._sockets.endpoint_for(packet)
         if endpoint is not None:
             had = endpoint.unread_octets

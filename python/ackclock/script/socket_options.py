@@ -44,6 +44,8 @@ _CHANGES: Mapping[Key, tuple[str, Callable[[int], int]]] = {
     _RCVBUF: ("receive_buffer", _as_is),
     (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): ("pacing", _as_is),
 }
+_UNLIMITED = ("pacing", _INT)
+"""The rate that turns no pacing on."""
 
 _KEPT_NAMES = """
     SO_REUSEADDR SO_REUSEPORT SO_LINGER SO_RCVLOWAT SO_KEEPALIVE SO_ZEROCOPY SO_PRIORITY SO_MARK SO_OOBINLINE
@@ -51,6 +53,11 @@ _KEPT_NAMES = """
 """
 _LEVELS = {"SO": _SOCKET, "TCP": _TCP, "IP": 0}
 _KEPT = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _KEPT_NAMES.split() if name in CONSTANTS)
+_ONLY: Mapping[Key, OptionValue] = {
+    (_TCP, CONSTANTS[name]): (value,)
+    for name, value in (("TCP_KEEPIDLE", 7200), ("TCP_KEEPINTVL", 75), ("TCP_KEEPCNT", 9))
+}
+"""Two hours before a probe are more than a script waits."""
 
 
 def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> str | None:
@@ -70,8 +77,10 @@ def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value
         if key == _USER_TIMEOUT and value[0] < 0:
             return "EINVAL"
         name, as_kept = _CHANGES[key]
-        if endpoint is not None:
+        if endpoint is not None and (name, value[0] & _INT) != _UNLIMITED:
             endpoint.set_option(host.now_ns, name, as_kept(value[0] & _INT))
+    elif key in _ONLY and value != _ONLY[key]:
+        raise ValueError(f"{_name(key)} is simulated with Linux's default only; use {_ONLY[key][0]}")
     elif key not in _KEPT:
         raise ValueError(f"{_name(key)} is not simulated; leave it out")
     return None

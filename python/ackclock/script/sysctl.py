@@ -3,11 +3,13 @@
 Source: the kernel's documentation of its IP parameters.
 
 Departures: parameters in `WITHOUT_EFFECT` change nothing that a script can see of a simulated connection, at any value;
-of those in `ONLY` just the values named do what the simulated endpoint does.
+of those in `ONLY` just the values named do what the simulated endpoint does, as a script could see of others.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from ackclock._core import window_of_memory
 
 Changes = dict[str, Any]
 """Paths into a scenario's `tcp` (or `controller`), and their values; `pacing` is its table for when there is pacing."""
@@ -31,9 +33,10 @@ def _words(path: str, words: Mapping[str, Any]) -> Callable[[str], Changes]:
 
 
 def _receive_memory(value: str) -> Changes:
-    """Half of the initial buffer is window; the scale comes from the whole of the largest one."""
+    """Half of the initial buffer is window at first, and once full segments come what those leave of it."""
     _, initial, largest = value.split()
-    return {"tcp.receive_autotuning": {"initial": f"{int(initial) // 2} B", "max": f"{largest} B"}}
+    tuning = {"initial": int(initial) // 2, "opens_to": window_of_memory(int(initial)), "max": int(largest)}
+    return {"tcp.receive_autotuning": {name: f"{octets} B" for name, octets in tuning.items()}}
 
 
 def _send_memory(value: str) -> Changes:
@@ -105,19 +108,38 @@ ONLY: Mapping[str, tuple[str, ...]] = {
     "tcp_adv_win_scale": ("1",),
     "tcp_workaround_signed_windows": ("0",),
     "tcp_app_win": ("31",),
+    "tcp_abort_on_overflow": ("0",),
+    "tcp_autocorking": ("1",),
+    "tcp_challenge_ack_limit": (
+        "2147483647",
+        "1000",
+    ),
+    "tcp_comp_sack_delay_ns": ("1000000",),
+    "tcp_comp_sack_nr": ("44",),
+    "tcp_comp_sack_slack_ns": ("100000",),
+    "tcp_fin_timeout": ("60",),
+    "tcp_invalid_ratelimit": ("500",),
+    "tcp_keepalive_intvl": ("75",),
+    "tcp_keepalive_probes": ("9",),
+    "tcp_keepalive_time": ("7200",),
+    "tcp_min_rtt_wlen": ("300",),
+    "tcp_min_snd_mss": ("48",),
+    "tcp_orphan_retries": ("0",),
+    "tcp_plb_enabled": ("0",),
+    "tcp_retrans_collapse": ("1",),
+    "tcp_rfc1337": ("0",),
+    "tcp_stdurg": ("0",),
+    "tcp_tso_rtt_log": ("9",),
 }
 
 WITHOUT_EFFECT = """
-    tcp_abc tcp_abort_on_overflow tcp_allowed_congestion_control tcp_autocorking tcp_available_congestion_control
-    tcp_backlog_ack_defer tcp_base_mss tcp_challenge_ack_limit tcp_comp_sack_delay_ns tcp_comp_sack_nr
-    tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_cookie_size tcp_ecn_fallback
-    tcp_ecn_option_beacon tcp_fack tcp_fastopen tcp_fastopen_blackhole_timeout_sec tcp_fastopen_key tcp_fin_timeout
-    tcp_fwmark_accept tcp_invalid_ratelimit tcp_keepalive_intvl tcp_keepalive_probes tcp_keepalive_time
-    tcp_l3mdev_accept tcp_low_latency tcp_max_orphans tcp_max_syn_backlog tcp_max_tw_buckets tcp_mem tcp_migrate_req
-    tcp_min_rtt_wlen tcp_min_snd_mss tcp_no_metrics_save tcp_no_ssthresh_metrics_save tcp_orphan_retries
-    tcp_plb_enabled tcp_probe_interval tcp_probe_threshold tcp_reflect_tos tcp_retrans_collapse tcp_retries1
-    tcp_rfc1337 tcp_stdurg tcp_syncookies tcp_thin_dupack tcp_tso_rtt_log tcp_tso_win_divisor tcp_tw_recycle
-    tcp_tw_reuse tcp_cwnd_reduction_policy ip_local_port_range ip_no_pmtu_disc
+    tcp_abc tcp_allowed_congestion_control tcp_available_congestion_control tcp_backlog_ack_defer tcp_base_mss
+    tcp_comp_sack_rtt_percent tcp_cookie_size tcp_ecn_fallback tcp_ecn_option_beacon tcp_fack tcp_fastopen
+    tcp_fastopen_blackhole_timeout_sec tcp_fastopen_key tcp_fwmark_accept tcp_l3mdev_accept tcp_low_latency
+    tcp_max_orphans tcp_max_syn_backlog tcp_max_tw_buckets tcp_mem tcp_migrate_req tcp_no_metrics_save
+    tcp_no_ssthresh_metrics_save tcp_probe_interval tcp_probe_threshold tcp_reflect_tos tcp_retries1 tcp_syncookies
+    tcp_thin_dupack tcp_tso_win_divisor tcp_tw_recycle tcp_tw_reuse tcp_cwnd_reduction_policy ip_local_port_range
+    ip_no_pmtu_disc
 """
 
 

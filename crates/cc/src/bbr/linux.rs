@@ -96,6 +96,9 @@ pub struct LinuxBbr {
     /// `cycle_idx`, `cycle_mstamp`.
     phase: usize,
     phase_began: SimTime,
+    /// `delivered_mstamp`: when something was last delivered. Phases and stretches of a policer begin and end then, and not with ACKs
+    /// that bring nothing.
+    delivered_at: SimTime,
     probe_rtt_until: Option<SimTime>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
@@ -139,6 +142,7 @@ impl LinuxBbr {
             full_rounds: 0,
             phase: 0,
             phase_began: SimTime::ZERO,
+            delivered_at: SimTime::ZERO,
             probe_rtt_until: None,
             probe_rtt_round_done: false,
             idle_restart: false,
@@ -199,7 +203,7 @@ impl LinuxBbr {
         };
         let precise = |rate| self.segments.octets_per_second(rate, GAIN_UNIT);
         match self.policer.on_sample(&at, precise) {
-            policer::Verdict::Forgotten => self.enter_probe_bw(ack.now),
+            policer::Verdict::Forgotten => self.enter_probe_bw(),
             policer::Verdict::Policed => self.pacing_gain = GAIN_UNIT,
             policer::Verdict::None => {}
         }
@@ -217,7 +221,7 @@ impl LinuxBbr {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let lasted = microseconds(ack.now.saturating_since(self.phase_began));
+        let lasted = microseconds(self.delivered_at.saturating_since(self.phase_began));
         let is_full_length = self.min_rtt.is_some_and(|rtt| lasted > rtt);
         let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
         let rate = self.bandwidth.greatest();
@@ -232,13 +236,13 @@ impl LinuxBbr {
             }
         };
         if is_over {
-            self.advance_cycle_phase(ack.now);
+            self.advance_cycle_phase();
         }
     }
 
-    fn advance_cycle_phase(&mut self, now: SimTime) {
+    fn advance_cycle_phase(&mut self) {
         self.phase = (self.phase + 1) % CYCLE.len();
-        self.phase_began = now;
+        self.phase_began = self.delivered_at;
     }
 
     /// `bbr_check_full_bw_reached`: three rounds without a quarter more.
@@ -265,16 +269,16 @@ impl LinuxBbr {
         }
         let inflight = self.segments.of(delivery.inflight.0);
         if self.mode == Mode::Drain && self.in_network_at_departure(inflight, now, delivery) <= path_full {
-            self.enter_probe_bw(now);
+            self.enter_probe_bw();
         }
     }
 
     /// `bbr_reset_probe_bw_mode`: begins in any phase but the one that drains.
-    fn enter_probe_bw(&mut self, now: SimTime) {
+    fn enter_probe_bw(&mut self) {
         self.mode = Mode::ProbeBw;
         let back = 1 + (self.random.uniform() * (CYCLE.len() - 1) as f64) as usize;
         self.phase = CYCLE.len() - back;
-        self.advance_cycle_phase(now);
+        self.advance_cycle_phase();
     }
 
     /// `bbr_update_min_rtt`.
@@ -321,7 +325,7 @@ impl LinuxBbr {
         self.min_rtt_at = now;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.full_bandwidth_reached {
-            self.enter_probe_bw(now);
+            self.enter_probe_bw();
         } else {
             self.mode = Mode::Startup;
         }
@@ -358,10 +362,10 @@ impl LinuxBbr {
     }
 
     /// `bbr_set_state`: a timeout is taken for the end of a round, and for a loss.
-    fn enter_loss(&mut self, now: SimTime) {
+    fn enter_loss(&mut self) {
         self.repair = Repair::Timeout;
         self.full_bandwidth = 0;
-        self.policer.on_timeout(now);
+        self.policer.on_timeout(self.delivered_at);
     }
 }
 
@@ -373,6 +377,9 @@ impl CongestionController for LinuxBbr {
     fn on_ack(&mut self, ack: &AckEvent) {
         let Some(delivery) = &ack.delivery else { return };
         self.note_first_rtt(ack.rtt.srtt);
+        if ack.newly_acked > Bytes(0) {
+            self.delivered_at = ack.now;
+        }
         self.update_model(ack, delivery);
         self.set_pacing_rate(self.pacing_gain);
         self.set_window(ack, delivery);
@@ -387,10 +394,10 @@ impl CongestionController for LinuxBbr {
     }
 
     /// `bbr_undo_cwnd`, and what the kernel does to ssthresh; the next ACK restores the window.
-    fn on_spurious(&mut self, now: SimTime) {
+    fn on_spurious(&mut self, _now: SimTime) {
         self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.prior_ssthresh)).filter(|most| *most < u64::MAX);
         (self.full_bandwidth, self.full_rounds) = (0, 0);
-        self.policer.reset(now);
+        self.policer.reset(self.delivered_at);
     }
 
     /// The window after idle time or little use is left as it is, as for every controller of Linux that sets its own.
@@ -399,7 +406,7 @@ impl CongestionController for LinuxBbr {
         match restart.cause {
             RestartCause::Timeout => {
                 self.cwnd = window;
-                self.enter_loss(restart.now);
+                self.enter_loss();
             }
             RestartCause::SynLost | RestartCause::Outer => self.cwnd = window,
             RestartCause::Idle | RestartCause::Unused => {}

@@ -4,7 +4,8 @@
 //! the last twenty groups; its slope, times the number of groups up to sixty and times four, is held beside the threshold
 //! of Carlucci et al. (2016, section 4.2), which follows it: up by 0.0087 and down by 0.039 of the difference a millisecond, not
 //! when it is more than 15 ms off, between 6 and 600 ms, 12.5 ms at first. Overuse has to last for 10 ms, be seen twice, and not
-//! to be on its way back. (The draft's gains, 0.01 and 0.00018, are for an estimate that is not multiplied.)
+//! to be on its way back. (The gains of the article and of the draft are 0.01 and 0.00018: there the threshold, once a flow of TCP
+//! has raised it, stays for seconds; libwebrtc's falls back within 26 ms.)
 
 use std::collections::VecDeque;
 
@@ -16,8 +17,6 @@ const WINDOW: usize = 20;
 const SMOOTHING: f64 = 0.9;
 const GAIN: f64 = 4.0;
 const MOST_DELTAS: u32 = 60;
-const RISE: f64 = 0.0087;
-const FALL: f64 = 0.039;
 const FIRST_THRESHOLD: f64 = 12.5;
 const THRESHOLDS: [f64; 2] = [6.0, 600.0];
 const SPIKE: f64 = 15.0;
@@ -36,9 +35,19 @@ pub enum Usage {
     Under,
 }
 
+/// By which part of the difference the threshold follows the trend in a millisecond, up and down.
+#[derive(Clone, Copy, Debug)]
+pub struct Gains {
+    /// Below the trend.
+    pub rise: f64,
+    /// Above it.
+    pub fall: f64,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Trendline {
+    gains: Gains,
     first_arrival: Option<SimTime>,
     deltas: u32,
     sum: f64,
@@ -54,9 +63,11 @@ pub struct Trendline {
     usage: Usage,
 }
 
-impl Default for Trendline {
-    fn default() -> Self {
+impl Trendline {
+    /// Before anything has arrived.
+    pub fn new(gains: Gains) -> Self {
         Self {
+            gains,
             first_arrival: None,
             deltas: 0,
             sum: 0.0,
@@ -70,9 +81,7 @@ impl Default for Trendline {
             usage: Usage::Normal,
         }
     }
-}
 
-impl Trendline {
     /// What the delay says of the path.
     pub fn usage(&self) -> Usage {
         self.usage
@@ -118,7 +127,7 @@ impl Trendline {
         if size > self.threshold + SPIKE {
             return;
         }
-        let gain = if size < self.threshold { FALL } else { RISE };
+        let gain = if size < self.threshold { self.gains.fall } else { self.gains.rise };
         self.threshold += gain * (size - self.threshold) * since.min(LONGEST_STEP_MS);
         self.threshold = self.threshold.clamp(THRESHOLDS[0], THRESHOLDS[1]);
     }
@@ -140,6 +149,8 @@ fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const GAINS: Gains = Gains { rise: 0.0087, fall: 0.039 };
 
     fn feed(trend: &mut Trendline, groups: u32, gradient: f64) -> u32 {
         let mut first = 0;
@@ -163,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_steady_delay_lets_the_threshold_fall_to_its_least() {
-        let mut trend = Trendline::default();
+        let mut trend = Trendline::new(GAINS);
         assert_eq!(feed(&mut trend, 30, 0.0), 0);
         assert_eq!((trend.usage(), trend.threshold), (Usage::Normal, 6.0));
     }
@@ -171,7 +182,7 @@ mod tests {
     #[test]
     fn the_threshold_falls_by_its_gain() {
         // From 12.5 with nothing above it, after 10 ms: 12.5 + 0.039 * (0 - 12.5) * 10 = 7.625.
-        let mut trend = Trendline::default();
+        let mut trend = Trendline::new(GAINS);
         trend.adapt(0.0, SimTime::ZERO);
         trend.adapt(0.0, SimTime(10_000_000));
         assert!((trend.threshold - 7.625).abs() < 1e-12);
@@ -187,7 +198,7 @@ mod tests {
         // A gradient of 3 ms each 30 ms: the smoothed sum is 3 n - 27 + 27 * 0.9^n, and the line through the last twenty has, times four
         // and the groups so far, 5.20, 5.76, 6.31 and 6.85 with 20 to 23 groups; the threshold is 6, and then 6 + 0.0087 * 0.31 * 30 =
         // 6.08. Seen twice, and for 15 + 30 ms, with the 23rd.
-        let mut trend = Trendline::default();
+        let mut trend = Trendline::new(GAINS);
         assert_eq!(feed(&mut trend, 25, 3.0), 23);
         feed(&mut trend, 40, -3.0);
         assert_eq!(trend.usage(), Usage::Under);

@@ -229,18 +229,26 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
     }
 }
 
-/// Reads a table in a table, or true or false where it is a switch.
+/// Reads a table in a table; where it is a switch, also true, false or a word that stands for a table.
 struct TableIn(&'static TableInfo);
 
 impl<'de> Visitor<'de> for TableIn {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let switch = if self.0.is_switch { "true, false or " } else { "" };
+        let words: String = self.0.words().map(|word| format!(", {word:?}")).collect();
+        let switch = if self.0.is_switch { format!("true, false{words} or ") } else { String::new() };
         write!(f, "{switch}a table with fields out of: {}", self.0.names.join(", "))
     }
     fn visit_bool<E: de::Error>(self, on: bool) -> Result<Value, E> {
         if self.0.is_switch { Ok(on.into()) } else { Err(E::invalid_type(Unexpected::Bool(on), &self)) }
+    }
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Value, E> {
+        if !self.0.words().any(|known| known == word) {
+            return Err(E::invalid_value(Unexpected::Str(word), &self));
+        }
+        // The table, so that others can be laid over it.
+        Ok(Value::Object(Table::from_iter([(self.0.chosen_by.to_owned(), word.into())])))
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
         TableOf { fields: &self.0.fields, names: &self.0.names }.visit_map(map).map(Value::Object)

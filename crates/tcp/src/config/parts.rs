@@ -156,10 +156,36 @@ impl ClockStep {
     }
 }
 
+words! {
+    /// Where segments wait for their time.
+    pub enum PacedBy {
+        /// In the send buffer, until a timer of TCP's own says that the next burst may leave.
+        "tcp" = Tcp,
+        /// In the host's queue (Linux's `fq`), handed over ahead with the time at which they are to leave.
+        "fq" = Fq,
+    }
+}
+
+words! {
+    /// What `fq` does with a segment whose time is beyond its horizon.
+    pub enum BeyondHorizon {
+        /// Refuse it: it stays in the send buffer, and cwnd is reduced as by a mark.
+        "drop" = Drop,
+        /// Let it leave at the horizon.
+        "cap" = Cap,
+    }
+}
+
 declare! {
     /// Spreading a window over its round trip.
     #[derive(Copy)]
     pub struct PacingConfig {
+        /// Where segments wait for their time.
+        by: PacedBy = PacedBy::Tcp,
+        /// How far ahead of its time `fq` takes a segment.
+        horizon: SimDuration = default(SimDuration::from_secs(10)).above(SimDuration::ZERO).source("Linux's sch_fq: horizon"),
+        /// What `fq` does with a segment whose time is beyond the horizon.
+        beyond_horizon: BeyondHorizon = default(BeyondHorizon::Drop).source("Linux's sch_fq: horizon_drop"),
         /// Rate in slow start, as a multiple of cwnd / SRTT (Linux's `tcp_pacing_ss_ratio`).
         slow_start_ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
         /// Rate in congestion avoidance (Linux's `tcp_pacing_ca_ratio`).
@@ -169,10 +195,29 @@ declare! {
         /// Pace every flow; a controller that sets a rate is paced in any case.
         enabled: bool = false,
     }
+    check PacingConfig::review;
+}
+
+impl PacingConfig {
+    /// True if the host's queue holds segments until their time.
+    pub(crate) fn is_by_fq(&self) -> bool {
+        self.enabled && self.by == PacedBy::Fq
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        let declared = Self::default();
+        let has_horizon = (self.horizon, self.beyond_horizon) != (declared.horizon, declared.beyond_horizon);
+        if self.by == PacedBy::Tcp && has_horizon {
+            let field = if self.horizon == declared.horizon { "beyond_horizon" } else { "horizon" };
+            review.report(field, "is of fq, and pacing is by tcp", "add by = \"fq\", or leave it out");
+        }
+    }
 }
 
 impl Switched for PacingConfig {
     type Fields = Self;
+
+    const CHOSEN_BY: &'static str = "by";
 
     fn switched(on: bool) -> Self {
         Self { enabled: on, ..Self::default() }

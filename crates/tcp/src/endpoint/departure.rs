@@ -14,6 +14,9 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
+        if self.sender.fq.is_some() {
+            return self.transmit_through_fq(now, out);
+        }
         let mut segment = Segment::default();
         while self.send_run(now, out) == RunEnd::Open {
             let Some(data) = self.sender.next_segment(now) else { return self.tell(now, out) };
@@ -22,6 +25,50 @@ impl Endpoint {
             out.send(&segment);
             self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
         }
+    }
+
+    /// As [`Self::transmit`], through the host's queue, which holds each segment until its time.
+    #[cold]
+    fn transmit_through_fq(&mut self, now: SimTime, out: &mut impl Output) {
+        let mut segment = Segment::default();
+        loop {
+            self.release(now, out);
+            let Some(data) = self.sender.next_segment(now) else { return self.tell(now, out) };
+            self.write_data(now, data, &mut segment);
+            self.wait_in_fq(now, data.start, segment);
+        }
+    }
+
+    /// A segment waits for its departure, from which its timestamp is.
+    fn wait_in_fq(&mut self, now: SimTime, start: u64, mut segment: Segment) {
+        let at = self.sender.departure(now);
+        if let Some(timestamps) = &mut segment.timestamps {
+            timestamps.value = self.sender.clock.tick(at);
+        }
+        if let Some(fq) = &mut self.sender.fq {
+            fq.push(now, at, start, &segment);
+        }
+    }
+
+    /// What has waited for its time in the host's queue leaves.
+    fn release(&mut self, now: SimTime, out: &mut impl Output) {
+        self.tell(now, out);
+        while let Some(segment) = self.sender.fq.as_mut().and_then(|fq| fq.pop(now)) {
+            out.send(&segment);
+            if segment.payload > 0 {
+                self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
+            }
+        }
+    }
+
+    /// A segment without data leaves, behind what waits for its time.
+    fn send_behind(&mut self, now: SimTime, segment: Segment, out: &mut impl Output) {
+        if self.sender.fq.is_none() {
+            return out.send(&segment);
+        }
+        self.sender.await_turn(now);
+        self.wait_in_fq(now, 0, segment);
+        self.release(now, out);
     }
 
     /// Hands over what has happened, if somebody watches.
@@ -127,7 +174,7 @@ impl Endpoint {
             if self.ecn.has_option() {
                 self.add_accurate_option(&mut segment);
             }
-            out.send(&segment);
+            self.send_behind(now, segment, out);
         }
     }
 
@@ -137,6 +184,6 @@ impl Endpoint {
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
         self.sender.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         self.tell(now, out);
-        out.send(&segment);
+        self.send_behind(now, segment, out);
     }
 }

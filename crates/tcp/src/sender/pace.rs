@@ -1,7 +1,7 @@
 //! At what rate segments leave, where they are spread out.
 
 use ackclock_cc::CongestionController;
-use ackclock_units::Bandwidth;
+use ackclock_units::{Bandwidth, SimTime};
 
 use super::Sender;
 use crate::pacing::RateInputs;
@@ -16,7 +16,7 @@ impl Sender {
     /// The rate to pace at, whether segments are spread out or not, for it sizes bursts, too: the controller's, or that of
     /// the window.
     pub(crate) fn pacing_rate(&self) -> Option<Bandwidth> {
-        self.controller.pacing_rate().or_else(|| self.window_rate())
+        self.controller.pacing_rate().or_else(|| self.window_rate()).map(|rate| rate.min(self.pacer.most()))
     }
 
     /// cwnd over the round trip, times Linux's factor.
@@ -32,5 +32,16 @@ impl Sender {
     /// As [`Self::pacing_rate`], if segments are spread out at all.
     pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
         if self.pacer.is_active() { self.pacing_rate() } else { None }
+    }
+
+    /// When a segment that is sent now departs, of the burst that has begun.
+    pub(crate) fn departure(&self, now: SimTime) -> SimTime {
+        self.pacer.departure(now)
+    }
+
+    /// What is sent next waits for nothing, but departs no earlier than the next burst.
+    #[cold]
+    pub(crate) fn await_turn(&mut self, now: SimTime) {
+        self.pacer.is_open(now);
     }
 }

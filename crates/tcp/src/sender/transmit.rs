@@ -81,6 +81,9 @@ impl Sender {
             self.limited_by = Limit::Cwnd;
             return None;
         }
+        if self.is_at_host(range) {
+            return None;
+        }
         let goes_on = self.bursts.repairs(lost);
         if !goes_on {
             if self.waits_for_pacer(now) || self.waits_for_host(now, range.len(), 2) {
@@ -141,6 +144,9 @@ impl Sender {
     }
 
     fn probe_segment(&mut self, now: SimTime) -> Option<DataSegment> {
+        if self.fq.is_some() {
+            self.await_turn(now);
+        }
         let available = self.next_len();
         //= rfc8985-7.3-new-data
         if available > 0 && available <= self.usable_window() {
@@ -150,6 +156,9 @@ impl Sender {
             return Some(segment);
         }
         let range = self.board.last_unsacked()?;
+        if self.is_at_host(range) {
+            return None;
+        }
         let segment = self.retransmit(now, range);
         self.tlp.on_probe(self.board.high_data(), true);
         self.count_probe();
@@ -161,7 +170,17 @@ impl Sender {
         self.report(|_| Event::ProbeSent { kind: ProbeKind::TailLoss });
     }
 
+    /// True if what is to be retransmitted still waits at the host: it leaves when its time has come.
+    fn is_at_host(&mut self, range: Range) -> bool {
+        let waits = self.fq.as_ref().is_some_and(|fq| fq.holds(range));
+        if waits {
+            self.limited_by = Limit::Cwnd;
+        }
+        waits
+    }
+
     fn retransmit(&mut self, now: SimTime, range: Range) -> DataSegment {
+        let now = self.pacer.departure(now);
         let is_first = range.start <= self.board.una();
         self.board.on_retransmitted(range, now);
         self.recovery.undo_mut().on_retransmission(self.clock.tick(now));
@@ -287,6 +306,9 @@ impl Sender {
     fn waits_for_pacer(&mut self, now: SimTime) -> bool {
         let waits = self.pacer.is_active() && !self.pacer.is_open(now);
         if waits {
+            if self.fq.is_some() && self.recovery.is_idle() && !self.board.is_empty() {
+                self.answer_refusal(now);
+            }
             self.limited_by = Limit::Pacing;
             if self.validation.is_on() {
                 self.account_for_use(now, Limit::Pacing);
@@ -300,7 +322,9 @@ impl Sender {
     fn waits_for_host(&mut self, now: SimTime, burst: u64, times: u64) -> bool {
         let Some(queue) = &self.host_queue else { return false };
         let limit = times * queue.limit(burst, self.pacing_rate());
-        let waits = self.host_queue.as_mut().is_some_and(|queue| queue.is_full(now, limit)) && !self.board.is_empty();
+        let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
+        let is_full = |queue: &mut Box<HostQueue>| queue.is_full_beside(now, fq, limit);
+        let waits = self.host_queue.as_mut().is_some_and(is_full) && !self.board.is_empty();
         if waits {
             self.limited_by = Limit::HostQueue;
         }
@@ -348,7 +372,8 @@ impl Sender {
 
     /// The application is about to write: less than a segment is left of what it wrote before, here and at the host.
     pub(super) fn note_idle_before_write(&mut self, now: SimTime) {
-        let host_is_idle = |queue: &mut Box<HostQueue>| !queue.is_full(now, 0);
+        let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
+        let host_is_idle = |queue: &mut Box<HostQueue>| !queue.is_full_beside(now, fq, 0);
         if self.feed.is_on() && self.unsent() < self.mss() && self.host_queue.as_mut().is_none_or(host_is_idle) {
             self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
         }
@@ -420,6 +445,7 @@ impl Sender {
     }
 
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
+        let now = self.pacer.departure(now);
         let start = self.board.high_data();
         let was_empty = self.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.mss());
@@ -444,7 +470,7 @@ impl Sender {
             && (self.queue.overrides_silly_window()
                 //= rfc9293-3.8.6.2.1-sender-silly-window
                 || window >= self.peer.largest() / 2
-                || (self.bursts.is_under_way(now) && !self.is_held_back(window)))
+                || (self.bursts.is_under_way(self.pacer.departure(now)) && !self.is_held_back(window)))
     }
 
     /// Books a segment that leaves now.

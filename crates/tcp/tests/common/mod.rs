@@ -4,8 +4,8 @@
 use ackclock_cc::{ControllerConfig, RenoConfig};
 use ackclock_tcp::{
     AckControlConfig, BurstConfig, Counting, CwndValidation, DecreaseFrom, DelayedAck, EcnConfig, EcnMode, Endpoint,
-    IdleRestart, LossDetection, LossRecovery, Nagle, PacingConfig, Reading, RtoConfig, RtoEstimator, TcpConfig,
-    UndoConfig,
+    IdleRestart, LossDetection, LossRecovery, Nagle, PacedBy, PacingConfig, Reading, RtoConfig, RtoEstimator,
+    SmallQueues, TcpConfig, UndoConfig,
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Segment};
@@ -51,7 +51,12 @@ pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
         limited_transmit: is(11),
         nagle: if is(12) { Nagle::Minshall } else { Nagle::Off },
         bursts: BurstConfig { enabled: is(13), ..plain.bursts },
-        pacing: PacingConfig { enabled: is(14), ..plain.pacing },
+        pacing: PacingConfig {
+            enabled: is(14) || is(23),
+            by: if is(23) { PacedBy::Fq } else { PacedBy::Tcp },
+            ..plain.pacing
+        },
+        small_queues: is(23).then(SmallQueues::default),
         max_dup_thresh: if is(15) { 300 } else { 3 },
         idle_restart: if is(16) { IdleRestart::Linux } else { IdleRestart::Off },
         cwnd_validation: if is(17) { CwndValidation::Linux } else { CwndValidation::Rfc7661 },

@@ -138,3 +138,20 @@ fn an_undo_restores_the_ssthresh_of_when_the_episode_began() {
     bbr.on_spurious(path.now);
     assert_eq!(bbr.ssthresh(), Some(Bytes(150 * MSS))); // three quarters of the window, which is more than the path holds
 }
+
+#[test]
+fn a_phase_does_not_end_with_an_ack_that_delivers_nothing() {
+    // `bbr_is_next_cycle_phase` counts up to `delivered_mstamp`. min_rtt is 100 ms, and the phase cruises.
+    let (mut bbr, mut path) = (bbr(), Path::new());
+    path.fill(&mut bbr);
+    (bbr.min_rtt, bbr.phase, bbr.pacing_gain) = (Some(100_000), 3, GAIN_UNIT);
+    let nothing = |at: SimTime| {
+        let delivery = DeliveryReport { delivered: Bytes(50 * 10 * MSS), ..DeliveryReport::default() };
+        AckEvent { now: at, delivery: Some(delivery), ..testing::ack(0) }
+    };
+    bbr.on_ack(&nothing(path.now + SimDuration::from_millis(150)));
+    assert_eq!(bbr.phase, 3);
+    path.now += SimDuration::from_millis(51);
+    path.round(&mut bbr, 8); // 151 ms after the phase began
+    assert_eq!(bbr.phase, 4);
+}

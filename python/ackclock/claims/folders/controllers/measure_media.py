@@ -34,6 +34,13 @@ def gcc_beside_tcp(runs: Runs) -> Measured:
     return Measured(call / (call + tcp), {"GCC, Mbit/s": call / 1e6, "CUBIC, Mbit/s": tcp / 1e6})
 
 
+def gcc_of_the_article_beside_tcp(runs: Runs) -> Measured:
+    """GCC's share beside CUBIC, with the gains of its article."""
+    case = "gcc of the article, tcp"
+    call, tcp = received(runs[case]), _bbr.goodput(runs[case], "tcp")
+    return Measured(call / (call + tcp), {"GCC, Mbit/s": call / 1e6, "CUBIC, Mbit/s": tcp / 1e6})
+
+
 def scream_wait(runs: Runs) -> Measured:
     """SCReAM's mean wait over its target, with its use of the link."""
     found = _bbr.link(runs["scream_v1"])
@@ -51,6 +58,7 @@ MEASURES = {
     "C25a": gcc_wait,
     "C25b": gcc_use,
     "C25c": gcc_beside_tcp,
+    "C25d": gcc_of_the_article_beside_tcp,
     "C26a": scream_wait,
     "C26b": scream_beside_tcp,
 }
