@@ -90,6 +90,13 @@ impl FlowSchedule {
         }
     }
 
+    /// The flow whose turn it will be, as far as can be told before it has come.
+    pub(super) fn upcoming(&self) -> Option<u32> {
+        let head = if self.new.head == NONE { self.old.head } else { self.new.head };
+        let flow = self.flows.get(head as usize)?;
+        Some(if flow.deficit > 0 || flow.next == NONE { head } else { flow.next })
+    }
+
     /// The flow whose turn it is sent so much.
     pub(super) fn charge(&mut self, flow: u32, octets: u64) {
         self.flows[flow as usize].deficit -= octets as i64;
