@@ -180,4 +180,21 @@ mod tests {
         assert_eq!(pairs(&set), [(32, 40)]);
         assert_eq!(set.take_front_reaching(32).map(Range::len), Some(8));
     }
+
+    #[test]
+    fn the_highest_range_is_a_range_as_the_others() {
+        let mut set = set(&[(10, 20), (30, 40)]);
+        assert_eq!(set.take_front_reaching(10).map(|range| range.end), Some(20));
+        assert_eq!((set.count(), set.take_front_reaching(29)), (1, None));
+        set.remove_below(35);
+        assert_eq!(set.extend_last(40, 45), Some(Range { start: 35, end: 40 }));
+        set.insert(50, 60, |_| {});
+        set.insert(20, 25, |_| {});
+        assert_eq!(pairs(&set), [(20, 25), (35, 45), (50, 60)]);
+        assert!(set.contains(35, 45) && !set.contains(40, 51) && set.contains(50, 60));
+        set.remove_below(45);
+        assert_eq!(pairs(&set), [(50, 60)]);
+        set.remove_below(60);
+        assert_eq!((set.is_empty(), set.last()), (true, None));
+    }
 }

@@ -169,4 +169,17 @@ mod tests {
         assert!(schedule.on_empty(1));
         assert!(schedule.activate(1, 1000));
     }
+
+    #[test]
+    fn whose_turn_comes_is_known_while_one_has_its_turn() {
+        let mut schedule = FlowSchedule::new(3);
+        assert_eq!(schedule.upcoming(), None);
+        schedule.activate(2, 1000);
+        schedule.activate(1, 1000);
+        schedule.charge(2, 600);
+        assert_eq!(schedule.upcoming(), Some(2)); // 400 octets are left to it
+        schedule.charge(2, 600);
+        assert_eq!(schedule.upcoming(), Some(1));
+        assert_eq!(schedule.turn(|_| 1000), Some(1));
+    }
 }
