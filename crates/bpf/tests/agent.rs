@@ -41,7 +41,8 @@ fn decisions_are_in_force_until_they_stop_and_then_cubic_has_the_window() {
     assert_eq!((counters.flows, counters.missed, counters.absurd, counters.fallbacks), (1, 0, 1, 1));
 
     // A loss lowers the window, as any controller's, until the next decision: a machine that stands still for a moment may lose.
-    let led: Vec<_> = seen.iter().filter(|(at, _)| (0.2..1.0).contains(&at.as_secs_f64())).map(|(_, ack)| ack).collect();
+    let led: Vec<_> =
+        seen.iter().filter(|(at, _)| (0.2..1.0).contains(&at.as_secs_f64())).map(|(_, ack)| ack).collect();
     assert!(led.len() > 1_000);
     assert!(led.iter().all(|ack| ack.is_led == 1));
     let mut calm = led.windows(2).filter(|pair| pair.iter().all(|ack| ack.state == OPEN));
