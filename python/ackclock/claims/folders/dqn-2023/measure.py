@@ -334,7 +334,7 @@ def _changes() -> dict[str, Measure]:
 
 
 def _first_testbed() -> dict[str, Measure]:
-    """The same of goodput, where learning takes a step with each tuple; D4g is on the other testbed, with headers."""
+    """The same of goodput, where learning takes a step with each tuple; D4g and D4h are on the other testbed, with headers."""
     found = {
         "D1f1": gain("100", "dqn_newreno", "newreno", goodput),
         "D1f2": gain("100", "dqn_newreno", "cubic", goodput),
@@ -352,7 +352,8 @@ def _first_testbed() -> dict[str, Measure]:
     pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
     found |= {f"D2e{number}": difference(pair, of=goodput) for number, pair in enumerate(pairs, 1)}
     periods = [(name, index) for name in LEARNED for index in range(3)]
-    found |= {f"D4g{index + 1}": period("dqn_newreno", index) for index in range(3)}
+    for letter, case in zip("gh", LEARNED, strict=True):
+        found |= {f"D4{letter}{index + 1}": period(case, index) for index in range(3)}
     return found | {f"D4e{number}": period(*each, scale=1.0) for number, each in enumerate(periods, 1)}
 
 
