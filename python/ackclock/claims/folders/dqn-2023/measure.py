@@ -334,7 +334,7 @@ def _changes() -> dict[str, Measure]:
 
 
 def _first_testbed() -> dict[str, Measure]:
-    """The same of goodput, where learning takes a step with each tuple; D4g and D4h are on the other testbed, with headers."""
+    """The same of goodput, learning with each tuple; D4g and D4h are on the other testbed, with headers."""
     found = {
         "D1f1": gain("100", "dqn_newreno", "newreno", goodput),
         "D1f2": gain("100", "dqn_newreno", "cubic", goodput),
