@@ -44,7 +44,7 @@ def renewed(text: str, folders: Sequence[Folder]) -> str:
         if found["by"] is None:
             rows = _by_claim(folder, found["what"].split())
         else:
-            rows = _grid(folder, found["what"]) if "grid" in found["by"] else _by_option(folder, found["what"], kept)
+            rows = (_grid if "grid" in found["by"] else _by_option)(folder, found["what"], kept)
         return f"{mark}\n{rows}<!-- end of record -->"
 
     return _MARKED.sub(table, text)
@@ -87,40 +87,50 @@ def _row(finding: Finding, names: Sequence[str]) -> list[str]:
 
 def _by_option(folder: Folder, text: str, kept: Sequence[str]) -> str:
     """Write a row for each combination; with `kept` for those that have these options, which are not named again."""
-    parts = [part.strip() for part in text.split("|")]
-    findings = {part: on_record(folder, part.split(":")[0]) for part in parts}
+    findings = _parts(folder, text)
     first = next(iter(findings.values()))
-    heads = [part.split(":")[1] if ":" in part else f"{part}: {findings[part].claim.quantity}" for part in parts]
-    chosen = {name: options for name, options in _named(first).items() if set(kept) <= set(options)}
+    heads = [part.split(":")[1] if ":" in part else f"{part}: {f.claim.quantity}" for part, f in findings.items()]
     rows = [
-        [", ".join(option for option in options if option not in kept), *(_of(findings[p], p, name) for p in parts)]
-        for name, options in chosen.items()
+        [", ".join(options), *(_of(finding, part, name) for part, finding in findings.items())]
+        for name, options in _named(first, kept).items()
     ]
-    choices = first.claim.study.open_choices
-    titles = [choice.title for choice in choices if not any(option.name in kept for option in choice.options)]
-    return _table([", ".join(titles), *heads], rows)
+    return _table([", ".join(_titles(first, kept)), *heads], rows)
 
 
-def _grid(folder: Folder, text: str) -> str:
-    """Write a row for each option of the first choice, a column for each combination of the others."""
-    parts = [part.strip() for part in text.split("|")]
-    findings = {part: on_record(folder, part.split(":")[0]) for part in parts}
+def _grid(folder: Folder, text: str, kept: Sequence[str]) -> str:
+    """Write a row for each option of the first choice that is not in `kept`, a column for each of the others."""
+    findings = _parts(folder, text)
     first = next(iter(findings.values()))
     rows: dict[str, dict[str, str]] = {}
-    for name, (row, *column) in _named(first).items():
-        found = [_of(findings[part], part, name, is_short=True) for part in parts]
+    for name, (row, *column) in _named(first, kept).items():
+        found = [_of(finding, part, name, is_short=True) for part, finding in findings.items()]
         rows.setdefault(row, {})[", ".join(column)] = ", ".join(found)
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    head = first.claim.study.open_choices[0].title
+    head = _titles(first, kept)[0]
     return _table([head, *columns], [[name, *(row[column] for column in columns)] for name, row in rows.items()])
 
 
-def _named(finding: Finding) -> dict[str, list[str]]:
-    """Return the names of options of each combination, by the name that `_columns` has for it."""
+def _parts(folder: Folder, text: str) -> dict[str, Finding]:
+    """Return what is asked for, `H1f` or `H4a1:bounded mean ms`, and the finding of its claim."""
+    parts = [part.strip() for part in text.split("|")]
+    return {part: on_record(folder, part.split(":")[0]) for part in parts}
+
+
+def _titles(finding: Finding, kept: Sequence[str]) -> list[str]:
+    """Return the titles of the choices of which no option is fixed."""
+    choices = finding.claim.study.open_choices
+    return [choice.title for choice in choices if not any(option.name in kept for option in choice.options)]
+
+
+def _named(finding: Finding, kept: Sequence[str]) -> dict[str, list[str]]:
+    """Return the options of each combination that has those in `kept`, without them, by its name in `_columns`."""
     first = tuple(choice.options[0] for choice in finding.claim.study.open_choices)
     tried = [first, *(chosen for chosen, _, _ in finding.others)]
+    named = [[option.name for option in chosen] for chosen in tried]
     return {
-        ", ".join(option.name for option in chosen) or "ours": [option.name for option in chosen] for chosen in tried
+        ", ".join(names) or "ours": [name for name in names if name not in kept]
+        for names in named
+        if set(kept) <= set(names)
     }
 
 
