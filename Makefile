@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help emulator-bench studio studio-test setup build kernel bpf fit-paths kernel-kills learn run test test-rust test-programs test-python test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
+.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -50,6 +50,7 @@ $(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extensio
 LACKING := $(or $(if $(shell command -v $(or $(CLANG),clang)),,clang) $(if $(wildcard /usr/include/libelf.h),,libelf-dev) \
 	$(if $(wildcard /usr/include/zlib.h),,zlib1g-dev) $(if $(shell command -v pkg-config),,pkg-config),)
 WITHOUT_BPF := echo "controllers for the kernel are left out, for want of the Debian packages: $(strip $(LACKING))"
+WITH_BPF := $(if $(strip $(LACKING)),--exclude ackclock-bpf,--features ackclock-kernel/bpf)
 
 kernel: ## build ackclock-kernel, which runs scenarios on the kernel of this machine, and has its controllers where clang is there
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
@@ -157,22 +158,32 @@ deb: kernel ## a Debian package of ackclock-proxy, ackclock-torture and ackclock
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-test: build test-rust test-python bpf ## every test
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
+# Tests that need time to themselves have it before others of this machine: what runs beside them counts no time, and is nice.
+test: build test-rust test-together ## every test
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-alone nicely-instructions nicely-fuzz-short
+
+nicely-%:
+	@nice -n 15 $(MAKE) --no-print-directory $*
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
-CRATES := --quiet --locked --workspace --exclude ackclock-python --exclude ackclock-bpf
+CRATES := --quiet --locked --workspace --exclude ackclock-python $(WITH_BPF)
 test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cases of PROPERTY_SEED
+	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
 	cargo test $(CRATES)
 	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
 test-programs: $(VENV)/.packages ## compile the tests of the crates, and run none
 	cargo test $(CRATES) --no-run
 
+test-python: test-together ## the tests of the package, the command line and the wheel
+	@$(MAKE) --no-print-directory test-alone
+
 # A file of tests stays with one worker, as its tests share runs; the longest files come first in the alphabet.
-test-python: build ## the tests of the package, the command line and the wheel
+test-together: build
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone"
+
+test-alone: build
 	$(BIN)/python -m pytest -q -m alone tests/python
 
 $(VENV)/.ray: $(VENV)/.packages requirements-ray.lock | $(VENV)/.extension
@@ -191,7 +202,7 @@ lint: lint-rust lint-python ## formatting, lints, types, the crates' reference, 
 lint-rust: docs
 	cargo fmt --all --check
 	cargo fmt $(EXAMPLE) --check
-	cargo clippy --quiet --locked --workspace --exclude ackclock-bpf --all-targets -- -D warnings
+	cargo clippy --quiet --locked --workspace $(WITH_BPF) --all-targets -- -D warnings
 	cargo clippy --quiet --locked $(EXAMPLE) $(IN_TARGET) --all-targets -- -D warnings
 
 lint-python: build
@@ -232,16 +243,6 @@ soak: $(SOAK)/python/.extension ## try to break it for SOAK_SECONDS seconds, wit
 	PYTHONPATH=$(SOAK)/python SOAK_SECONDS=$$(( $(SOAK_SECONDS) / 14 )) SOAK_SEED=$$(date +%s) $(BIN)/python -m pytest -q --timeout=0 \
 		tests/python/test_wrong_inputs.py tests/python/test_mutations.py tests/python/test_kills.py
 	$(MAKE) test-rust PROPERTY_SEED=$$(date +%s)
-
-# Their own lints, as what else there is in the workspace is looked at without clang.
-bpf: ## lint and test the controllers for the kernel (skipped without clang; what needs root says so)
-ifneq ($(strip $(LACKING)),)
-	@$(WITHOUT_BPF)
-else
-	cargo clippy --quiet --locked -p ackclock-bpf --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps -p ackclock-bpf
-	cargo test --quiet --locked -p ackclock-bpf
-endif
 
 fit-paths: build ## find ten known paths again, 30 s of CPU
 	ACKCLOCK_FIT_PATHS=1 $(BIN)/python -m pytest -q tests/python/test_fit.py
@@ -294,7 +295,7 @@ programs: ## what benchmarks simulate, without Python, for a profiler
 	cargo build --quiet --locked --release -p ackclock-scenario --example simulate
 
 docs: $(VENV)/.packages ## the reference of the crates, into target/doc
-	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace --exclude ackclock-bpf
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --workspace $(WITH_BPF)
 	@echo $(or $(CARGO_TARGET_DIR),target)/doc/ackclock/index.html
 
 lock: ## resolve the packages anew, with hashes

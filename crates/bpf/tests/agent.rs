@@ -9,6 +9,9 @@ use ackclock_bpf::agent::{Agent, Decision, NAME, Observation};
 use ackclock_bpf::command::Group;
 use lab::Lab;
 
+/// Linux's number of the state without losses, `TCP_CA_Open`.
+const OPEN: u32 = 0;
+
 #[test]
 fn decisions_are_in_force_until_they_stop_and_then_cubic_has_the_window() {
     let Some(lab) = Lab::new(50, 180_000, None) else { return };
@@ -37,13 +40,13 @@ fn decisions_are_in_force_until_they_stop_and_then_cubic_has_the_window() {
     println!("{counters:?}");
     assert_eq!((counters.flows, counters.missed, counters.absurd, counters.fallbacks), (1, 0, 1, 1));
 
-    let led = seen.iter().filter(|(at, _)| (0.2..1.0).contains(&at.as_secs_f64()));
-    assert!(led.clone().count() > 1_000);
-    assert!(
-        led.clone().all(|(_, ack)| ack.is_led == 1 && ack.cwnd == 60),
-        "{:?}",
-        led.clone().find(|(_, ack)| ack.cwnd != 60)
-    );
+    // A loss lowers the window, as any controller's, until the next decision: a machine that stands still for a moment may lose.
+    let led: Vec<_> = seen.iter().filter(|(at, _)| (0.2..1.0).contains(&at.as_secs_f64())).map(|(_, ack)| ack).collect();
+    assert!(led.len() > 1_000);
+    assert!(led.iter().all(|ack| ack.is_led == 1));
+    let mut calm = led.windows(2).filter(|pair| pair.iter().all(|ack| ack.state == OPEN));
+    assert!(calm.clone().count() > led.len() / 2);
+    assert!(calm.clone().all(|pair| pair[1].cwnd == 60), "{:?}", calm.find(|pair| pair[1].cwnd != 60));
     // 60 segments of 1500 octets at 50 Mbit/s take 14.4 ms, and three of these 43 ms.
     let after = seen.iter().filter(|(at, _)| at.as_secs_f64() > 1.1);
     assert!(after.clone().all(|(_, ack)| ack.is_led == 0));

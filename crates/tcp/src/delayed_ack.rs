@@ -1,7 +1,8 @@
 //! When in-order data is acknowledged.
 //!
 //! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; RFC 5690 sections 4.3 and 4.6, where the sender says for how
-//! many segments; Linux's quickack mode and adaptive delay by their behaviour.
+//! many segments; Linux's quickack mode and adaptive delay by their behaviour. Since 6.6 an ACK is one quick ACK less if it
+//! acknowledges data that none did before.
 //!
 //! Departures: none from the RFCs. With `count_octets`, more than one full segment is acknowledged at once, as Linux counts
 //! octets and not segments. Under RFC 5690 its count of segments alone decides, receive offload does not wait (the first
@@ -41,8 +42,10 @@ pub(crate) struct DelayedAcks {
     octets: u64,
     deadline: SimTime,
     due: bool,
-    /// ACKs left that are not delayed.
+    /// ACKs of data left that are not delayed.
     quick: u32,
+    /// Data has arrived since the last ACK.
+    is_owed: bool,
     /// The ACK that is due is one that an opening window asks for.
     is_for_window: bool,
     /// The adaptive delay; zero before the first data.
@@ -66,6 +69,7 @@ impl DelayedAcks {
             deadline: SimTime::NEVER,
             due: false,
             quick: config.quickacks,
+            is_owed: false,
             is_for_window: false,
             delay: SimDuration::ZERO,
             last_arrival: SimTime::ZERO,
@@ -102,6 +106,7 @@ impl DelayedAcks {
     /// does so for the first three only.
     pub(crate) fn on_out_of_order(&mut self, now: SimTime) {
         self.disordered += 1;
+        self.is_owed = true;
         //= rfc5681-4.2-out-of-order
         if !self.spares_acks() || self.disordered <= AT_ONCE_ABOVE_A_HOLE {
             self.due = true;
@@ -156,6 +161,7 @@ impl DelayedAcks {
     pub(crate) fn on_data(&mut self, now: SimTime, octets: u64, mss: u64, rto: SimDuration) {
         self.segments += if octets <= mss { 1 } else { octets.div_ceil(mss) as u32 }; // a division is dear
         self.octets += octets;
+        self.is_owed = true;
         self.adapt(now, rto);
         let enough = if self.counts_octets { self.octets > mss } else { false };
         //= rfc5681-4.2-every-second
@@ -224,14 +230,10 @@ impl DelayedAcks {
         self.due = false;
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets) = (0, 0);
-        if !std::mem::take(&mut self.is_for_window) {
-            self.on_another_sent();
+        let (is_owed, is_for_window) = (std::mem::take(&mut self.is_owed), std::mem::take(&mut self.is_for_window));
+        if is_owed && !is_for_window {
+            self.quick = self.quick.saturating_sub(1); // counts down to zero and stays
         }
-    }
-
-    /// It left once more at the same moment.
-    pub(crate) fn on_another_sent(&mut self) {
-        self.quick = self.quick.saturating_sub(1); // counts down to zero and stays
     }
 }
 
@@ -350,13 +352,15 @@ mod tests {
     }
 
     #[test]
-    fn every_segment_that_leaves_is_one_quick_ack_less() {
-        let mut acks = acks(3, false);
-        acks.on_ack_sent();
-        acks.on_another_sent();
-        assert!(arrive(&mut acks, 10, 1_000));
-        acks.on_ack_sent();
-        assert!(!arrive(&mut acks, 20, 1_000));
+    fn an_ack_of_the_handshake_or_of_nothing_new_is_no_quick_ack_less() {
+        let mut acks = acks(2, false);
+        acks.on_ack_sent(); // of the SYN
+        for ms in [10, 20] {
+            assert!(arrive(&mut acks, ms, 1_000));
+            acks.on_ack_sent();
+            acks.on_ack_sent();
+        }
+        assert!(!arrive(&mut acks, 30, 1_000));
     }
 
     #[test]

@@ -51,7 +51,6 @@ impl Endpoint {
         let mut has_begun = false;
         while let Some(data) = self.sender.next_of_run(now, &mut run) {
             if has_begun {
-                self.receiver.acks.on_another_sent();
                 segment.seq = Seq::of_offset(self.initial_sequence, data.start);
                 segment.flags = data.flags;
             } else {
