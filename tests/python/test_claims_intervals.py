@@ -26,7 +26,7 @@ from ackclock.claims.intervals import of_mean, of_spread, quantile
 from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
 from ackclock.claims.region import Region
-from ackclock.claims.words import chance, counts, record
+from ackclock.claims.words import chance, counts, record, verdict
 from ackclock.templates import write
 from conftest import Cli
 
@@ -184,9 +184,49 @@ def test_statements_of_the_source_and_ours_are_counted_apart() -> None:
     costly = [each for each in select(FOLDERS, ["H1a", "H1b", "H5"]) if each.study.costly]
     findings = judge(costly, Laboratory(), {})
     lines = counts(findings)
-    assert [line.split(":")[0].split(" ", 1)[1] for line in lines] == ["statements of the source", "statements of ours"]
-    assert sum(int(line.split()[0]) for line in lines) == len(findings)
+    assert [line.split(" ", 3)[:2] for line in lines] == [["on", "record:"]] * 2
+    assert [line.split(":")[1].split(" ", 2)[2] for line in lines] == ["statements of the source", "statements of ours"]
+    assert sum(int(line.split()[2]) for line in lines) == len(findings)
     assert "Bonferroni" in chance(findings)
+
+
+def _of(some: Claim, values: list[float], *, simulated: bool = True) -> Finding:
+    measured = Measured(values[0], interval=of_mean(values), values=tuple(values))
+    judged = some.verdict(measured.value, measured.interval)
+    return Finding(some, measured, judged, judged, None, (), simulated)
+
+
+def test_a_run_and_a_record_are_in_no_count_together() -> None:
+    """D2a1 agrees from 5.2 to 15.6: 10, 9, 11 do (2.48 either way), 10, 4, 16 are undecided (14.9 either way).
+
+    Four of 10 on record agree, where the three of the run leave it undecided, which each count says of its own.
+    """
+    plain = replace(claim("dqn-2023", "D2a1"), on_record=None)
+    record = _of(plain, [9.9, 10.0, 10.0, 10.1], simulated=False)
+    wide = replace(plain, on_record=record.as_dict())
+    now = [_of(wide, [10.0, 4.0, 16.0]), _of(plain, [10.0, 9.0, 11.0])]
+    assert [verdict(each) for each in now] == ["undecided (on record: agrees)", "agrees"]
+    assert counts([*now, record]) == [
+        "simulated now: 2 statements of the source: 1 agrees, 1 undecided",
+        "1 of these has a record that rests on more, by which 1 agrees: D2a1",
+        "on record: 1 statement of the source: 1 agrees",
+    ]
+    as_many = replace(plain, on_record=_of(plain, [9.9, 10.0, 10.1], simulated=False).as_dict())
+    assert verdict(_of(as_many, [4.0, 10.0, 16.0])) == "undecided", "three seeds are no more than three"
+
+
+def test_a_record_of_more_choices_stands_beside_a_run_of_few() -> None:
+    """Of a grid the run tried two choices, the record three; a run of as many stands alone."""
+    some = replace(claim("highspeed-2005", "H5f1"), on_record=None)
+    study = replace(some.study, choices=tuple(each for each in some.study.choices if not each.repeats))
+    some = replace(some, study=study)
+    (choice,) = study.open_choices
+    more = tuple(((option,), Measured(0.5), "agrees") for option in choice.options[1:3])
+    entry = Finding(some, Measured(0.5), "agrees", "agrees", None, more).as_dict()  # type: ignore[arg-type]
+    run = Finding(replace(some, on_record=entry), Measured(0.5), "undecided", "agrees", None, more[:1])  # type: ignore[arg-type]
+    assert verdict(run) == "undecided (on record: agrees)"
+    whole = Finding(replace(some, on_record=entry), Measured(0.5), "agrees", "agrees", None, more)  # type: ignore[arg-type]
+    assert verdict(whole) == "agrees"
 
 
 def test_the_terminal_says_what_is_on_record(cli: Cli, tmp_path: Path) -> None:

@@ -53,6 +53,15 @@ def test_a_table_by_option_has_a_row_for_each() -> None:
     assert on_record(dqn, "D2e1").claim.id == "D2e1"
 
 
+def test_a_grid_has_a_row_for_each_option_of_the_first_choice() -> None:
+    """Nine paths by three numbers of flows and three losses; where all of an interval is out of the range, italics."""
+    text = renewed("<!-- record grid: highspeed-2005 H5a1:allowed ms | H5b1 -->\n<!-- end of record -->", FOLDERS)
+    rows = [line.split(" | ") for line in text.splitlines() if " Mbit/s, " in line or "Gbit/s, " in line]
+    assert [len(row) for row in rows] == [1 + 3 * 3] * 9
+    flows_at_10_mbit = [row.split(", ")[0] for row in rows[0][1::3]]
+    assert flows_at_10_mbit == ["10.00", "18.00", "180.0"], "10 ms, or 1.5 times a packet of each flow at 10 Mbit/s"
+
+
 def test_the_interval_of_a_difference_is_welchs() -> None:
     """1, 2, 3 and 4, 6, 8: variances 1 and 4 of three values, error sqrt(5/3) = 1.291.
 

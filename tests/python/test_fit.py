@@ -14,6 +14,8 @@ from ackclock import Results, Scenario, run
 from ackclock.fit import FitError, fit
 from ackclock.fit.path import Path as Known
 from ackclock.fit.path import Sender, document
+from ackclock.fit.residuals import Residual
+from ackclock.fit.search import _unexplained
 from ackclock.fit.seen import Burst, rate_outside
 from conftest import Cli
 
@@ -99,3 +101,12 @@ def test_a_recording_that_tells_too_little_is_refused(results: Results) -> None:
         fit(silent)
     with pytest.raises(FitError, match="--controller"):
         fit(results, controller="nonesuch")
+
+
+def test_what_a_path_does_not_explain_is_named() -> None:
+    right = Residual("goodput (Mbit/s)", 19.0, 18.9, 0.05, 0.995)
+    chance = Residual("retransmitted (%)", 0.2, 0.3, 0.4, 0.667)
+    wrong = Residual("mean round trip (ms)", 57.0, 31.0, 0.1, 0.544)
+    assert _unexplained([right, chance]) == []
+    (said,) = _unexplained([right, chance, wrong])
+    assert "mean round trip (ms):" in said and "--controller" in said and "goodput" not in said

@@ -224,6 +224,28 @@ def test_a_capture_at_the_receiver_adds_the_way_to_the_sender_by_timestamps(tmp_
     assert results.flows["rwnd_bytes"].is_null().all()
 
 
+def _round_trips_at_the_receiver() -> list[tuple[float, float]]:
+    """When each segment arrives, and the round trip that it ends: from 30 to 60 ms; then a program is silent."""
+    trips = [0.030, 0.040, 0.050, 0.060, 0.060, 0.060]
+    arrivals = [(sum(trips[: number + 1]), trip) for number, trip in enumerate(trips)]
+    return [(0.0, 0.030), *arrivals, (arrivals[-1][0] + 1.0, 0.060)]  # waits for the program, not for an ACK
+
+
+def test_what_waits_before_a_capture_at_the_receiver_is_part_of_round_trips(tmp_path: Path) -> None:
+    """By hand: data that an ACK lets out arrives a round trip later, which no segment's own acknowledgement shows."""
+    ack = dpkt.tcp.TH_ACK
+    packets = []
+    arrivals = _round_trips_at_the_receiver()
+    for number, (time_s, _) in enumerate(arrivals):
+        stamps, back = _stamps(100 + number, 500 + number), _stamps(501 + number, 100 + number)
+        packets.append((time_s, _packet(HERE, THERE, 1000, seq=1000 * number, ack=1, flags=ack, options=stamps)))
+        answer = _packet(THERE, HERE, 0, seq=1, ack=1000 * (number + 1), flags=ack, options=back)
+        packets.append((time_s + 0.000001, answer))
+    results = read([_capture(tmp_path / "queue.pcap", packets)])
+    found = results.flows["rtt_sample_s"].drop_nulls().to_list()
+    assert found == pytest.approx([trip for _, trip in arrivals], abs=5e-6)
+
+
 def test_a_capture_of_one_way_is_refused(tmp_path: Path) -> None:
     only = [
         (time_s, packet)

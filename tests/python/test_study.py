@@ -14,10 +14,13 @@ import polars as pl
 import pytest
 
 import ackclock
+from ackclock.figures.curves import Curve, over
+from ackclock.figures.grid import Axis
 from ackclock.studies.design import trials
 from ackclock.studies.drawn import Drawings
 from ackclock.studies.file import read
 from ackclock.studies.study import load_study
+from ackclock.studies.told import about, about_each
 from conftest import Cli, command
 
 SMALL: dict[str, Any] = {
@@ -68,6 +71,15 @@ def test_paired_lists_go_together() -> None:
     cells = _cells(path=path, paired=[["rate", "buffer"]])
     assert len(cells) == 2 * 3
     assert {(cell["rate"], cell["buffer"]) for cell in cells} == {("1 Mbit/s", "9 kB"), ("2 Mbit/s", "18 kB")}
+    assert cells == _cells(path=path, paired=["rate", "buffer"])
+
+
+def test_axes_that_go_together_are_said_to() -> None:
+    path = {"rate": ["1 Mbit/s", "2 Mbit/s"], "buffer": ["9 kB", "18 kB"], "rtt": ["20 ms", "40 ms"]}
+    plan, _ = read(SMALL | {"path": path, "paired": ["rate", "buffer"]})
+    said = "rate and buffer together: 1 Mbit/s with 9 kB, 2 Mbit/s with 18 kB; rtt 20 ms, 40 ms"
+    assert said in about(plan, [])
+    assert "rate" not in about_each(plan, []) and "seed" not in about_each(plan, [])
 
 
 def test_named_paths_have_lists_of_their_own() -> None:
@@ -261,6 +273,17 @@ def test_differences_are_paired_by_seed_and_their_p_values_adjusted(small: ackcl
     spread = (beside[0] - beside[1]).std(ddof=1)
     assert rows["beside each other"]["goodput_bps"].half == pytest.approx(4.3027 * spread / 3**0.5, rel=1e-4)
     assert all(row["p_goodput_bps"] >= row["_p_goodput_bps"] for row in rows.values())
+
+
+def test_curves_over_an_axis_show_each_value() -> None:
+    """Curves stand beside each other by some points, and the axes still reach from the first value to the last."""
+    curve = {"x": [0.5, 2.0], "y": [40.0, 60.0], "half": [5.0, 30.0]}
+    figure = over({"": [Curve("a", **curve), Curve("b", **curve)]}, Axis("buffer"), Axis("share", low=0.0))
+    (axes,) = figure.axes
+    assert axes.get_xlim()[0] < 0.5 and 2.0 < axes.get_xlim()[1] < 3
+    assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 90
+    shifts = [line.get_transform().transform((1.0, 0.0))[0] for line in axes.lines if len(line.get_xdata()) == 2]
+    assert len(set(shifts)) == 2
 
 
 def test_one_seed_says_no_interval_and_no_winner() -> None:

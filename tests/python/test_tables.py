@@ -77,3 +77,8 @@ def test_a_figure_for_a_paper_is_a_column_wide_with_fonts_that_papers_take(tmp_p
     assert content == figures.encode(figure, "pdf", "what was run"), "the same figure gives the same bytes"
     with pytest.raises(ValueError, match="pdf, svg, png"):
         figures.encode(figure, "gif")
+
+
+def test_a_table_is_narrowed_to_what_is_asked_for() -> None:
+    assert [column.key for column in TABLE.narrowed(["n", "nothing"]).columns] == ["who", "n"]
+    assert [column.key for column in TABLE.narrowed(["goodput"]).columns] == ["who", "goodput_bps"]

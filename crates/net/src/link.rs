@@ -142,6 +142,12 @@ impl Link {
         Delivery { packet, next }
     }
 
+    /// The packet that arrives at the far end after the next one, if that is known.
+    #[inline]
+    pub fn second(&self) -> Option<UnderWay> {
+        self.transit.second().map(|on_way| on_way.packet)
+    }
+
     fn served_delivery(&mut self) -> Option<SimTime> {
         let rest = &mut *self.rest;
         let served = served_of(&mut rest.served);

@@ -4,7 +4,9 @@
 //! where memory is read in order, has them when they do: with tens of thousands under way, places taken in any other order made a
 //! packet a quarter dearer.
 
-use crate::ids::HopIndex;
+use prefetch_index::prefetch_index;
+
+use crate::ids::{EndpointId, HopIndex};
 use crate::packet::Packet;
 
 crate::typed_index! {
@@ -22,6 +24,8 @@ pub struct UnderWay {
     pub size: u32,
     /// Its next hop.
     pub hop: HopIndex,
+    /// The end that it goes to.
+    pub to: EndpointId,
 }
 
 /// The packets under way along links: each lies in one place from end to end, and rings hold its [`PacketId`].
@@ -41,10 +45,10 @@ impl Packets {
     #[inline]
     pub fn put(&mut self, packet: Packet) -> UnderWay {
         debug_assert!(packet.size > 0, "a packet has headers at least");
-        let Packet { size, hop, .. } = packet;
+        let Packet { size, hop, to, .. } = packet;
         let id = self.take_place();
         self.places[id.index()] = packet;
-        UnderWay { packet: id, size, hop }
+        UnderWay { packet: id, size, hop, to }
     }
 
     /// The next free place.
@@ -87,6 +91,13 @@ impl Packets {
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.places[id.index()]
+    }
+
+    /// Asks for one that will soon be looked at.
+    #[inline]
+    pub fn fetch(&self, id: PacketId) {
+        prefetch_index(&self.places, id.index());
+        prefetch_index(&self.places, id.index() + 1); // where it ends
     }
 
     /// How many are under way.

@@ -50,6 +50,12 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(0)) }
     }
 
+    /// The one behind the front.
+    #[inline]
+    pub(crate) fn second(&self) -> Option<&T> {
+        if self.len < 2 { None } else { self.slots.get(self.slot(1)) }
+    }
+
     pub(crate) fn back(&self) -> Option<&T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(self.len - 1)) }
     }

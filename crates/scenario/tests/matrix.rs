@@ -32,14 +32,15 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("timely", "deep", "rfc", "idle", DEEP_FALLS),
     ("timely", "deep", "linux-6.x", "idle", DEEP_FALLS),
     ("timely", "plain", "rfc", "idle", DEEP_FALLS),
-    ("timely", "plain", "linux-6.x", "idle", DEEP_FALLS),
     ("timely", "shallow", "rfc", "idle", DEEP_FALLS),
     ("timely", "shallow", "linux-6.x", "idle", DEEP_FALLS),
     ("pcc_allegro", "deep", "rfc", "lossy", BLIND),
     ("pcc_allegro", "deep", "linux-6.x", "lossy", DEAR_START),
     ("ledbat_plus_plus", "shallow", "rfc", "idle", NO_ROOM),
     ("ledbat_plus_plus", "shallow", "linux-6.x", "idle", NO_ROOM),
+    ("newreno", "plain", "linux-6.x", "idle", HOLE_BY_HOLE),
     ("verus", "plain", "rfc", "lossy", FLAT),
+    ("verus", "plain", "linux-6.x", "lossy", FLAT),
     ("verus", "shallow", "rfc", "lossy", FLAT),
     ("verus", "shallow", "linux-6.x", "lossy", FLAT),
     ("sprout", "plain", "rfc", "idle", MODELLED),
@@ -53,6 +54,7 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("vegas_modified", "shallow", "linux-6.x", "idle", TICK),
 ];
 
+const HOLE_BY_HOLE: &str = "without SACK a round trip fills one hole: slow start's three hundred losses and the next ones take seven and three seconds";
 const SLOW_START: &str = "every loss costs a slow start, and a fifth of a path full of buffer is spent at once";
 const BLIND: &str =
     "without RACK a lost retransmission is found by a timeout only, and the buffer overflows in whole round trips";

@@ -15,6 +15,7 @@ use ackclock_tcp::{Endpoint, Episode, TcpConfig};
 use ackclock_units::{Bytes, Shared, SimTime};
 use ackclock_wire::Segment;
 use ackclock_wire::quic::QuicPacket;
+use prefetch_index::prefetch_index;
 
 use crate::end_view::EndView;
 use crate::event_queue::Event;
@@ -53,8 +54,9 @@ enum End {
     Udp(DatagramFlowId),
 }
 
-/// One end of a TCP connection.
+/// One end of a TCP connection. What every segment looks at lies side by side, in front.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct TcpEnd {
     /// When the pending timer event fires; [`SimTime::NEVER`] if there is none.
     timer: SimTime,
@@ -140,6 +142,12 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
+    /// Asks for what a packet to this end looks at first.
+    #[inline]
+    pub(crate) fn fetch(&self, id: EndpointId) {
+        prefetch_index(&self.ends, id.index());
+    }
+
     /// The place of the next connection.
     pub(crate) fn next(&self) -> ConnectionIndex {
         ConnectionIndex::new(self.ends.len() / 2)

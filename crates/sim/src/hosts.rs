@@ -1,6 +1,6 @@
 //! The network and the connections over it: what applications, appliances and sources of traffic work with.
 
-use ackclock_net::{EndpointId, Generation};
+use ackclock_net::{EndpointId, Generation, LinkId};
 use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
@@ -23,6 +23,14 @@ impl Hosts {
     /// The time that has been simulated.
     pub(crate) fn now(&self) -> SimTime {
         self.network.now()
+    }
+
+    /// Asks for the memory that the packet which comes out of a served link after the next one will look at. Nothing but speed depends on it.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self, link: LinkId) {
+        if let Some(end) = self.network.fetch_ahead(link) {
+            self.connections.fetch(end);
+        }
     }
 
     /// Schedules an event.

@@ -197,6 +197,7 @@ impl Simulation {
         }
         if let Event::Service(link) = event {
             self.hosts.network.on_service(link);
+            self.hosts.fetch_ahead(link);
             return false;
         }
         self.hosts.network.queue.drop_first();

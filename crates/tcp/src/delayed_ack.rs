@@ -2,9 +2,9 @@
 //!
 //! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; RFC 5690 sections 4.3 and 4.6, where the sender says for how
 //! many segments; Linux's quickack mode and adaptive delay by their behaviour. Since 6.6 an ACK is one quick ACK less if it
-//! acknowledges data that none did before.
+//! acknowledges data that none did before, and a full segment that is pushed does not wait.
 //!
-//! Departures: none from the RFCs. With `count_octets`, more than one full segment is acknowledged at once, as Linux counts
+//! Departures: an application that reads at a rate does not ask for ACKs. None from the RFCs. With `count_octets`, more than one full segment is acknowledged at once, as Linux counts
 //! octets and not segments. Under RFC 5690 its count of segments alone decides, receive offload does not wait (the first
 //! way of section 5.8), and quickack mode is over once the sender asks for fewer ACKs than one for two segments.
 
@@ -46,6 +46,8 @@ pub(crate) struct DelayedAcks {
     quick: u32,
     /// Data has arrived since the last ACK.
     is_owed: bool,
+    /// Since then, segments that were not full, of two at most; pushed ones count as one together.
+    pushes: u8,
     /// The ACK that is due is one that an opening window asks for.
     is_for_window: bool,
     /// The adaptive delay; zero before the first data.
@@ -70,6 +72,7 @@ impl DelayedAcks {
             due: false,
             quick: config.quickacks,
             is_owed: false,
+            pushes: 0,
             is_for_window: false,
             delay: SimDuration::ZERO,
             last_arrival: SimTime::ZERO,
@@ -173,6 +176,22 @@ impl DelayedAcks {
         }
     }
 
+    /// The segment that has just arrived may be the last for a while: its sender pushed it, or it is not full.
+    #[inline]
+    pub(crate) fn on_push(&mut self, is_full: bool) {
+        self.pushes = if is_full { self.pushes.max(1) } else { (self.pushes + 1).min(2) };
+    }
+
+    /// The application has read all that has arrived: what was pushed is acknowledged. Where ACKs are to ride on data, it
+    /// takes two segments that are not full.
+    #[inline]
+    pub(crate) fn on_all_read(&mut self, now: SimTime) {
+        let wanted = if self.is_interactive { 2 } else { 1 };
+        if self.config.once_read && self.pushes >= wanted && self.is_owed && !self.spares_acks() {
+            self.due_after_offload(now);
+        }
+    }
+
     /// The segment that has just arrived lets the window open further: it is acknowledged at once, and takes no quick ACK.
     pub(crate) fn on_window_opened(&mut self, now: SimTime) {
         if !self.is_interactive && !self.spares_acks() {
@@ -229,7 +248,7 @@ impl DelayedAcks {
     pub(crate) fn on_ack_sent(&mut self) {
         self.due = false;
         self.deadline = SimTime::NEVER;
-        (self.segments, self.octets) = (0, 0);
+        (self.segments, self.octets, self.pushes) = (0, 0, 0);
         let (is_owed, is_for_window) = (std::mem::take(&mut self.is_owed), std::mem::take(&mut self.is_for_window));
         if is_owed && !is_for_window {
             self.quick = self.quick.saturating_sub(1); // counts down to zero and stays
@@ -253,6 +272,7 @@ mod tests {
             count_octets: adaptive,
             interactive: adaptive,
             delay_fin: adaptive,
+            once_read: adaptive,
         };
         DelayedAcks::new(config, SimDuration::ZERO)
     }
@@ -361,6 +381,27 @@ mod tests {
             acks.on_ack_sent();
         }
         assert!(!arrive(&mut acks, 30, 1_000));
+    }
+
+    /// Measured of Linux 6.18, a packet script with reads: a lone full segment is acknowledged after 40 ms, a pushed one at the
+    /// read, and so is one of 300 octets.
+    #[test]
+    fn a_pushed_segment_is_acknowledged_once_read_and_a_full_one_waits() {
+        for (octets, is_pushed, is_interactive, due) in [
+            (1_000, false, false, false),
+            (1_000, true, false, true),
+            (300, true, false, true),
+            (300, true, true, false),
+        ] {
+            let mut acks = acks(0, true);
+            acks.is_interactive = is_interactive;
+            assert!(!arrive(&mut acks, 10, octets));
+            if is_pushed {
+                acks.on_push(octets == 1_000);
+            }
+            acks.on_all_read(SimTime(10 * MS));
+            assert_eq!(acks.is_due(), due, "{octets} {is_pushed} {is_interactive}");
+        }
     }
 
     #[test]

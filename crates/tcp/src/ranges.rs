@@ -20,36 +20,40 @@ impl Range {
 }
 
 /// See the module. Work at either end is O(1) amortised; in the middle it costs a search and a move.
+///
+/// The highest range, the only one that is mostly looked at, lies with whoever holds the set, and no way through memory leads to it.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet {
-    ranges: VecDeque<Range>,
+    /// All but the highest.
+    lower: VecDeque<Range>,
+    last: Option<Range>,
 }
 
 impl RangeSet {
     /// True if nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.last.is_none()
     }
 
     /// How many ranges there are.
     pub fn count(&self) -> usize {
-        self.ranges.len()
+        self.lower.len() + usize::from(self.last.is_some())
     }
 
     /// The highest range.
     pub fn last(&self) -> Option<Range> {
-        self.ranges.back().copied()
+        self.last
     }
 
     /// The ranges, the lowest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
-        self.ranges.iter().copied()
+        self.lower.iter().copied().chain(self.last)
     }
 
     /// Adds `[start, end)` if all that this does is to lengthen the last range, as new data mostly does. Returns that
     /// range as it was before.
     pub fn extend_last(&mut self, start: u64, end: u64) -> Option<Range> {
-        let last = self.ranges.back_mut()?;
+        let last = self.last.as_mut()?;
         let before = *last;
         if start < before.start || start > before.end || end <= before.end {
             return None;
@@ -61,50 +65,52 @@ impl RangeSet {
     /// Adds `[start, end)` and hands every piece that was not yet in the set to `added`. Returns the range that now
     /// holds it.
     pub fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(Range)) -> Range {
-        // The ranges that touch the new one are those in first..last.
+        if let Some(last) = self.last.take() {
+            self.lower.push_back(last);
+        }
+        // The ranges that touch the new one are those in first..behind.
         let first = self.first_ending_at_or_after(start);
-        let mut last = first;
+        let mut behind = first;
         let mut merged = Range { start, end };
         let mut uncovered = start;
-        while let Some(range) = self.ranges.get(last).copied().filter(|range| range.start <= end) {
+        while let Some(range) = self.lower.get(behind).copied().filter(|range| range.start <= end) {
             if uncovered < range.start {
                 added(Range { start: uncovered, end: range.start });
             }
             uncovered = uncovered.max(range.end);
             merged.start = merged.start.min(range.start);
             merged.end = merged.end.max(range.end);
-            last += 1;
+            behind += 1;
         }
         if uncovered < end {
             added(Range { start: uncovered, end });
         }
-        if first == last {
-            self.ranges.insert(first, merged);
+        if first == behind {
+            self.lower.insert(first, merged);
         } else {
-            self.ranges[first] = merged;
-            self.ranges.drain(first + 1..last);
+            self.lower[first] = merged;
+            self.lower.drain(first + 1..behind);
         }
+        self.last = self.lower.pop_back();
         merged
     }
 
     /// True if all of `[start, end)` is in the set.
     #[inline]
     pub fn contains(&self, start: u64, end: u64) -> bool {
-        match self.ranges.back() {
+        match self.last {
             Some(last) if end <= last.end => last.start <= start || self.contains_below(start, end),
             _ => false, // new data, nearly always
         }
     }
 
     fn contains_below(&self, start: u64, end: u64) -> bool {
-        self.ranges
-            .get(self.first_ending_at_or_after(end))
-            .is_some_and(|range| range.start <= start && end <= range.end)
+        self.lower.get(self.first_ending_at_or_after(end)).is_some_and(|range| range.start <= start && end <= range.end)
     }
 
     /// Takes out everything below `bound`.
     pub fn remove_below(&mut self, bound: u64) {
-        while let Some(front) = self.ranges.front_mut() {
+        while let Some(front) = self.lower.front_mut() {
             if front.start >= bound {
                 return;
             }
@@ -112,25 +118,30 @@ impl RangeSet {
                 front.start = bound;
                 return;
             }
-            self.ranges.pop_front();
+            self.lower.pop_front();
+        }
+        self.last.take_if(|last| last.end <= bound);
+        if let Some(last) = &mut self.last {
+            last.start = last.start.max(bound);
         }
     }
 
     /// Takes the first range out if it begins at or below `offset`.
     pub fn take_front_reaching(&mut self, offset: u64) -> Option<Range> {
-        if self.ranges.front()?.start > offset {
-            return None;
+        match self.lower.front() {
+            None => self.last.take_if(|last| last.start <= offset),
+            Some(_) => self.lower.pop_front_if(|front| front.start <= offset),
         }
-        self.ranges.pop_front()
     }
 
+    /// Of the ranges below the last.
     fn first_ending_at_or_after(&self, offset: u64) -> usize {
         // New data sits at the high end nearly always.
-        match self.ranges.back() {
+        match self.lower.back() {
             None => 0,
-            Some(last) if last.end < offset => self.ranges.len(),
-            Some(last) if last.start <= offset => self.ranges.len() - 1,
-            Some(_) => self.ranges.partition_point(|range| range.end < offset),
+            Some(last) if last.end < offset => self.lower.len(),
+            Some(last) if last.start <= offset => self.lower.len() - 1,
+            Some(_) => self.lower.partition_point(|range| range.end < offset),
         }
     }
 }
@@ -168,5 +179,22 @@ mod tests {
         set.remove_below(32);
         assert_eq!(pairs(&set), [(32, 40)]);
         assert_eq!(set.take_front_reaching(32).map(Range::len), Some(8));
+    }
+
+    #[test]
+    fn the_highest_range_is_a_range_as_the_others() {
+        let mut set = set(&[(10, 20), (30, 40)]);
+        assert_eq!(set.take_front_reaching(10).map(|range| range.end), Some(20));
+        assert_eq!((set.count(), set.take_front_reaching(29)), (1, None));
+        set.remove_below(35);
+        assert_eq!(set.extend_last(40, 45), Some(Range { start: 35, end: 40 }));
+        set.insert(50, 60, |_| {});
+        set.insert(20, 25, |_| {});
+        assert_eq!(pairs(&set), [(20, 25), (35, 45), (50, 60)]);
+        assert!(set.contains(35, 45) && !set.contains(40, 51) && set.contains(50, 60));
+        set.remove_below(45);
+        assert_eq!(pairs(&set), [(50, 60)]);
+        set.remove_below(60);
+        assert_eq!((set.is_empty(), set.last()), (true, None));
     }
 }

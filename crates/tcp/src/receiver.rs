@@ -28,6 +28,7 @@ pub(crate) struct Arrival {
     pub(crate) start: u64,
     pub(crate) len: u64,
     pub(crate) has_fin: bool,
+    pub(crate) is_pushed: bool,
     /// What the sender measures as a round trip bounds the delay of an ACK.
     pub(crate) rto: SimDuration,
 }
@@ -200,6 +201,9 @@ impl Receiver {
     pub(crate) fn read(&mut self, now: SimTime, octets: u64) -> (u64, bool) {
         let taken = self.reader.take(octets);
         self.tune(now);
+        if taken > 0 && self.reader.unread() == 0 {
+            self.acks.on_all_read(now);
+        }
         (taken, taken > 0 && self.has_opened())
     }
 
@@ -237,7 +241,7 @@ impl Receiver {
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         if self.is_next(arrival) {
             self.rcv_nxt += arrival.len;
-            self.acknowledge(now, arrival.len, arrival.rto);
+            self.acknowledge(now, arrival.len, arrival);
             self.tune(now);
         } else {
             self.on_any_arrival(now, arrival);
@@ -289,7 +293,7 @@ impl Receiver {
                 self.acks.request(); // a duplicate, or beyond the window (RFC 5681 section 4.2)
             }
         } else if data_end > before {
-            self.acknowledge(now, self.rcv_nxt - before, arrival.rto);
+            self.acknowledge(now, self.rcv_nxt - before, arrival);
             self.tune(now);
         }
     }
@@ -309,11 +313,18 @@ impl Receiver {
 
     /// Data arrived in order: when it is acknowledged.
     #[inline]
-    fn acknowledge(&mut self, now: SimTime, octets: u64, rto: SimDuration) {
+    fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival) {
         let opens = octets >= self.mss && self.tuning.as_mut().is_some_and(|tuning| tuning.on_full_segment(self.mss));
-        self.acks.on_data(now, octets, self.mss, rto);
+        self.acks.on_data(now, octets, self.mss, arrival.rto);
         if opens {
             self.acks.on_window_opened(now);
+        }
+        let is_full = octets >= self.mss;
+        if arrival.is_pushed || !is_full {
+            self.acks.on_push(is_full);
+            if self.reader.is_immediate() {
+                self.acks.on_all_read(now);
+            }
         }
     }
 

@@ -127,14 +127,16 @@ impl TsoBursts {
     }
 
     fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
-        let near = RECENT.min(SimDuration(opening.srtt.0 / 2));
-        let is_far = opening.first_sent.is_none_or(|sent| (sent + opening.srtt).saturating_since(now) > near);
+        let is_near = |sent: SimTime| {
+            let near = RECENT.min(SimDuration(opening.srtt.0 / 2));
+            (sent + opening.srtt).saturating_since(now) <= near
+        };
         now < self.last_sent.max(opening.paced_until) + RECENT
             && opening.unsent > opening.mss
             && opening.allowed < burst
             && opening.allowed < opening.unsent
             && opening.allowed < opening.window / 3
-            && !is_far
+            && opening.first_sent.is_some_and(is_near)
     }
 
     /// So much has left.

@@ -41,7 +41,7 @@ class Finding:
             all of its interval.
         verdict: On `measured`, or for a claim over a grid on the share of choices that agree.
         first_verdict: On `measured`.
-        recorded: The verdict on record, `None` for a new claim.
+        recorded: The verdict in the folder's `verdicts.toml`, `None` for a new claim.
         others: The same quantity under other choices, with the verdict that it would give.
         simulated: Whether this was simulated now; if not, it is the measurement on record.
         region: Of a claim that is judged with others: where all hold.
@@ -391,16 +391,20 @@ def _option(choice: Choice, name: str | None) -> Option:
 
 
 def recorded_with_more(finding: Finding) -> Finding | None:
-    """Return what is on record of a claim that was simulated now, if that is a mean of more seeds; it decides more.
+    """Return what is on record of a claim that was simulated now, if it rests on more; it decides more.
+
+    More is more seeds, or for a claim over a grid more of the grid's choices with no fewer seeds.
 
     Args:
         finding: What came out.
     """
     claim = finding.claim
-    if not finding.simulated or claim.on_record is None or not claim.study.repeats or claim.share is not None:
+    if not finding.simulated or claim.on_record is None or claim.region:
         return None
     record = _found(claim, _on_record(claim), finding.recorded, None, simulated=False)
-    return record if record.seeds > finding.seeds else None
+    has_more_seeds = claim.study.repeats and record.seeds > finding.seeds
+    has_more_choices = claim.share is not None and record.seeds == finding.seeds and record.tried > finding.tried
+    return record if has_more_seeds or has_more_choices else None
 
 
 def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:

@@ -4,6 +4,8 @@ Between two lines of a page, `<!-- record: dqn-2023 D1a1 D1b1 -->` and `<!-- end
 claim and a column for each combination of the choices that its source leaves open. `<!-- record by option:
 highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each combination; `H4a1:bounded mean ms` is one
 of what was measured beside it. `by option where 1 BDP; Linux: ...` has the rows with these options only.
+`<!-- record grid: highspeed-2005 H5a1:allowed ms | H5b1 -->` has a row for each option of the first choice, a column
+for each combination of the others, and in each cell these numbers without their intervals.
 What is outside a claim's range is in *italics*, what is undecided has a question mark.
 """
 
@@ -16,7 +18,7 @@ from ackclock.claims.measured import Measured
 from ackclock.claims.words import number
 
 _MARKED = re.compile(
-    r"<!-- record(?P<by> by option)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
+    r"<!-- record(?P<by> by option| grid)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
     r".*?<!-- end of record -->",
     re.DOTALL,
 )
@@ -39,8 +41,10 @@ def renewed(text: str, folders: Sequence[Folder]) -> str:
         if folder is None:
             raise LookupError(f"{mark} names no folder of claims")
         kept = [name.strip() for name in (found["where"] or "").split(";") if name]
-        by_claim = not found["by"]
-        rows = _by_claim(folder, found["what"].split()) if by_claim else _by_option(folder, found["what"], kept)
+        if found["by"] is None:
+            rows = _by_claim(folder, found["what"].split())
+        else:
+            rows = (_grid if "grid" in found["by"] else _by_option)(folder, found["what"], kept)
         return f"{mark}\n{rows}<!-- end of record -->"
 
     return _MARKED.sub(table, text)
@@ -83,32 +87,58 @@ def _row(finding: Finding, names: Sequence[str]) -> list[str]:
 
 def _by_option(folder: Folder, text: str, kept: Sequence[str]) -> str:
     """Write a row for each combination; with `kept` for those that have these options, which are not named again."""
-    parts = [part.strip() for part in text.split("|")]
-    findings = {part: on_record(folder, part.split(":")[0]) for part in parts}
+    findings = _parts(folder, text)
     first = next(iter(findings.values()))
-    heads = [part.split(":")[1] if ":" in part else f"{part}: {findings[part].claim.quantity}" for part in parts]
-    chosen = {name: options for name, options in _named(first).items() if set(kept) <= set(options)}
+    heads = [part.split(":")[1] if ":" in part else f"{part}: {f.claim.quantity}" for part, f in findings.items()]
     rows = [
-        [", ".join(option for option in options if option not in kept), *(_of(findings[p], p, name) for p in parts)]
-        for name, options in chosen.items()
+        [", ".join(options), *(_of(finding, part, name) for part, finding in findings.items())]
+        for name, options in _named(first, kept).items()
     ]
-    choices = first.claim.study.open_choices
-    titles = [choice.title for choice in choices if not any(option.name in kept for option in choice.options)]
-    return _table([", ".join(titles), *heads], rows)
+    return _table([", ".join(_titles(first, kept)), *heads], rows)
 
 
-def _named(finding: Finding) -> dict[str, list[str]]:
-    """Return the names of options of each combination, by the name that `_columns` has for it."""
+def _grid(folder: Folder, text: str, kept: Sequence[str]) -> str:
+    """Write a row for each option of the first choice that is not in `kept`, a column for each of the others."""
+    findings = _parts(folder, text)
+    first = next(iter(findings.values()))
+    rows: dict[str, dict[str, str]] = {}
+    for name, (row, *column) in _named(first, kept).items():
+        found = [_of(finding, part, name, is_short=True) for part, finding in findings.items()]
+        rows.setdefault(row, {})[", ".join(column)] = ", ".join(found)
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    head = _titles(first, kept)[0]
+    return _table([head, *columns], [[name, *(row[column] for column in columns)] for name, row in rows.items()])
+
+
+def _parts(folder: Folder, text: str) -> dict[str, Finding]:
+    """Return what is asked for, `H1f` or `H4a1:bounded mean ms`, and the finding of its claim."""
+    parts = [part.strip() for part in text.split("|")]
+    return {part: on_record(folder, part.split(":")[0]) for part in parts}
+
+
+def _titles(finding: Finding, kept: Sequence[str]) -> list[str]:
+    """Return the titles of the choices of which no option is fixed."""
+    choices = finding.claim.study.open_choices
+    return [choice.title for choice in choices if not any(option.name in kept for option in choice.options)]
+
+
+def _named(finding: Finding, kept: Sequence[str]) -> dict[str, list[str]]:
+    """Return the options of each combination that has those in `kept`, without them, by its name in `_columns`."""
     first = tuple(choice.options[0] for choice in finding.claim.study.open_choices)
     tried = [first, *(chosen for chosen, _, _ in finding.others)]
+    named = [[option.name for option in chosen] for chosen in tried]
     return {
-        ", ".join(option.name for option in chosen) or "ours": [option.name for option in chosen] for chosen in tried
+        ", ".join(names) or "ours": [name for name in names if name not in kept]
+        for names in named
+        if set(kept) <= set(names)
     }
 
 
-def _of(finding: Finding, part: str, name: str) -> str:
+def _of(finding: Finding, part: str, name: str, *, is_short: bool = False) -> str:
     measured = _columns(finding)[name]
-    return number(measured.also[part.split(":")[1]]) if ":" in part else cell(finding.claim, measured)
+    if ":" in part:
+        return number(measured.also[part.split(":")[1]])
+    return cell(finding.claim, measured, has_interval=not is_short)
 
 
 def _columns(finding: Finding) -> dict[str, Measured]:
@@ -118,16 +148,17 @@ def _columns(finding: Finding) -> dict[str, Measured]:
     return {", ".join(option.name for option in chosen) or "ours": found for chosen, found in tried}
 
 
-def cell(claim: Claim, measured: Measured) -> str:
+def cell(claim: Claim, measured: Measured, *, has_interval: bool = True) -> str:
     """Write a measurement: italics where it differs, a question mark where it is undecided.
 
     Args:
         claim: Whose limits count.
         measured: Under one combination of choices.
+        has_interval: Whether half of the interval is written too.
     """
     verdict = claim.verdict(measured.value, measured.interval)
     text = number(measured.value)
-    if measured.interval is not None and measured.value is not None and measured.interval.freedom:
+    if has_interval and measured.interval is not None and measured.value is not None and measured.interval.freedom:
         text = f"{text} ± {number(measured.interval.half)}"
     return f"*{text}*" if verdict == "differs" else f"{text} ?" if verdict == "undecided" else text
 

@@ -11,7 +11,7 @@ from ackclock.claims.folder import Folder
 from ackclock.claims.ledger import Choices, Finding, Laboratory
 from ackclock.claims.measured import Measured
 from ackclock.claims.origin import now
-from ackclock.claims.words import chance, counts, limits, more, number, origin, record, spread
+from ackclock.claims.words import chance, counts, limits, more, number, origin, record, spread, verdict
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
 
@@ -144,7 +144,7 @@ def _overview(findings: Sequence[Finding]) -> Table:
             "measured": number(f.measured.value),
             "spread": spread(f.measured),
             "unit": f.claim.unit,
-            "verdict": Tag(f.verdict, f.verdict),
+            "verdict": Tag(verdict(f), f.verdict),
             "choices": f"{f.agreeing} of {f.tried}",
             "whose": _WHOSE[f.claim.origin],
             "from": origin(f),
@@ -182,21 +182,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
         ("paper", claim.published),
         ("measured", _measured(finding)),
         ("made by", record(finding)),
-        ("more seeds", more(finding)),
+        ("on record", more(finding)),
         ("also", _also(finding.measured)),
         ("agreement", f"{limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
         ("what decides" if finding.verdict == "agrees" else "reason", claim.reason),
     ]
-    agreeing = sum(verdict == "agrees" for _, _, verdict in finding.others)
-    judged = sum(verdict != "open" for _, _, verdict in finding.others)
+    agreeing = sum(judged == "agrees" for _, _, judged in finding.others)
+    asked = sum(judged != "open" for _, _, judged in finding.others)
     return {
         "id": claim.id,
         "verdict": finding.verdict,
         "facts": [(name, text) for name, text in facts if text],
         "others": html(_others(finding)) if finding.others else "",
         "is_short": len(finding.others) <= _SHORT,
-        "summary": f"under the other choices: {agreeing} of {judged} agree",
+        "summary": f"under the other choices: {agreeing} of {asked} agree",
     }
 
 
@@ -236,6 +236,6 @@ def _others(finding: Finding) -> Table:
     return Table("", "", columns, [_other(*other) for other in finding.others])
 
 
-def _other(choices: Choices, measured: Measured, verdict: str) -> dict[str, str | Tag]:
+def _other(choices: Choices, measured: Measured, said: str) -> dict[str, str | Tag]:
     row: dict[str, str | Tag] = {f"choice{place}": option.name for place, option in enumerate(choices)}
-    return row | {"measured": number(measured.value), "spread": spread(measured), "verdict": Tag(verdict, verdict)}
+    return row | {"measured": number(measured.value), "spread": spread(measured), "verdict": Tag(said, said)}

@@ -76,7 +76,7 @@ def record(finding: Finding) -> str:
 
 
 def more(finding: Finding) -> str:
-    """Say what a record of more seeds says of a claim that was simulated now; nothing if there is none.
+    """Say what a record that rests on more says of a claim that was simulated now; nothing if there is none.
 
     Args:
         finding: What came out.
@@ -84,24 +84,56 @@ def more(finding: Finding) -> str:
     other = recorded_with_more(finding)
     if other is None:
         return ""
+    over = f" over {other.tried} choices" if finding.claim.share is not None else ""
     value = f"{number(other.measured.value)} {spread(other.measured)} {finding.claim.unit}".strip()
-    return f"{other.seeds} seeds on record say {value}: {other.verdict}"
+    return f"{other.seeds} seed{'s'[: other.seeds != 1]} on record{over} say {value}: {other.verdict}"
+
+
+def verdict(finding: Finding) -> str:
+    """Say the verdict, and beside that of a run the one of a record that rests on more.
+
+    Args:
+        finding: What came out.
+    """
+    other = recorded_with_more(finding)
+    return finding.verdict if other is None else f"{finding.verdict} (on record: {other.verdict})"
 
 
 def counts(findings: Sequence[Finding]) -> list[str]:
-    """Say how many agree, differ, are undecided, open; of each origin apart.
+    """Say how many agree, differ, are undecided, open: of what was simulated now and of what is on record, by origin.
+
+    What is on record is in no count of what was simulated now, nor the other way round. Where a record rests on more
+    than the run, a line of its own says how the verdicts on record are.
 
     Args:
         findings: All of them.
     """
+    now = [finding for finding in findings if finding.simulated]
+    old = [finding for finding in findings if not finding.simulated]
+    better = [other for finding in now if (other := recorded_with_more(finding)) is not None]
+    lines = [f"simulated now: {line}" for line in _by_origin(now)]
+    if better:
+        ids = ", ".join(finding.claim.id for finding in better)
+        which = "have a record that rests" if len(better) > 1 else "has a record that rests"
+        lines.append(f"{len(better)} of these {which} on more, by which {_tally(better)}: {ids}")
+    return lines + [f"on record: {line}" for line in _by_origin(old)]
+
+
+def _by_origin(findings: Sequence[Finding]) -> list[str]:
     lines = []
     for key, name in ORIGINS:
-        mine = [finding.verdict for finding in findings if finding.claim.origin == key]
-        counted = [(mine.count(verdict), verdict, words) for verdict, words in VERDICTS if verdict in mine]
-        said = ", ".join(f"{count} {verdict if count == 1 else words}" for count, verdict, words in counted)
+        mine = [finding for finding in findings if finding.claim.origin == key]
         if mine:
-            lines.append(f"{len(mine)} {name if len(mine) > 1 else name.replace('statements', 'statement')}: {said}")
+            named = name if len(mine) > 1 else name.replace("statements", "statement")
+            lines.append(f"{len(mine)} {named}: {_tally(mine)}")
     return lines
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    """Return such as "3 agree, 1 differs"."""
+    verdicts = [finding.verdict for finding in findings]
+    counted = [(verdicts.count(verdict), verdict, words) for verdict, words in VERDICTS if verdict in verdicts]
+    return ", ".join(f"{count} {verdict if count == 1 else words}" for count, verdict, words in counted)
 
 
 def chance(findings: Sequence[Finding]) -> str:

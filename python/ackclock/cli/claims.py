@@ -124,17 +124,17 @@ def _begin(folders: list[str]) -> None:
 
 
 def _print(findings: list[Any], folder: Path) -> None:
-    from ackclock.claims.words import number, origin, spread
+    from ackclock.claims.words import number, origin, spread, verdict
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from"):
         table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
     for finding in findings:
-        claim, verdict = finding.claim, f"[{_STYLES[finding.verdict]}]{finding.verdict}[/]"
+        claim, said = finding.claim, f"[{_STYLES[finding.verdict]}]{verdict(finding)}[/]"
         measured = number(finding.measured.value), spread(finding.measured)
         values = map(name, (claim.quantity, claim.published, *measured, claim.unit))
         grid = f"{finding.agreeing} of {finding.tried}"
-        table.add_row(Text(plain(claim.id), "cyan"), *values, verdict, grid, origin(finding))
+        table.add_row(Text(plain(claim.id), "cyan"), *values, said, grid, origin(finding))
     console = output()
     console.print(table)
     _print_notes(findings)
@@ -155,7 +155,7 @@ def _print_notes(findings: list[Any]) -> None:
         if more(finding):
             console.print(name(f"{finding.claim.id}: {more(finding)}"), soft_wrap=True)
         if finding.recorded not in (None, finding.verdict):
-            console.print(name(f"{finding.claim.id}: the verdict on record is {finding.recorded}"), style="bold red")
+            console.print(name(f"{finding.claim.id}: verdicts.toml has {finding.recorded}"), style="bold red")
     console.print()
 
 

@@ -116,6 +116,10 @@ def compare(
     form: Annotated[
         Form, typer.Option("--form", help="Print tables for a terminal, Markdown, LaTeX or CSV.")
     ] = Form.text,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="NAME,...", help="Only these columns of a sweep or study, by their titles."),
+    ] = None,
 ) -> None:
     """Print runs side by side, named by what differs; or the means and differences of a sweep or study."""
     kind = kind_of(folders)
@@ -123,11 +127,30 @@ def compare(
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
     if kind is Kind.study:
         study = study_of(folders[0])
-        _print([study.table, *([study.differences] if study.differences.rows else [])], form, as_json=as_json)
+        shown = [study.table, *([study.differences] if study.differences.rows else [])]
+        _print(_narrowed(shown, columns), form, as_json=as_json)
     elif kind is Kind.sweep:
-        _print([sweep_of(folders[0]).table], form, as_json=as_json)
+        _print(_narrowed([sweep_of(folders[0]).table], columns), form, as_json=as_json)
+    elif columns is not None:
+        raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
     else:
         _compare_runs(folders, form, as_json=as_json)
+
+
+def _narrowed(tables: "list[Table]", columns: str | None) -> "list[Table]":
+    """Return the tables that have some of the columns, with these only."""
+    if columns is None:
+        return tables
+    names = [name.strip() for name in columns.split(",")]
+    known = list(dict.fromkeys(column.title.strip() for table in tables for column in table.columns))
+    keys = {column.key for table in tables for column in table.columns}
+    if unknown := [name for name in names if name not in known and name not in keys]:
+        raise InputError(f"--columns: there is no {', '.join(unknown)!r}; there are: {', '.join(map(repr, known))}")
+    return [
+        table.narrowed(names)
+        for table in tables
+        if any({column.title.strip(), column.key} & set(names) for column in table.columns)
+    ]
 
 
 def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:

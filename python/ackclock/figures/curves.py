@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 
 from ackclock.figures.grid import Axis, label, legend, panels
 from ackclock.figures.theme import COLUMN_IN, PAPER, Look, looks
@@ -44,16 +45,25 @@ def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mappi
     figure, drawn = panels(len(curves))
     with mpl.rc_context(PAPER):
         for axes, panel in zip(drawn, curves.values(), strict=True):
-            for curve in panel:
+            axes.margins(x=0.1)
+            for place, curve in enumerate(panel):
                 shown = known[curve.label]
-                axes.errorbar(
+                bars = axes.errorbar(
                     curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
                     capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
                 )  # fmt: skip
+                # Afterwards, as the limits of the axes are those of data.
+                for artist in bars.get_children():
+                    artist.set_transform(axes.transData + _aside(figure, place - (len(panel) - 1) / 2))
         label(figure, drawn, list(curves), x, y)
         _ticks_where_values_are(drawn, curves, x)
         legend(figure, drawn)
     return figure
+
+
+def _aside(figure: Picture, places: float) -> ScaledTranslation:
+    """A shift to the side by places of three points each, so that bars at one value do not lie over each other."""
+    return ScaledTranslation(3 * places / 72, 0, figure.dpi_scale_trans)
 
 
 def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Curve]], x: Axis) -> None:

@@ -49,6 +49,9 @@ _LEAST_LOSSES: Final = 3
 _LEAST_SHARE: Final = 0.05
 """Flows that delivered less than this share of the largest are left out."""
 
+_LEAST_SCORE: Final = 0.8
+"""A path whose runs miss something of the recording by more does not explain it."""
+
 _SELDOM: Final = 0.15
 """Where packets wait for less than this share of the time, a faster path would look the same."""
 
@@ -193,6 +196,7 @@ def fit(
     runs = [run(task.scenario(refined, seed, _jitter(refined, seed))) for seed in range(1, 1 + _RUNS)]
     found = residuals(recorded, [figures(one, task.how, refined.burst) for one in runs], task.how.flows)
     tree = document(task.name, refined, task.senders, task.duration_s, task.profile)
+    notes += _unexplained(found)
     comments = _comments(recording, parameters, notes)
     return Fit(refined, tuple(parameters), tuple(found), tuple(notes), scenario, toml(tree, comments), runs[0])
 
@@ -217,6 +221,18 @@ def _task(recording: "Results", controller: str | None, profile: str | None, nam
     task = _Task(name, tuple(senders), recording.summary["duration_s"], chosen_profile, how)
     _check(task)
     return task, notes
+
+
+def _unexplained(found: "Sequence[Residual]") -> list[str]:
+    """What the path does not account for: its intervals are then worth nothing."""
+    far = [one.name for one in found if not one.is_within and one.score < _LEAST_SCORE]
+    if not far:
+        return []
+    return [
+        f"runs of this path differ from the recording by more than a fifth in {', '.join(far)}: if that matters, ask "
+        "whether the controller is the right one (--controller) and the path has one DropTail queue; the intervals "
+        "presume both"
+    ]
 
 
 def _check(task: _Task) -> None:

@@ -3,8 +3,10 @@
 Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
 halves, seen from the place of the capture: from the oldest segment that an ACK first covers to this ACK (segments
 that were sent twice left out, as Karn does), and from an ACK to the data that its arrival lets out, which echo the
-ACK's timestamp. The least of the second is added to each sample of the first: nothing at the sender's host, all of it
-at the receiver's.
+ACK's timestamp. To each sample of the first half comes the second as it was then: the least of the round trip before,
+since a sender may wait with data for a while after an ACK. Data that end a silence of several round trips give no
+sample: they waited for the program and not for an ACK. Where the second half is next to nothing the capture was made
+at the sender's host, and its least value is taken always: what varies there is the sender.
 
 Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
 with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
@@ -24,10 +26,17 @@ import numpy as np
 
 from ackclock.captures import Captured, CaptureError, End, segments
 from ackclock.manifests import Recording
+from ackclock.metrics import Floats
 from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
 
 _WRAP: Final = 1 << 32
 _OVERTAKEN_S: Final = 0.003
+_AT_SENDER: Final = 0.05
+"""A capture whose second half has at most this share of the round trip was made at the sender."""
+
+_SILENCE: Final = 4
+"""Least round trips without data after which the next data are taken to have waited for the program."""
+
 _TIMESTAMPS: Final = 12
 """Octets that the timestamp option takes of a segment with its padding (RFC 7323 appendix A)."""
 
@@ -58,7 +67,10 @@ class _Way:
     """What was passed over, and when."""
     echoes: dict[int, float] = field(default_factory=dict)
     """When the ACK with a timestamp was seen first."""
-    near_s: float = math.inf
+    near: list[tuple[float, float, float]] = field(default_factory=list)
+    """Samples of the second half: when, how long, and how long there had been no data before."""
+    data_s: float = math.nan
+    """When there was data last."""
     recovery_to: int | None = None
     rows: list[tuple[float, int, int, int, float, float]] = field(default_factory=list)
     """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
@@ -113,7 +125,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
 
 def _notes(ways: list[_Way]) -> list[str]:
     notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
-    if any(way.octets and way.near_s == math.inf for way in ways):
+    if any(way.octets and not way.near for way in ways):
         notes.append(
             "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"
         )
@@ -191,7 +203,8 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
         _on_retransmission(way, start, time_s)
     way.sent_to = max(way.sent_to, end)
     if stamps is not None and (seen_s := way.echoes.pop(stamps[1], None)) is not None:
-        way.near_s = min(way.near_s, time_s - seen_s)
+        way.near.append((time_s, time_s - seen_s, time_s - way.data_s))
+    way.data_s = time_s
 
 
 def _segments_in(way: _Way, payload: int) -> int:
@@ -255,7 +268,6 @@ def _stream(way: _Way) -> Stream:
     rows = np.array(way.rows, dtype=float).reshape(-1, 6)
     time_s, acked, sent, octets, far_s, window = (rows[:, column] for column in range(6))
     stream = Stream(f"{_name(way.source)} > {_name(way.destination)}", way.first_s, way.last_s)
-    near_s = 0.0 if way.near_s == math.inf else way.near_s
     stream.mss_bytes = None if way.mss is None else way.mss - (_TIMESTAMPS if way.has_timestamps else 0)
     stream.completion_s = way.finished_s if way.is_finished else None
     stream.end_s = stream.completion_s if stream.completion_s is not None else way.last_s
@@ -265,7 +277,7 @@ def _stream(way: _Way) -> Stream:
     stream.throughput_bps = rate(way.octets, elapsed_s)
     stream.sent_segments, stream.retransmitted_segments = way.segments, way.retransmitted
     stream.episodes = way.episodes
-    samples = far_s + near_s
+    samples = far_s + _near(way, time_s, far_s)
     stream.rtt_ms = distribution_ms(samples)
     stream.series = {
         "time_s": time_s,
@@ -276,6 +288,38 @@ def _stream(way: _Way) -> Stream:
         "goodput_bps": rates(time_s, acked),
     }
     return stream
+
+
+def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
+    """Return the second half of the round trip at times, ascending."""
+    if not way.near:
+        return np.zeros_like(time_s)
+    near = np.array(way.near, dtype=float)
+    least_s = float(near[:, 1].min())
+    round_s = least_s + (float(np.nanmin(far_s)) if not np.isnan(far_s).all() else 0.0)
+    near = near[~(near[:, 2] > _SILENCE * round_s)]
+    if least_s <= _AT_SENDER * round_s or not near.size:
+        return np.full_like(time_s, least_s)
+    return _least_of_late(near[:, 0], near[:, 1], time_s, round_s)
+
+
+def _least_of_late(when_s: Floats, values: Floats, time_s: Floats, window_s: float) -> Floats:
+    """Return at each time the least value of the window before; where it is empty the last before it, or the first."""
+    found = np.empty_like(time_s)
+    lasts = np.searchsorted(when_s, time_s, side="right")
+    firsts = np.minimum(np.searchsorted(when_s, time_s - window_s), np.maximum(lasts - 1, 0))
+    candidates: deque[int] = deque()  # places in the window, of ascending values: the first is the least
+    added = 0
+    for place, (first, last) in enumerate(zip(firsts, np.maximum(lasts, 1), strict=True)):
+        for new in range(added, last):
+            while candidates and values[candidates[-1]] >= values[new]:
+                candidates.pop()
+            candidates.append(new)
+        added = max(added, int(last))
+        while candidates[0] < first:
+            candidates.popleft()
+        found[place] = values[candidates[0]]
+    return found
 
 
 def _name(end: End) -> str:

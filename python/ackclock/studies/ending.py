@@ -13,6 +13,7 @@ from ackclock.pictures import Picture
 from ackclock.results import Results
 from ackclock.shown import plain
 from ackclock.studies.drawn import Drawn
+from ackclock.studies.told import about_each
 from ackclock.tables import FORMS, Table, html
 
 if TYPE_CHECKING:
@@ -54,9 +55,14 @@ def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterat
     place = folder / "figures"
     place.mkdir(exist_ok=True)
     captions = []
-    for drawn in (*study.figures(), *_kept_runs(folder)) if forms else ():
+    each = about_each(study.plan, study.runs)
+    of_all, of_one = (
+        ((drawn, study.about) for drawn in study.figures()),
+        ((drawn, each) for drawn in _kept_runs(folder)),
+    )
+    for drawn, said in (*of_all, *of_one) if forms else ():
         figure = drawn.draw()
-        about = f"{drawn.caption} {study.about}."
+        about = f"{drawn.caption} {said}."
         files = {form: encode(figure, form, about) for form in dict.fromkeys(("svg", *forms))}
         for form in forms:
             storage.write_file(place / f"{drawn.name}.{form}", files[form])

@@ -394,9 +394,11 @@ def _set_axes(table: Any, places: dict[str, Key], mistakes: Mistakes) -> dict[st
 
 
 def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> list[Block]:  # noqa: ANN401
-    """Take the axes that go together out of those that are crossed."""
+    """Take the axes that go together out of those that are crossed; one group may stand without a list around it."""
+    if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
+        given = [given]
     if not isinstance(given, list) or not all(isinstance(group, list) for group in given):
-        mistakes.add(("paired",), "must be a list of lists", 'write it like [["rate", "buffer"]]', given)
+        mistakes.add(("paired",), "must be a list of axes, or of such lists", 'write it like ["rate", "buffer"]', given)
         return []
     blocks: list[Block] = []
     for place, group in enumerate(given):

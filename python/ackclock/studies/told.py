@@ -1,6 +1,6 @@
 """What was run, in a sentence that stands at every table, figure and page of a study."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ackclock.studies.measures import Measured
 from ackclock.studies.plan import Plan, title, value_text
@@ -14,20 +14,55 @@ def about(plan: Plan, runs: Sequence[Measured]) -> str:
         plan: Of the study.
         runs: All.
     """
+    return _about(plan, runs, "; ".join(_axes(plan)), _seeds(plan.seeds))
+
+
+def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
+    """Return what is the same in each run, for a figure of one that says the rest.
+
+    Args:
+        plan: Of the study.
+        runs: All.
+    """
+    return _about(plan, runs, "", "")
+
+
+def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
     constants = plan.constants
     where = title(constants, [key for key in constants if key != "profile"])
     profiles = list(dict.fromkeys(profile for run in runs for profile in run.profiles))
     parts = [
         where or ("" if plan.scenario is None else str(plan.scenario.get("name", "a scenario"))),
         "" if plan.scenario or "queue" in constants or "queue" in plan.axes else "DropTail",
-        "; ".join(f"{key} {', '.join(map(value_text, values))}" for key, values in plan.axes.items()),
+        axes,
         f"profile {', '.join(profiles)}" if profiles and "profile" not in plan.axes else "",
         _time(plan),
-        _seeds(plan.seeds),
+        seeds,
         f"flows start at random within {plan.start_within}" if plan.start_within else "",
         f"ackclock {__version__}",
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _axes(plan: Plan) -> Iterator[str]:
+    """Each axis with its values; those that go together as such, since a reader takes others for crossed."""
+    told: set[str] = set()
+    for key, values in plan.axes.items():
+        if key in told:
+            continue
+        group = [other for other in plan.axes if other not in told and _go_together(plan, key, other)]
+        told |= set(group)
+        if len(group) == 1:
+            yield f"{key} {', '.join(map(value_text, values))}"
+            continue
+        tuples = list(dict.fromkeys(tuple(value_text(cell.get(name)) for name in group) for cell in plan.cells))
+        yield f"{' and '.join(group)} together: {', '.join(' with '.join(entry) for entry in tuples)}"
+
+
+def _go_together(plan: Plan, one: str, other: str) -> bool:
+    """Whether each of two settings says what the other is."""
+    pairs = {(value_text(cell.get(one)), value_text(cell.get(other))) for cell in plan.cells}
+    return len({first for first, _ in pairs}) == len(pairs) == len({second for _, second in pairs})
 
 
 def _time(plan: Plan) -> str:

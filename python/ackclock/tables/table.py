@@ -1,7 +1,7 @@
 """A table of results: columns with units, rows with values, of values their intervals. Nothing heavy is loaded here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor, log10
 from typing import Any, Final
 
@@ -102,6 +102,16 @@ class Table:
             row: Of `rows`.
         """
         return [shown(row.get(column.key), column) for column in self.columns]
+
+    def narrowed(self, names: Sequence[str]) -> "Table":
+        """Return it with some columns only: those on the left that say what a row is, and those that are named.
+
+        Args:
+            names: Titles or keys; those that it does not have are passed over.
+        """
+        values = next((place for place, column in enumerate(self.columns) if not column.is_text), len(self.columns))
+        wanted = [column for column in self.columns[values:] if {column.title.strip(), column.key} & set(names)]
+        return replace(self, columns=[*self.columns[:values], *wanted])
 
 
 def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell may hold

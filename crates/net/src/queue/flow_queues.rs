@@ -1,6 +1,8 @@
 //! Many first-in first-out queues in one store: a slot a packet, linked, so that a thousand flows share what memory the
 //! packets need and no packet is allocated once the store has grown.
 
+use prefetch_index::prefetch_index;
+
 use super::Queued;
 use super::fifo::Head;
 
@@ -64,6 +66,13 @@ impl FlowQueues {
     pub(super) fn pop(&mut self, queue: u32) -> Option<Queued> {
         let head = self.ends[queue as usize].head;
         (head != NONE).then(|| self.unlink(queue, NONE, head))
+    }
+
+    /// Asks for the first packet of a queue, which will soon be looked at.
+    pub(super) fn fetch(&self, queue: u32) {
+        let head = self.ends[queue as usize].head as usize;
+        prefetch_index(&self.slots, head);
+        prefetch_index(&self.slots, head + 1); // where it ends
     }
 
     /// Takes the packet of `slot`, which follows `before` (or is the first).

@@ -90,6 +90,13 @@ impl FlowSchedule {
         }
     }
 
+    /// The flow whose turn it will be, as far as can be told before it has come.
+    pub(super) fn upcoming(&self) -> Option<u32> {
+        let head = if self.new.head == NONE { self.old.head } else { self.new.head };
+        let flow = self.flows.get(head as usize)?;
+        Some(if flow.deficit > 0 || flow.next == NONE { head } else { flow.next })
+    }
+
     /// The flow whose turn it is sent so much.
     pub(super) fn charge(&mut self, flow: u32, octets: u64) {
         self.flows[flow as usize].deficit -= octets as i64;
@@ -161,5 +168,18 @@ mod tests {
         assert_eq!(schedule.turn(|_| 1000), Some(1));
         assert!(schedule.on_empty(1));
         assert!(schedule.activate(1, 1000));
+    }
+
+    #[test]
+    fn whose_turn_comes_is_known_while_one_has_its_turn() {
+        let mut schedule = FlowSchedule::new(3);
+        assert_eq!(schedule.upcoming(), None);
+        schedule.activate(2, 1000);
+        schedule.activate(1, 1000);
+        schedule.charge(2, 600);
+        assert_eq!(schedule.upcoming(), Some(2)); // 400 octets are left to it
+        schedule.charge(2, 600);
+        assert_eq!(schedule.upcoming(), Some(1));
+        assert_eq!(schedule.turn(|_| 1000), Some(1));
     }
 }

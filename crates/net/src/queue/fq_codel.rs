@@ -123,6 +123,7 @@ impl QueueDiscipline for FqCodel {
             if let Some(packet) = packet {
                 self.schedule.charge(flow, packet.octets);
                 self.last = flow;
+                self.schedule.upcoming().inspect(|next| self.queues.fetch(*next));
                 return Some(packet);
             }
             self.schedule.on_empty(flow);

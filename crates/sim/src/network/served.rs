@@ -3,10 +3,12 @@
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::queue::Treatment;
-use ackclock_net::{LinkChange, LinkId, Packet, UnderWay};
+use ackclock_net::{EndpointId, LinkChange, LinkId, Packet, UnderWay};
 use ackclock_units::{Bytes, SimTime};
+use prefetch_index::prefetch_index;
 
 use super::Network;
+use super::hop::Next;
 use crate::event_queue::Event;
 use crate::watch::At;
 
@@ -64,6 +66,21 @@ impl Network {
             Some(time) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
         }
+    }
+
+    /// Asks for the memory of the packet that comes out of a link after the next one, and of the link behind. Returns the end that it goes
+    /// to.
+    ///
+    /// Queues by flow let flows take turns, so that each packet comes to memory that has been left for long; but what comes out of a link is
+    /// known long before.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self, id: LinkId) -> Option<EndpointId> {
+        let packet = self.links[id.index()].second()?;
+        self.packets.fetch(packet.packet);
+        if let Next::Link(link) | Next::Express(link) = self.hops[packet.hop.index()].next() {
+            prefetch_index(&self.links, link.index());
+        }
+        Some(packet.to)
     }
 
     /// A link is changed, as an operator would.

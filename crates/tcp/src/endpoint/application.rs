@@ -50,6 +50,8 @@ impl Endpoint {
         let (taken, opens) = self.receiver.read(now, octets.0);
         if opens {
             self.receiver.request_ack();
+        }
+        if self.receiver.needs_ack() {
             self.flush_ack(now, out);
         }
         self.check();

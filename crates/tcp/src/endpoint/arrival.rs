@@ -145,6 +145,7 @@ impl Endpoint {
             start,
             len: u64::from(segment.payload),
             has_fin: segment.flags.has(Flags::FIN),
+            is_pushed: segment.flags.has(Flags::PSH),
             rto: self.sender.rto.rto(),
         };
         //= rfc9293-3.6-half-close

@@ -2,7 +2,7 @@
 
 use ackclock_cc::{CongestionController, RestartCause, RestartEvent, SendEvent};
 use ackclock_events::{Event, ProbeKind};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
@@ -320,11 +320,16 @@ impl Sender {
     /// True if so much waits at the host that a burst of so many octets has to wait, too; retransmissions may have `times` as much
     /// waiting. One segment is always allowed, if nothing else is outstanding.
     fn waits_for_host(&mut self, now: SimTime, burst: u64, times: u64) -> bool {
-        let Some(queue) = &self.host_queue else { return false };
-        let limit = times * queue.limit(burst, self.pacing_rate());
         let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
-        let is_full = |queue: &mut Box<HostQueue>| queue.is_full_beside(now, fq, limit);
-        let waits = self.host_queue.as_mut().is_some_and(is_full) && !self.board.is_empty();
+        let Some(queue) = &mut self.host_queue else { return false };
+        // Two bursts may wait whatever the rate is, which takes time to work out.
+        if !queue.is_full_beside(now, fq, times * queue.limit(burst, Some(Bandwidth(0)))) {
+            return false;
+        }
+        let rate = self.pacing_rate();
+        let Some(queue) = &mut self.host_queue else { return false };
+        let limit = times * queue.limit(burst, rate);
+        let waits = queue.is_full_beside(now, fq, limit) && !self.board.is_empty();
         if waits {
             self.limited_by = Limit::HostQueue;
         }
@@ -389,12 +394,11 @@ impl Sender {
         }
         let flight = self.board.flight_size();
         self.validation.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
+        if limit != Limit::Application || !self.recovery.is_idle() || !has_sent {
+            return;
+        }
         let state = WindowInUse { cwnd: self.cwnd(), flight, rto: self.rto.rto(), in_slow_start: self.in_slow_start() };
-        if limit == Limit::Application
-            && self.recovery.is_idle()
-            && has_sent
-            && let Some(cwnd) = self.validation.decay(now, state)
-        {
+        if let Some(cwnd) = self.validation.decay(now, state) {
             self.restart_unused(now, RestartCause::Unused, cwnd);
         }
     }

@@ -217,17 +217,18 @@ def fairer(case: str, other: str) -> Measure:
 # ---- D4: changing rates --------------------------------------------------------------------------------------------
 
 
-def period(case: str, index: int, *beside: str, scale: float = WITH_HEADERS) -> Measure:
-    """Flow 1's average in one of the three periods, in Mbit/s; `scale` 1 is goodput."""
+def period(case: str, index: int, *beside: str, scale: float = WITH_HEADERS, flow: str = "1") -> Measure:
+    """A flow's average in one of the three periods, in Mbit/s; `scale` 1 is goodput."""
 
     def measure(runs: Runs) -> Measured:
         def average(name: str, flow: str) -> float:
             return scale * between(runs[name], flow, *PERIODS[index])
 
-        also = {"flow 2": average(case, "2")}
+        other_flow = "2" if flow == "1" else "1"
+        also = {f"flow {other_flow}": average(case, other_flow)}
         for other in beside:
-            also |= {f"{other}: flow {flow}": average(other, flow) for flow in ("1", "2")}
-        return Measured(average(case, "1"), also)
+            also |= {f"{other}: flow {each}": average(other, each) for each in ("1", "2")}
+        return Measured(average(case, flow), also)
 
     return measure
 
@@ -269,6 +270,15 @@ def losses(above: str, below: str) -> Measure:
         counts = {name: float(lost(runs[name])) for name in (above, below, *CLASSIC)}
         value = counts[above] / counts[below] if counts[below] else None
         return Measured(value, {f"{name} lost": count for name, count in counts.items()})
+
+    return measure
+
+
+def lost_by(case: str) -> Measure:
+    """Segments that flow 1 lost."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(float(lost(runs[case])))
 
     return measure
 
@@ -330,11 +340,12 @@ def _changes() -> dict[str, Measure]:
     for letter, case in zip("ab", LEARNED, strict=True):
         found |= {f"D4{letter}{index + 1}": period(case, index, *CLASSIC) for index in range(3)}
         found |= {f"D4{letter}{index + 4}": used(case, index) for index in range(2)}
+        found |= {f"D4{letter}{index + 6}": period(case, index, flow="2") for index in range(3)}
     return found
 
 
 def _first_testbed() -> dict[str, Measure]:
-    """The same of goodput, where learning takes a step with each tuple; D4g is on the other testbed, with headers."""
+    """The same of goodput, learning with each tuple; D4g and D4h are on the other testbed, with headers."""
     found = {
         "D1f1": gain("100", "dqn_newreno", "newreno", goodput),
         "D1f2": gain("100", "dqn_newreno", "cubic", goodput),
@@ -352,7 +363,8 @@ def _first_testbed() -> dict[str, Measure]:
     pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
     found |= {f"D2e{number}": difference(pair, of=goodput) for number, pair in enumerate(pairs, 1)}
     periods = [(name, index) for name in LEARNED for index in range(3)]
-    found |= {f"D4g{index + 1}": period("dqn_newreno", index) for index in range(3)}
+    for letter, case in zip("gh", LEARNED, strict=True):
+        found |= {f"D4{letter}{index + 1}": period(case, index) for index in range(3)}
     return found | {f"D4e{number}": period(*each, scale=1.0) for number, each in enumerate(periods, 1)}
 
 
@@ -375,6 +387,8 @@ MEASURES: dict[str, Measure] = {
     "D1g2": gain("100", "dqn_cubic", "newreno"),
     **_pairs(),
     **_round_trips(),
+    "D3c3": utilisation("dqn_newreno"),
+    "D3d3": utilisation("dqn_cubic"),
     "D3g1": difference("dqn_newreno"),
     "D3g2": fairness("dqn_newreno"),
     **{f"D4f{index + 1}": period("dqn_newreno", index) for index in range(3)},
@@ -383,6 +397,8 @@ MEASURES: dict[str, Measure] = {
     "D4c1": carries_on("dqn_newreno"),
     "D4c2": carries_on("dqn_cubic"),
     "D4d": losses("dqn_cubic", "dqn_newreno"),
+    "D4d2": lost_by("dqn_newreno"),
+    "D4d3": lost_by("dqn_cubic"),
     **_first_testbed(),
     **{f"D6{letter}": regained(case) for letter, case in zip("abcdefjk", RETURNING, strict=True)},
     **{f"D6{letter}": regained(case) for letter, case in zip("ghil", MORE, strict=True)},

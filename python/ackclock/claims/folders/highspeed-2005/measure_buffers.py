@@ -255,6 +255,27 @@ def without_loss(case: str) -> Measure:
     return measure
 
 
+def stay(case: str) -> Measure:
+    """Mean latency in the appliance beside that without ECE."""
+
+    def measure(runs: Runs) -> Measured:
+        also = {f"{name}, added ms": latency_ms(runs[name]) for name in (case, "socket")}
+        return Measured(also[f"{case}, added ms"] / also["socket, added ms"], also)
+
+    return measure
+
+
+def dry(case: str) -> Measure:
+    """How much of the time there is nothing to send."""
+
+    def measure(runs: Runs) -> Measured:
+        return Measured(
+            time_share(runs[case], NOTHING_TO_SEND), {"without ECE %": time_share(runs["socket"], NOTHING_TO_SEND)}
+        )
+
+    return measure
+
+
 def back_to_slow_start(case: str) -> Measure:
     """How often the far side goes back to slow start, in a minute, beside that without ECE."""
 
@@ -294,6 +315,11 @@ MEASURES: dict[str, Measure] = {
     "H4b6": end_to_end("red", "socket"),
     "H4b7": end_to_end("red", "interval"),
     "H3e": without_loss("interval"),
+    "H3f": stay("interval"),
+    "H4a10": dry("droptail"),
+    "H4a11": stay("droptail"),
+    "H4b10": dry("red"),
+    "H4b11": stay("red"),
     "H4a8": without_loss("droptail"),
     "H4a9": back_to_slow_start("droptail"),
     "H4b8": without_loss("red"),

@@ -58,6 +58,14 @@ def as_eleventh(runs: Runs) -> Measured:
     return Measured(old(runs["with"]) / old(runs["eleventh"]), _shares(runs))
 
 
+def stolen(runs: Runs) -> Measured:
+    """The Reno flow beside ten HighSpeed flows, beside what it has among ten of its own kind."""
+    found = {name: old(runs[f"ten {name}"]) for name in ("highspeed", "reno")}
+    return Measured(
+        found["highspeed"] / found["reno"], {f"beside ten {name} Mbit/s": rate for name, rate in found.items()}
+    )
+
+
 def bursts(runs: Runs) -> Measured:
     """What the old flow has through an appliance that sends segments one by one, beside one that sends bursts."""
     return Measured(old(runs["one by one"]) / old(runs["with"]), _shares(runs))
@@ -146,6 +154,7 @@ MEASURES: dict[str, Measure] = {
     "H1c": gain,
     "H1d": taken,
     "H1e": as_eleventh,
+    "H1q": stolen,
     "H1n": share("without"),
     "H1o": share("with"),
     "H1p": gain,

@@ -94,6 +94,13 @@ def v3d(runs: Runs) -> Measured:
     return Measured(_ratio(acks, added), {"ACKs kbit/s": acks, "B kbit/s": added})
 
 
+def still_congested(runs: Runs) -> Measured:
+    """How long packets wait for the way back while plain Vegas holds back, beside while modified Vegas does not."""
+    waits = {case: float(runs[case].link("R2->R1")["queueing_delay_ms"]["mean"]) for case in ("3 vegas", "3 both")}
+    also = {f"wait back, {case} ms": wait for case, wait in waits.items()} | _kbps(runs, "3 vegas", "3 both")
+    return Measured(_ratio(waits["3 vegas"], waits["3 both"]), also)
+
+
 _HEADERS = 540 / 500
 """Octets on the link for one of payload."""
 
@@ -239,6 +246,7 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V3b": v3b,
     "V3c": quotient("3 vegas", "2 vegas"),
     "V3d": v3d,
+    "V3e": where_vegas_collapses(still_congested),
     "V4a": where_vegas_collapses(quotient("3 vegas, SGPQ", "3 vegas")),
     "V4b": quotient("3 tahoe, SGPQ", "3 tahoe"),
     "V5a": where_vegas_collapses(alone("3 first", "A1")),
@@ -246,6 +254,7 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V6a": where_vegas_collapses(both("3 both")),
     "V6b": where_vegas_collapses(quotient("3 both, least RTT", "3 vegas, SGPQ")),
     "V4c": quotient("3 vegas, SGPQ in R1 only", "3 vegas"),
+    "V4f": quotient("3 both, data both ways", "3 vegas, data both ways, SGPQ"),
     "V4d": quotient("3 vegas, data both ways, SGPQ", "3 vegas, data both ways"),
     "V4e": quotient("2 tahoe, small packets, SGPQ", "2 tahoe, small packets"),
     "V7a": same,
