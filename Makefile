@@ -70,7 +70,7 @@ claims-full: build ## every claim over its whole grid of choices
 record-controllers: build ## record the claims about controllers anew: measurements, figures, the page's tables
 	@$(BIN)/ackclock claims controllers -o out/controllers
 	@cp out/controllers/claims.json claims/controllers/recorded.json
-	@cd out/controllers/figures && for figure in *.png; do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
+	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
 
 record-testbeds: build ## H1 of the HighSpeed thesis over testbeds of 2005: measurements, figure, the page's table (ACKCLOCK_KEPT)

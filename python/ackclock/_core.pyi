@@ -1298,7 +1298,7 @@ def window_of_memory(octets: int) -> int:
     """Return what of so many octets of a receive buffer, as Linux counts memory, is window for full segments.
 
     Args:
-        octets: Of memory, as in `tcp_rmem`.
+        octets: Memory in bytes, as in `tcp_rmem`.
     """
 
 def schema() -> str:

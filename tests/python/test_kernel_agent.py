@@ -111,6 +111,7 @@ def test_decisions_from_python_are_in_force_until_they_stop_and_cubic_has_the_wi
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
             while running.poll() is None:
                 agent.run(decide, 0.2)
+        agent.run(decide, 0.1)  # what came between the last look and the end
         counters, latency = agent.counters, agent.latency_us()
     assert counters.flows == 1
     assert 0 <= counters.acks - counters.missed - len(seen) <= 5, "but for those of the connection's end"

@@ -82,7 +82,7 @@ mod _core {
     /// Return what of so many octets of a receive buffer, as Linux counts memory, is window for full segments.
     ///
     /// Args:
-    ///     octets: Of memory, as in `tcp_rmem`.
+    ///     octets: Memory in bytes, as in `tcp_rmem`.
     #[pyfunction]
     fn window_of_memory(octets: u64) -> u64 {
         ackclock_tcp::window_of_memory(octets)
