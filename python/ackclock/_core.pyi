@@ -54,6 +54,7 @@ __all__ = [
     "take_fault",
     "topologies",
     "traffic",
+    "window_of_memory",
 ]
 
 class ScenarioError(ValueError):

@@ -126,9 +126,6 @@ pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> 
     let cpu = process_cpu()?;
     let mut done = work(config, (&ends, &datagrams, &groups), &sides, clock, stop)?;
     done.groups = groups.into_iter().map(ShortFlows::finish).collect();
-    if done.is_cut_short {
-        return Err(Failure::Interrupted);
-    }
     done.device_drops += done.pump.refused;
     for (device, namespace) in sides.devices.iter().zip(&sides.namespaces) {
         let drops = device.drops(namespace)?;
@@ -264,7 +261,6 @@ pub(crate) struct Done {
     /// By group of short flows.
     pub(crate) groups: Vec<ShortFlowsDone>,
     device_drops: u64,
-    is_cut_short: bool,
 }
 
 /// All threads of a run, from its time zero to its end.
@@ -317,9 +313,7 @@ fn work(
         let held: Vec<Held> = held.collect::<io::Result<_>>()?;
         let device_drops = refused(sending, draining)?;
         match (pump, sampled) {
-            (Some(pump), Some(sampled)) => {
-                Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops, is_cut_short })
-            }
+            (Some(pump), Some(sampled)) => Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops }),
             _ => Err(Failure::Interrupted),
         }
     })

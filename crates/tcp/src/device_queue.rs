@@ -3,9 +3,9 @@
 //! Source: Linux 2.4 (`net/ipv4/tcp_output.c`, `include/net/tcp.h`): where the queue of a device (`tx_queue_len`) is full, the transmission
 //! fails, the segment stays in the send buffer, and cwnd is reduced as by a mark; it is tried again with the next ACK.
 //!
-//! Departures: retransmissions are not refused. the endpoint does not see the queue. It knows when what it hands over will have left, and takes the least time that one
-//! of its full segments took for that of a packet; so packets of other connections count as if they were full. Where nothing is
-//! outstanding, whose ACK would try again, nothing is refused.
+//! Departures: retransmissions are not refused. The endpoint does not see the queue. It knows when what it hands over will have
+//! left, and takes the least time that one of its full segments took for that of a packet; so packets of other connections count
+//! as if they were full. Where nothing is outstanding, whose ACK would try again, nothing is refused.
 
 use ackclock_units::SimTime;
 
