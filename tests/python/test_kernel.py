@@ -105,8 +105,8 @@ def test_a_controller_of_the_program_is_loaded_for_the_run_alone(cli: Cli, bulk:
     if subprocess.run([program, "list"], capture_output=True, check=False).returncode != 0:
         pytest.skip("ackclock-kernel was built without its controllers; make kernel builds them where clang is")
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    before = available.read_text()
     done = cli("run", bulk, "--on", "kernel", "--set", 'flow[0].controller={kind="aimd",a=0.2,b=0.125}', "-o", "aimd")
     assert done.returncode == 0, done.stderr
     assert Results.load(bulk.parent / "aimd").flow("one")["goodput_bps"] > 10e6
-    assert available.read_text() == before, "it went with the run"
+    # other tests have controllers there for as long as they run
+    assert [name for name in available.read_text().split() if "aimd" in name] == [], "it went with the run"
