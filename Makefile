@@ -158,12 +158,8 @@ deb: kernel ## a Debian package of ackclock-proxy, ackclock-torture and ackclock
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-# Tests that need time to themselves have it before others of this machine: what runs beside them counts no time, and is nice.
-test: build test-rust test-together ## every test
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-alone nicely-instructions nicely-fuzz-short
-
-nicely-%:
-	@nice -n 15 $(MAKE) --no-print-directory $*
+test: build test-rust test-python ## every test
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
