@@ -1,12 +1,14 @@
 //! When in-order data is acknowledged.
 //!
 //! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; RFC 5690 sections 4.3 and 4.6, where the sender says for how
-//! many segments; Linux's quickack mode and adaptive delay by their behaviour. Since 6.6 an ACK is one quick ACK less if it
-//! acknowledges data that none did before, and a full segment that is pushed does not wait.
+//! many segments; Linux's quickack mode and adaptive delay by their behaviour. On 6.18 an ACK is one quick ACK less if it
+//! acknowledges data that none did before, and a full segment that is pushed does not wait: captured on that kernel, and
+//! asked of it by a packet script with reads. That both are so since 6.6 is from memory.
 //!
-//! Departures: an application that reads at a rate does not ask for ACKs. None from the RFCs. With `count_octets`, more than one full segment is acknowledged at once, as Linux counts
-//! octets and not segments. Under RFC 5690 its count of segments alone decides, receive offload does not wait (the first
-//! way of section 5.8), and quickack mode is over once the sender asks for fewer ACKs than one for two segments.
+//! Departures: an application that reads at a rate does not ask for ACKs. None from the RFCs. With `count_octets`, more than one
+//! full segment is acknowledged at once, as Linux counts octets and not segments. Under RFC 5690 its count of segments alone
+//! decides, receive offload does not wait (the first way of section 5.8), and quickack mode is over once the sender asks for fewer
+//! ACKs than one for two segments.
 
 use ackclock_units::{SimDuration, SimTime};
 

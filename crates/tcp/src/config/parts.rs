@@ -66,7 +66,7 @@ declare! {
         interactive: bool = false,
         /// The ACK of a FIN is delayed as that of data is; otherwise it leaves at once.
         delay_fin: bool = false,
-        /// A pushed segment, or one that is not full, is acknowledged once all is read (Linux since 6.6), unless data is to
+        /// A pushed segment, or one that is not full, is acknowledged once all is read (Linux 6.18), unless data is to
         /// carry the ACK.
         once_read: bool = false,
     }
