@@ -142,6 +142,12 @@ impl Link {
         Delivery { packet, next }
     }
 
+    /// The packet that arrives at the far end next, if that is known.
+    #[inline]
+    pub fn first(&self) -> Option<UnderWay> {
+        self.transit.front().map(|on_way| on_way.packet)
+    }
+
     /// The packet that arrives at the far end after the next one, if that is known.
     #[inline]
     pub fn second(&self) -> Option<UnderWay> {

@@ -1,6 +1,6 @@
 //! The network and the connections over it: what applications, appliances and sources of traffic work with.
 
-use ackclock_net::{EndpointId, Generation, LinkId};
+use ackclock_net::{EndpointId, Generation, LinkId, Packet};
 use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::Endpoint;
 use ackclock_units::SimTime;
@@ -31,6 +31,13 @@ impl Hosts {
         if let Some(end) = self.network.fetch_ahead(link) {
             self.connections.fetch(end);
         }
+    }
+
+    /// The first packet of a link arrives at its far end; see [`Network::on_arrival`].
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
+        let Self { network, connections } = self;
+        network.on_arrival(link, arrived, |end| connections.fetch(end))
     }
 
     /// Schedules an event.

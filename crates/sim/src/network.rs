@@ -163,8 +163,9 @@ impl Network {
     }
 
     /// The first packet of `link` arrives at its far end. The event is the queue's first.
-    /// Returns true if it is at its endpoint, and is then `arrived`; otherwise it has gone on, or was lost.
-    pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
+    /// Returns true if it is at its endpoint, and is then `arrived`; otherwise it has gone on, or was lost. `ask_for` is told the endpoint
+    /// before the packet is looked at, so that neither is waited for after the other.
+    pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet, ask_for: impl FnOnce(EndpointId)) -> bool {
         if self.is_arrival_told {
             return self.on_told_arrival(link, arrived);
         }
@@ -173,7 +174,7 @@ impl Network {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
-        self.move_on(link, &delivery, arrived)
+        self.move_on(link, &delivery, arrived, ask_for)
     }
 
     /// The same in a part of a network, or where somebody watches.
@@ -190,16 +191,26 @@ impl Network {
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
-        self.move_on(link, &delivery, arrived)
+        self.move_on(link, &delivery, arrived, |_| {})
     }
 
     /// A packet that came out at the far end of `link` is at its endpoint, or goes on.
     #[allow(clippy::inline_always, reason = "a call takes as long as half of what it does")]
     #[inline(always)]
-    fn move_on(&mut self, link: LinkId, &Delivery { packet, .. }: &Delivery, arrived: &mut Packet) -> bool {
-        self.check_link(link);
-        let UnderWay { packet: id, hop, .. } = packet;
+    fn move_on(
+        &mut self,
+        from: LinkId,
+        &Delivery { packet, .. }: &Delivery,
+        arrived: &mut Packet,
+        ask_for: impl FnOnce(EndpointId),
+    ) -> bool {
+        self.check_link(from);
+        let UnderWay { packet: id, hop, to, .. } = packet;
         let (Next::Link(link) | Next::Express(link)) = self.hops[hop.index()].next() else {
+            ask_for(to);
+            if let Some(next) = self.links[from.index()].first() {
+                self.packets.fetch(next.packet); // with many under way it has been left for long
+            }
             *arrived = *self.packets.get(id);
             self.packets.remove(id);
             if !self.is_plain {

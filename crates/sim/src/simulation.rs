@@ -189,7 +189,7 @@ impl Simulation {
     #[inline(always)]
     fn handle(&mut self, event: Event, packet: &mut Packet) -> bool {
         if let Event::Link(link) = event {
-            let is_at_its_end = self.hosts.network.on_arrival(link, packet);
+            let is_at_its_end = self.hosts.on_arrival(link, packet);
             if is_at_its_end {
                 self.on_packet(packet);
             }

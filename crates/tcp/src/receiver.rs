@@ -225,8 +225,10 @@ impl Receiver {
     }
 
     /// The next instant at which [`Self::on_timer`] has something to do.
+    #[inline]
     pub(crate) fn deadline(&self) -> SimTime {
-        self.acks.deadline().min(self.window_update_deadline())
+        let acks = self.acks.deadline();
+        if self.reader.reads_at_a_rate() { acks.min(self.window_update_deadline()) } else { acks }
     }
 
     pub(crate) fn on_timer(&mut self, now: SimTime) {
@@ -319,12 +321,17 @@ impl Receiver {
         if opens {
             self.acks.on_window_opened(now);
         }
-        let is_full = octets >= self.mss;
-        if arrival.is_pushed || !is_full {
-            self.acks.on_push(is_full);
-            if self.reader.is_immediate() {
-                self.acks.on_all_read(now);
-            }
+        if arrival.is_pushed || octets < self.mss {
+            self.note_push(now, octets >= self.mss);
+        }
+    }
+
+    /// The segment that has just arrived may be the last for a while.
+    #[inline(never)] // few are, and what most come to is to be short
+    fn note_push(&mut self, now: SimTime, is_full: bool) {
+        self.acks.on_push(is_full);
+        if self.reader.is_immediate() {
+            self.acks.on_all_read(now);
         }
     }
 

@@ -58,7 +58,7 @@ use crate::write_queue::{SentSoFar, Write, WriteQueue};
 
 pub(crate) use ack::{IncomingAck, SackReport};
 use peer_window::PeerWindow;
-pub(crate) use run::RunEnd;
+pub(crate) use run::{FullSegment, RunEnd};
 pub(crate) use transmit::{DataSegment, Limit};
 
 /// Counts over the life of a connection.
@@ -222,8 +222,8 @@ impl Sender {
 
     /// When [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
-        let departure = self.fq.as_ref().map_or(SimTime::NEVER, |fq| fq.next());
-        self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline()).min(departure)
+        let own = self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline());
+        self.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
     }
 
     /// Segments wait for the pacer, or for the host's queue, until then.

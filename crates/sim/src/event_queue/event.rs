@@ -74,13 +74,20 @@ impl Event {
         let index = (bits & INDEX_MASK) as usize;
         match bits >> KIND_SHIFT & KIND_MASK {
             0 => Self::Link(LinkId::new(index)),
+            7 => Self::Service(LinkId::new(index)),
+            kind => Self::unpack_rarer(kind, index),
+        }
+    }
+
+    #[inline(never)] // most events are those of links, and are told apart without a table
+    fn unpack_rarer(kind: u64, index: usize) -> Self {
+        match kind {
             1 => Self::Timer(EndpointId::of_number(index as u32)),
             2 => Self::App(StreamId::new(index)),
             3 => Self::Start(FlowId::new(index)),
             4 => Self::Sample,
             5 => Self::MeasureFrom,
             6 => Self::MeasureUntil,
-            7 => Self::Service(LinkId::new(index)),
             8 => Self::Arrival(GroupId::new(index)),
             9 => Self::Discipline(RelayDirection::of_number(index)),
             10 => Self::Copier(ApplianceId::new(index)),

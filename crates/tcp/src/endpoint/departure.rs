@@ -5,7 +5,7 @@ use ackclock_units::SimTime;
 use ackclock_wire::{Flags, Segment, Seq, Timestamps};
 
 use super::{ConnectionPhase, Endpoint, Output};
-use crate::sender::{DataSegment, RunEnd};
+use crate::sender::{DataSegment, FullSegment, RunEnd};
 
 impl Endpoint {
     /// Sends all that may be sent.
@@ -61,13 +61,16 @@ impl Endpoint {
         }
     }
 
-    /// A segment without data leaves, behind what waits for its time.
-    fn send_behind(&mut self, now: SimTime, segment: Segment, out: &mut impl Output) {
-        if self.sender.fq.is_none() {
-            return out.send(&segment);
-        }
+    /// A segment without data leaves.
+    fn send_dataless(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
+        if self.sender.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
+    }
+
+    /// The same, behind what waits for its time.
+    #[cold]
+    fn send_behind(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         self.sender.await_turn(now);
-        self.wait_in_fq(now, 0, segment);
+        self.wait_in_fq(now, 0, *segment);
         self.release(now, out);
     }
 
@@ -93,28 +96,46 @@ impl Endpoint {
         if self.ecn.is_on() || self.receiver.has_duplicate() {
             return RunEnd::Open;
         }
-        let Some(mut run) = self.sender.begin_run() else { return RunEnd::Open };
+        if !self.sender.may_run() {
+            return RunEnd::Open;
+        }
+        let mut run = self.sender.begin_run();
         let mut segment = Segment::default();
         let mut has_begun = false;
-        while let Some(data) = self.sender.next_of_run(now, &mut run) {
+        let end = loop {
+            let FullSegment { start, is_pushed } = match self.sender.next_of_run(now, &mut run) {
+                Ok(full) => full,
+                Err(end) => break end,
+            };
+            let flags = if is_pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
             if has_begun {
-                segment.seq = Seq::of_offset(self.initial_sequence, data.start);
-                segment.flags = data.flags;
+                segment.seq = Seq::of_offset(self.initial_sequence, start);
+                segment.flags = flags;
             } else {
-                self.write_data(now, data, &mut segment);
+                let payload = self.sender.mss() as u32;
+                self.begin_data(now, (start, payload), flags, &mut segment);
                 has_begun = true;
             }
             out.send(&segment);
             self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
+        };
+        if has_begun {
+            self.sender.end_run(now);
         }
-        self.sender.end_run(now, run)
+        end
     }
 
-    /// Writes a segment with data. (In the place that it has: right after it is written, a copy has to wait for it.)
-    fn write_data(&mut self, now: SimTime, data: DataSegment, segment: &mut Segment) {
+    /// Writes what every segment with data has. (In the place that it has: right after it is written, a copy has to wait for it.)
+    #[inline]
+    fn begin_data(&mut self, now: SimTime, (start, payload): (u64, u32), flags: Flags, segment: &mut Segment) {
         self.receiver.acks.on_reply(now);
-        self.write_header(now, data.start, data.flags, segment);
-        segment.payload = data.payload;
+        self.write_header(now, start, flags, segment);
+        segment.payload = payload;
+    }
+
+    /// The same, and what only some have.
+    fn write_data(&mut self, now: SimTime, data: DataSegment, segment: &mut Segment) {
+        self.begin_data(now, (data.start, data.payload), data.flags, segment);
         segment.ecn = data.ecn;
         segment.ack_ratio = data.ack_ratio;
         if self.ecn.has_option() {
@@ -163,19 +184,25 @@ impl Endpoint {
         }
     }
 
+    #[inline]
     pub(super) fn flush_ack(&mut self, now: SimTime, out: &mut impl Output) {
         //= rfc5681-4.2-one-ack-a-segment
         if self.receiver.needs_ack() {
-            //= rfc3168-6.1.4-pure-acks
-            let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
-            if self.negotiated.ack_control {
-                segment.ecn = self.sender.ecn.mark_of_ack();
-            }
-            if self.ecn.has_option() {
-                self.add_accurate_option(&mut segment);
-            }
-            self.send_behind(now, segment, out);
+            self.send_ack(now, out);
         }
+    }
+
+    #[inline(never)] // most segments that arrive ask for none
+    fn send_ack(&mut self, now: SimTime, out: &mut impl Output) {
+        //= rfc3168-6.1.4-pure-acks
+        let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
+        if self.negotiated.ack_control {
+            segment.ecn = self.sender.ecn.mark_of_ack();
+        }
+        if self.ecn.has_option() {
+            self.add_accurate_option(&mut segment);
+        }
+        self.send_dataless(now, &segment, out);
     }
 
     pub(super) fn send_probe(&mut self, now: SimTime, out: &mut impl Output) {
@@ -184,6 +211,6 @@ impl Endpoint {
         let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
         self.sender.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         self.tell(now, out);
-        self.send_behind(now, segment, out);
+        self.send_dataless(now, &segment, out);
     }
 }

@@ -36,6 +36,7 @@ impl Receiver {
 
     /// When the application will have read so much that the window is worth announcing; only while it holds the peer
     /// back, that is when less than a segment of it is left.
+    #[inline(never)] // few applications read at a rate, and every segment asks
     pub(super) fn window_update_deadline(&self) -> SimTime {
         if !self.reader.reads_at_a_rate() || self.advertised_edge - self.rcv_nxt >= self.worthwhile() {
             return SimTime::NEVER;

@@ -3,10 +3,9 @@
 
 use ackclock_cc::{CongestionController, SendEvent};
 use ackclock_units::{Bytes, SimDuration, SimTime};
-use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
-use super::transmit::{DataSegment, Limit};
+use super::transmit::Limit;
 use crate::config::LossRecovery;
 use crate::ranges::Range;
 
@@ -20,8 +19,13 @@ pub(crate) struct Run {
     window: u64,
     /// In the congestion window.
     allowed: u64,
-    has_sent: bool,
-    end: RunEnd,
+}
+
+/// A segment of a run, which is a full one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FullSegment {
+    pub(crate) start: u64,
+    pub(crate) is_pushed: bool,
 }
 
 /// What follows a run.
@@ -34,47 +38,48 @@ pub(crate) enum RunEnd {
 }
 
 impl Sender {
-    /// What a run may take; `None` if more than windows has a say in what leaves next.
-    pub(crate) fn begin_run(&self) -> Option<Run> {
-        let is_plain = self.sends_runs
+    /// False if more than windows has a say in what leaves next.
+    pub(crate) fn may_run(&self) -> bool {
+        self.sends_runs
             && self.recovery.is_idle()
             && (self.recovery.dup_acks() == 0 || self.recovery.method() == LossRecovery::Sack)
             && !self.board.is_empty()
             && !self.tlp.is_due()
             && !self.pacer.is_active()
-            && !self.ecn.is_on();
-        is_plain.then(|| Run {
+            && !self.ecn.is_on()
+    }
+
+    /// What a run may take that begins now.
+    pub(crate) fn begin_run(&self) -> Run {
+        Run {
             mss: self.mss(),
             unsent: self.queue.unsent_of_record(self.board.high_data()),
             window: self.usable_window(),
             allowed: self.cwnd().saturating_sub(self.board.pipe()),
-            has_sent: false,
-            end: RunEnd::Open,
-        })
+        }
     }
 
     /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
     #[inline]
-    pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Option<DataSegment> {
+    pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Result<FullSegment, RunEnd> {
         let mss = run.mss;
         if run.unsent <= mss || run.window < mss {
-            return None;
+            return Err(RunEnd::Open);
         }
         if run.allowed < mss {
-            return self.stop_run(now, run, Limit::Cwnd);
+            return self.stop_run(now, Limit::Cwnd);
         }
         if !self.bursts.is_incomplete()
             && let Some(limit) = self.keeps_burst(now, run.allowed, run.window, mss)
         {
-            return self.stop_run(now, run, limit);
+            return self.stop_run(now, limit);
         }
         (run.unsent, run.window, run.allowed) = (run.unsent - mss, run.window - mss, run.allowed - mss);
-        run.has_sent = true;
-        Some(self.send_full(now, mss))
+        Ok(self.send_full(now, mss))
     }
 
     /// As [`Sender::next_segment`] does it in the end, with what is known of a run left out.
-    fn send_full(&mut self, now: SimTime, mss: u64) -> DataSegment {
+    fn send_full(&mut self, now: SimTime, mss: u64) -> FullSegment {
         let start = self.board.high_data();
         let range = Range { start, end: start + mss };
         self.queue.on_new_sent(mss, range.end, mss);
@@ -85,21 +90,16 @@ impl Sender {
         self.activity.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
         self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
-        let is_pushed = ends_burst || self.queue.is_pushed(range);
-        let flags = if is_pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
-        DataSegment { start, payload: mss as u32, flags, ecn: Ecn::NotEct, ack_ratio: 0 }
+        FullSegment { start, is_pushed: ends_burst || self.queue.is_pushed(range) }
     }
 
-    fn stop_run(&mut self, now: SimTime, run: &mut Run, limit: Limit) -> Option<DataSegment> {
-        run.end = RunEnd::Stopped;
-        self.stop(now, limit)
+    fn stop_run(&mut self, now: SimTime, limit: Limit) -> Result<FullSegment, RunEnd> {
+        self.stop(now, limit);
+        Err(RunEnd::Stopped)
     }
 
-    /// A run is over: the timer runs for what it has sent.
-    pub(crate) fn end_run(&mut self, now: SimTime, run: Run) -> RunEnd {
-        if run.has_sent {
-            self.on_sent_data(now, false);
-        }
-        run.end
+    /// A run is over that has sent something: the timer runs for it.
+    pub(crate) fn end_run(&mut self, now: SimTime) {
+        self.on_sent_data(now, false);
     }
 }
