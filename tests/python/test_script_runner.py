@@ -345,6 +345,31 @@ def test_options_take_negative_numbers_as_linux() -> None:
         ("sendto(4, ..., 1000, MSG_OOB, ..., ...) = 1000", "MSG_OOB is not simulated; leave it out, or use --kernel"),
         ("recv(4, ..., 1000, MSG_OOB) = 1000", "MSG_OOB is not simulated"),
         ("setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0", "simulated with Linux's default only; use 7200"),
+        ("setsockopt(4, SOL_TCP, TCP_LINGER2, [1], 4) = 0", "simulated with Linux's default only; use 60"),
+        ("setsockopt(4, SOL_IP, IP_TOS, [16], 4) = 0", "simulated with Linux's default only; use 0"),
+        ("setsockopt(4, SOL_IP, IP_TTL, [3], 4) = 0", "simulated with Linux's default only; use 64"),
+        ("setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=5}, 8) = 0", "close that waits 5 s is not simulated"),
+        ("setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 1) = 0", "an option of 1 octets is not supported; write 4"),
+        ("getsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], [4]) = 0", "SO_SNDBUF that was not set is not simulated"),
+        ("getsockopt(4, SOL_TCP, TCP_INFO, {tcpi_state=1}, [4]) = 0", "what TCP_INFO fills in is not looked at"),
+        ("fcntl(4, F_SETFL, O_RDWR|O_ASYNC) = 0", "is not simulated; use F_GETFL, or F_SETFL"),
+        ("fcntl(4, F_SETOWN, 1) = 0", "is not simulated; use F_GETFL, or F_SETFL"),
+        ("ioctl(4, 0x5421, [1]) = 0", "is not simulated; use SIOCINQ"),
+        ("poll([{fd=4, events=POLLIN, revents=0}], 2, 0) = 0", "poll of 2 descriptors has 1; write as many"),
+        ("accept4(3, ..., ..., O_DIRECT) = 5", "of accept4 are not supported; use SOCK_NONBLOCK or SOCK_CLOEXEC"),
+        ("socket(AF_UNIX, SOCK_STREAM, 0) = 5", "AF_UNIX is not supported; use AF_INET"),
+        (
+            "recvmsg(4, {msg_iov(1)=[{..., 9}], msg_flags=MSG_TRUNC}, 0) = 9",
+            "msg_flags=MSG_TRUNC is not supported; write msg_flags=0",
+        ),
+        (
+            "sendmsg(4, {msg_iov(1)=[{..., 9}], msg_control=[{cmsg_level=SOL_SOCKET, cmsg_type=37}]}, 0) = 9",
+            "a control message that is sent is not supported; leave msg_control out",
+        ),
+        (
+            "recvmsg(4, {msg_iov(1)=[{..., 9}], msg_control=[{cmsg_level=SOL_SOCKET, cmsg_type=37}]}, 0) = 9",
+            "control messages other than TCP_CM_INQ are not supported",
+        ),
         ("< PU. 1:2(1) ack 1 win 257 urg 1", "urgent data is not simulated"),
         (
             "epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLEXCLUSIVE, fd=4}) = 0",
@@ -367,6 +392,11 @@ def test_flags_of_a_call_that_would_have_no_effect_are_refused(line: str, said: 
         ("tcp_fin_timeout=1", "is not simulated; use 60"),
         ("tcp_comp_sack_nr=0", "is not simulated; use 44"),
         ("tcp_min_rtt_wlen=1", "is not simulated; use 300"),
+        ("tcp_tso_win_divisor=8", "is not simulated; use 3"),
+        ("tcp_syncookies=2", "is not simulated; use 1 or 0"),
+        ("tcp_max_tw_buckets=0", "is not simulated; use 16 or more"),
+        ("tcp_mem='0 1 2'", "is not simulated; use 4096 or more"),
+        ("tcp_fastopen=0x207", "is not simulated; use 1, 2 or 3"),
     ],
 )
 def test_settings_that_make_no_endpoint_are_refused_in_their_line(setting: str, said: str) -> None:
@@ -374,3 +404,29 @@ def test_settings_that_make_no_endpoint_are_refused_in_their_line(setting: str, 
     with pytest.raises(ScriptError, match=r"a\.pkt:2: sysctl net\.ipv4\.") as raised:
         run(script, SimulatedHost())
     assert said in str(raised.value)
+
+
+def test_events_are_compared_each_with_its_descriptor() -> None:
+    waits = [*CONNECTED, "+0 epoll_create(1) = 5", "+0 epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLOUT, fd=4}) = 0"]
+    for expected, passes in (("{events=EPOLLOUT, fd=4}", True), ("{events=EPOLLOUT, fd=3}", False)):
+        script = parse("\n".join([*waits, f"+0 epoll_wait(5, {expected}, 1, 0) = 1"]), "a.pkt")
+        assert run(script, SimulatedHost()).passed is passes
+
+
+def test_a_buffer_is_no_larger_than_the_machine_allows() -> None:
+    """socket(7): "The maximum allowed value is set by the /proc/sys/net/core/wmem_max file"; it is doubled."""
+    asks = ["+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [9000000], 4) = 0"]
+    for most, got in ((100_000, 200_000), (None, 2 * 4_194_304)):
+        first = [f"`sysctl -q net.core.wmem_max={most}`"] if most else []
+        lines = [*first, *CONNECTED, *asks, f"+0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [{got}], [4]) = 0"]
+        verdict = run(parse("\n".join(lines), "a.pkt"), SimulatedHost())
+        assert verdict.passed, verdict.failure
+
+
+def test_syns_and_their_answers_are_sent_again_as_often_as_each_is_told() -> None:
+    first = "`sysctl -q net.ipv4.tcp_syn_retries=1 net.ipv4.tcp_synack_retries=2`"
+    answers = [*CONNECTED[:5], *["+1 > S. 0:0(0) ack 1 <...>", "+2 > S. 0:0(0) ack 1 <...>", "+20 close(3) = 0"]]
+    asks = ["0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", "+0...2 connect(3, ..., ...) = -1 ETIMEDOUT (timed out)"]
+    for lines in (answers, [*asks, "0 > S 0:0(0) <...>", "+1 > S 0:0(0) <...>"]):
+        verdict = run(parse("\n".join([first, *lines]), "a.pkt"), SimulatedHost("linux-6.x"))
+        assert verdict.passed, verdict.failure

@@ -43,8 +43,11 @@ pub(crate) struct HyStart {
     found: bool,
 }
 
+/// The offset of the first octet of data: until it is acknowledged, no round begins.
+const FIRST_OCTET: u64 = 1;
+
 /// What came back since `start`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Round {
     start: SimTime,
     /// The last ACK of the train, while it lasts.
@@ -53,6 +56,12 @@ struct Round {
     end: u64,
     least_rtt: Option<SimDuration>,
     samples: u32,
+}
+
+impl Default for Round {
+    fn default() -> Self {
+        Self { start: SimTime::ZERO, last_ack: SimTime::ZERO, end: FIRST_OCTET, least_rtt: None, samples: 0 }
+    }
 }
 
 impl HyStart {
@@ -196,6 +205,19 @@ mod tests {
         let round_of = |rtt: u64| [vec![80; 100], vec![rtt; 20]].concat();
         assert_eq!(exit_position(&round_of(90), &WIDE), None); // not more than 10 ms
         assert_eq!(exit_position(&round_of(91), &WIDE), Some(108)); // eight gathered, the ninth decides
+    }
+
+    /// As Linux 6.18 does: the round that a report of later data would begin is not counted, and the next ends where the window
+    /// then reaches, so that the samples of another hundred segments have to be gathered.
+    #[test]
+    fn a_report_without_an_acknowledgement_begins_no_round() {
+        let mut hystart = HyStart::default();
+        let sacked = AckEvent { snd_una: 1, snd_nxt: 1 + 10 * MSS, ..sample(0, 80) };
+        hystart.on_ack(&sacked, &WIDE, None);
+        assert_eq!(hystart.round.end, 1);
+        let acked = AckEvent { snd_una: 1 + MSS, snd_nxt: 1 + 11 * MSS, ..sample(3, 80) };
+        hystart.on_ack(&acked, &WIDE, None);
+        assert_eq!(hystart.round.end, 1 + 11 * MSS);
     }
 
     #[test]

@@ -96,7 +96,14 @@ fn describe(profile: &Profile) -> Value {
         "source": profile.source,
         "switches": switches,
         "controllers": controllers_of(profile),
+        "controller_sources": sources_of_controllers(profile),
     })
+}
+
+/// Where that comes from, of controllers of which the profile says something.
+fn sources_of_controllers(profile: &Profile) -> Table {
+    let said = |name: &String| Some((name.clone(), profile.why_controller(name)?.into()));
+    profile.controllers.keys().filter_map(said).collect()
 }
 
 /// What a profile says of each controller of which profiles say anything.

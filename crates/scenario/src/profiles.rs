@@ -34,7 +34,7 @@ pub(crate) struct Profile {
     pub(crate) summary: String,
     pub(crate) source: String,
     pub(crate) tcp: TcpTable,
-    /// Reasons, by switch.
+    /// Reasons, by switch; of a controller's parameters by `controller.NAME`.
     pub(crate) why: BTreeMap<String, String>,
     /// Parameters, by controller.
     pub(crate) controllers: BTreeMap<String, Table>,
@@ -66,6 +66,11 @@ pub(crate) fn profile(name: &str) -> Option<&'static Profile> {
 }
 
 impl Profile {
+    /// Where what it says of a controller comes from.
+    pub(crate) fn why_controller(&self, name: &str) -> Option<&str> {
+        self.why.get(&format!("controller.{name}")).map(String::as_str)
+    }
+
     /// Every switch as the profile leaves it.
     pub(crate) fn effective(&self) -> Table {
         let table = TcpTable::of([("profile", self.name.into())]);
@@ -92,16 +97,19 @@ fn is_declared(of: &str, table: &Table) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn every_value_of_a_profile_has_its_reason_and_no_reason_lacks_a_value() {
         for profile in profiles() {
             let table = serde_json::to_value(&profile.tcp).expect("a table of plain values");
-            let keys = table.as_object().expect("a table");
-            for reason in profile.why.keys() {
-                assert!(keys.contains_key(reason), "{}: why.{reason} explains nothing", profile.name);
-            }
+            let switches = table.as_object().expect("a table").keys().cloned();
+            let controllers = profile.controllers.keys().map(|name| format!("controller.{name}"));
+            let said: BTreeSet<String> = switches.chain(controllers).collect();
+            let explained: BTreeSet<String> = profile.why.keys().cloned().collect();
+            assert_eq!(said, explained, "{}", profile.name);
         }
     }
 }

@@ -62,6 +62,7 @@ fn marks_are_on_at_both_ends_unless_a_table_says_otherwise() {
         accurate_option: false,
         ect1: false,
         dctcp_feedback: true,
+        fallback: true, // the profile's
     };
     let dctcp = flow("\"dctcp\"");
     assert_eq!((dctcp.sender.ecn, dctcp.receiver.ecn), (on, on));

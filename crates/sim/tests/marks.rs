@@ -23,6 +23,7 @@ fn path(controllers: Vec<ControllerConfig>, rate: Bandwidth, one_way: SimDuratio
         accurate_option: false,
         ect1: is_prague,
         dctcp_feedback: !is_prague,
+        fallback: false,
     };
     path.tcp = TcpConfig { ecn, ..path.tcp };
     path
@@ -105,8 +106,14 @@ fn advantage(controller: ControllerConfig) -> f64 {
 fn episodes_with(accurate: bool) -> (Vec<u32>, Vec<u64>, u64) {
     let reno = ControllerConfig::Reno(RenoConfig::default());
     let mut path = path(vec![reno], Bandwidth(10_000_000), SimDuration::from_millis(10), 10);
-    path.tcp.ecn =
-        EcnConfig { mode: EcnMode::Request, accurate, accurate_option: false, ect1: false, dctcp_feedback: false };
+    path.tcp.ecn = EcnConfig {
+        mode: EcnMode::Request,
+        accurate,
+        accurate_option: false,
+        ect1: false,
+        dctcp_feedback: false,
+        fallback: false,
+    };
     path.duration = SimDuration::from_secs(20);
     path.app = AppConfig::Files { sizes: vec![Bytes(10_000_000)], gap: SimDuration::ZERO }; // over before the end: no mark is still on its way
     let outcome = path.run();

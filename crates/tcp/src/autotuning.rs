@@ -5,7 +5,8 @@
 //! With `opens_to` the window follows the buffer as Linux 6.18's did when its packets were captured on an emulated path: by
 //! two segments with each full-sized one that arrives, each of which is acknowledged at once. How far the buffer grows, by
 //! which round trip, and what counts as read are Linux 6.16's and later; captured limits of such a connection are in a test. Its
-//! end is memory, as in `tcp_rmem`, of which [`window_of_memory`] is window.
+//! end is memory, as in `tcp_rmem`, of which [`window_of_memory`] is window. Round trips are counted from when the connection opened,
+//! in whole ticks, and what lies above a hole opens window and buffer as well: the tracepoint `tcp_rcvbuf_grow` of Linux 6.18 shows it.
 //!
 //! Departures: Linux counts memory, and its steps are smaller where packets carry little.
 
@@ -72,17 +73,39 @@ impl ReceiveAutotuning {
     }
 
     /// The window opens with segments, and not at once with the buffer.
-    fn opens(&self) -> bool {
+    pub(crate) fn opens(&self) -> bool {
         self.config.opens_to > self.config.initial
     }
 
-    /// A full-sized segment arrived: true if it lets the window open further.
-    pub(crate) fn on_full_segment(&mut self, mss: u64) -> bool {
-        if !self.opens() || self.window >= self.size {
+    /// What the buffer has room for beside the `held` octets in it.
+    pub(crate) fn room(&self, held: u64) -> u64 {
+        self.size.saturating_sub(held)
+    }
+
+    /// The connection is open: round trips count from here.
+    pub(crate) fn begin(&mut self, now: SimTime) {
+        self.since = now;
+    }
+
+    /// A full-sized segment arrived, and `held` octets lie in the buffer: true if it lets the window open further.
+    pub(crate) fn on_full_segment(&mut self, mss: u64, held: u64) -> bool {
+        let most = self.room(held);
+        if !self.opens() || self.window >= most {
             return false;
         }
-        self.window = (self.window + 2 * mss).min(self.size);
+        self.window = (self.window + 2 * mss).min(most);
         true
+    }
+
+    /// A segment arrived above a hole; what lies there reaches `above_hole` beyond it, and is `held` octets.
+    pub(crate) fn on_segment_above_hole(&mut self, octets: u64, above_hole: u64, held: u64, mss: u64) {
+        if !self.opens() {
+            return;
+        }
+        if octets >= mss {
+            self.on_full_segment(mss, held);
+        }
+        self.size = self.size.max((2 * self.space(mss) + above_hole).min(self.limit()));
     }
 
     /// The round trip; zero before it is known.
@@ -213,14 +236,36 @@ mod tests {
     #[test]
     fn the_window_opens_with_segments() {
         let mut tuning = tuning(64_240, 80_931);
-        let opened = (0..10).filter(|_| tuning.on_full_segment(1_448)).count();
+        let opened = (0..10).filter(|_| tuning.on_full_segment(1_448, 0)).count();
         assert_eq!((opened, tuning.window()), (6, 80_931));
         tuning.on_rtt(SimDuration::from_millis(40), 0);
         tuning.on_round_trip(SimTime(40_000_000), 43_440, 0, 0, 1_448);
         // 30 segments in a round trip, 10 before: 2 * 43 440 = 86 880; grown by 20/10: + 2 * 2 * 86 880.
         assert_eq!(tuning.window(), 80_931, "only segments open it");
-        assert!(tuning.on_full_segment(1_448));
+        assert!(tuning.on_full_segment(1_448, 0));
         assert_eq!((tuning.window(), tuning.size), (83_827, 434_400));
+    }
+
+    /// By hand: open at 6.2 ms, a segment each 1.2 ms from 7.48 ms on, whose round trip is 5 ms: the fifth comes at 12.28 ms, the
+    /// fourth at 11.08. The tracepoint `tcp_rcvbuf_grow` of Linux 6.18 counts in the same way.
+    #[test]
+    fn round_trips_count_from_when_the_connection_opens() {
+        let mut tuning = tuning(64_240, 80_931);
+        tuning.begin(SimTime(6_200_000));
+        tuning.on_rtt(SimDuration::from_millis(5), 0);
+        let first_due = (1..20).find(|segment| tuning.is_due(SimTime(7_480_000 + 1_200_000 * (segment - 1))));
+        assert_eq!(first_due, Some(5));
+    }
+
+    /// Above a hole each segment lets the window open, as far as what is held leaves room, and the buffer reaches beyond the last.
+    #[test]
+    fn what_lies_above_a_hole_opens_the_window() {
+        let mut tuning = tuning(64_240, 80_931);
+        tuning.on_segment_above_hole(1_448, 1_448, 1_448, 1_448);
+        assert_eq!(tuning.window(), 67_136); // 64 240 + 2 * 1448
+        tuning.on_segment_above_hole(1_448, 100_000, 14_480, 1_448);
+        // Of 80 931 octets 14 480 are held; 2 * 14 480 + 100 000 are wanted.
+        assert_eq!((tuning.window(), tuning.size), (67_136, 128_960));
     }
 
     /// Linux 6.18 with `tcp_rmem` ending at 400,000: 19.88 Mbit/s over 100.3 ms, 249 kB. 158/256 of it are 246,875.

@@ -56,6 +56,11 @@ impl TimestampClock {
         self.tick
     }
 
+    /// How many ticks the clock shows more at `now` than `echo`, as time: what a peer that sent `echo` back makes of a round trip.
+    pub(crate) fn ticks_since(&mut self, echo: u32, now: SimTime) -> SimDuration {
+        SimDuration(u64::from(self.tick(now).wrapping_sub(echo)).saturating_mul(self.granularity))
+    }
+
     fn turn_to(&mut self, own: u64) {
         //= rfc7323-5.4-clock
         let count = own / self.granularity;

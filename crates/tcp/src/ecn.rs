@@ -29,8 +29,13 @@ pub(crate) enum Feedback {
 
 const ALL: Flags = Flags::AE.with(Flags::CWR).with(Flags::ECE);
 
-/// Flags of our SYN.
-pub(crate) fn syn_flags(config: EcnConfig) -> Flags {
+/// Flags of our SYN, which was sent `retries` times before.
+pub(crate) fn syn_flags(config: EcnConfig, retries: u32) -> Flags {
+    //= rfc3168-6.1.1.1-fall-back
+    //= rfc9768-3.1.4.1-fall-back
+    if config.fallback && retries > u32::from(config.accurate) {
+        return Flags::default();
+    }
     match (config.mode, config.accurate) {
         //= rfc9768-3.1.1-syn
         (EcnMode::Request, true) => ALL,
@@ -352,6 +357,7 @@ mod tests {
     use super::*;
 
     const REQUEST: EcnConfig = EcnConfig {
+        fallback: false,
         mode: EcnMode::Request,
         accurate: true,
         accurate_option: false,
@@ -367,13 +373,25 @@ mod tests {
     //= rfc9768-3.1.1-syn
     #[test]
     fn the_accurate_handshake_is_that_of_table_2() {
-        assert_eq!(syn_flags(REQUEST), ALL); // AE=1 CWR=1 ECE=1
+        assert_eq!(syn_flags(REQUEST, 0), ALL); // AE=1 CWR=1 ECE=1
         let (feedback, flags) = answer(REQUEST, ALL, Ecn::NotEct);
         assert_eq!((feedback, flags), (Feedback::Accurate, Flags::CWR)); // 0 1 0
         assert_eq!(agreed(REQUEST, flags), Feedback::Accurate);
         assert_eq!(agreed(REQUEST, Flags::ECE), Feedback::Classic); // 0 0 1
         assert_eq!(agreed(REQUEST, Flags::default()), Feedback::None); // 0 0 0
         assert_eq!(agreed(REQUEST, ALL), Feedback::None); // 1 1 1: broken
+    }
+
+    //= rfc3168-6.1.1.1-fall-back
+    //= rfc9768-3.1.4.1-fall-back
+    #[test]
+    fn a_syn_sent_again_asks_no_more_and_for_accurate_feedback_once_more() {
+        let asks = |config, retries| syn_flags(config, retries) != Flags::default();
+        let classic = EcnConfig { accurate: false, ..REQUEST };
+        let [classic, accurate] = [classic, REQUEST].map(|config| EcnConfig { fallback: true, ..config });
+        assert_eq!([0, 1].map(|retries| asks(classic, retries)), [true, false]);
+        assert_eq!([0, 1, 2].map(|retries| asks(accurate, retries)), [true, true, false]);
+        assert!(asks(REQUEST, 5)); // without it every SYN asks
     }
 
     //= rfc9768-3.2.2.5.1-ack-at-marks
@@ -412,7 +430,7 @@ mod tests {
     #[test]
     fn the_exact_echo_says_how_the_latest_segment_arrived_and_tells_of_changes_at_once() {
         let config = EcnConfig { accurate: false, dctcp_feedback: true, ..REQUEST };
-        let (feedback, flags) = answer(config, syn_flags(config), Ecn::NotEct);
+        let (feedback, flags) = answer(config, syn_flags(config, 0), Ecn::NotEct);
         assert_eq!((feedback, agreed(config, flags)), (Feedback::Exact, Feedback::Exact)); // RFC 3168's handshake
         let mut receiver = EcnReceiver::default();
         receiver.set_feedback(feedback, false);

@@ -145,6 +145,8 @@ struct Handshake {
     ecn: Flags,
     /// SYNs (or SYN-ACKs) retransmitted.
     retries: u32,
+    /// When the first left.
+    began: SimTime,
     /// A SYN that the application has not answered yet.
     deferred_syn: Option<Box<Segment>>,
 }
@@ -153,7 +155,8 @@ impl Handshake {
     fn new(config: &TcpConfig) -> Self {
         // The MSS option counts no options, of which timestamps come with every segment (RFC 6691).
         let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };
-        Self { offered_mss: config.mss + options, ecn: Flags::default(), retries: 0, deferred_syn: None }
+        let offered_mss = config.mss + options;
+        Self { offered_mss, ecn: Flags::default(), retries: 0, began: SimTime::ZERO, deferred_syn: None }
     }
 }
 

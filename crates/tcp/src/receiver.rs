@@ -52,6 +52,8 @@ pub(crate) struct Receiver {
     /// Report duplicates.
     dsack: bool,
     has_timestamps: bool,
+    /// SACK is used: an ACK whose window has changed is no less of a duplicate.
+    reports_ranges: bool,
     fin_at: Option<u64>,
     reader: Reader,
     pub(crate) acks: DelayedAcks,
@@ -87,6 +89,7 @@ impl Receiver {
             last_ack_sent: 0,
             ts_recent: 0,
             has_timestamps: false,
+            reports_ranges: false,
             peer_initial: 0,
         }
     }
@@ -123,6 +126,14 @@ impl Receiver {
     pub(crate) fn set_buffer(&mut self, size: u64) {
         self.buffer = size;
         self.tuning = None;
+    }
+
+    /// The connection is open.
+    pub(crate) fn on_open(&mut self, now: SimTime, sack: bool) {
+        self.reports_ranges = sack;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.begin(now);
+        }
     }
 
     /// The offset after the last octet that the peer was told it may send.
@@ -290,6 +301,7 @@ impl Receiver {
         if self.rcv_nxt == before {
             if start < end {
                 self.out_of_order_segments += 1;
+                self.open_above_hole(end - start);
                 self.acks.on_out_of_order(now);
             } else {
                 self.acks.request(); // a duplicate, or beyond the window (RFC 5681 section 4.2)
@@ -316,7 +328,7 @@ impl Receiver {
     /// Data arrived in order: when it is acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival) {
-        let opens = octets >= self.mss && self.tuning.as_mut().is_some_and(|tuning| tuning.on_full_segment(self.mss));
+        let opens = octets >= self.mss && self.opens_window();
         self.acks.on_data(now, octets, self.mss, arrival.rto);
         if opens {
             self.acks.on_window_opened(now);
@@ -333,6 +345,32 @@ impl Receiver {
         if self.reader.is_immediate() {
             self.acks.on_all_read(now);
         }
+    }
+
+    /// The window follows a full-sized segment.
+    #[inline]
+    fn opens_window(&mut self) -> bool {
+        if self.tuning.is_none() {
+            return false;
+        }
+        let held = self.held();
+        self.tuning.as_mut().is_some_and(|tuning| tuning.on_full_segment(self.mss, held))
+    }
+
+    /// The window follows `octets` that arrived above a hole.
+    fn open_above_hole(&mut self, octets: u64) {
+        let held = self.held();
+        let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| self.reports_ranges) {
+            tuning.on_segment_above_hole(octets, above_hole, held, self.mss);
+            self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
+        }
+    }
+
+    /// Octets in the buffer: what the application has not read, and what lies above a hole.
+    pub(super) fn held(&self) -> u64 {
+        let above_hole: u64 = self.out_of_order.iter().map(|range| range.len()).sum();
+        self.reader.unread() + above_hole
     }
 
     /// The buffer follows what is read.

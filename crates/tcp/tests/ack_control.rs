@@ -96,6 +96,7 @@ fn marks_on_acks_double_the_ratio_and_leave_the_window_alone() {
         accurate_option: false,
         ect1: false,
         dctcp_feedback: false,
+        fallback: false,
     };
     for control in [true, false] {
         let config = if control { controlled() } else { plain() };

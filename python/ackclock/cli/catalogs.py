@@ -131,7 +131,7 @@ def _print_switches(profile: dict[str, Any]) -> None:
             table.add_row(own, _plain(part), meaning, why)
     for kind, parameters in profile["controllers"].items():
         for name, value in parameters.items():
-            table.add_row(f"controller {kind}: {name}", _plain(value), "", "where the stack leaves the RFC")
+            table.add_row(f"controller {kind}: {name}", _plain(value), "", profile["controller_sources"][kind])
     output().print(table)
 
 

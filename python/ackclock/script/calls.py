@@ -13,6 +13,10 @@ from ackclock.script.syntax import Either, Ellipsis_, Integer, Name, Sequence, S
 Definitions = Mapping[str, str]
 """Names that `--define` gave a value."""
 
+_FAMILIES = (0, CONSTANTS["AF_INET"], CONSTANTS["AF_INET6"])
+_INFORMATION = (CONSTANTS["TCP_INFO"], CONSTANTS["TCP_CC_INFO"])
+_LEAST_LENGTH = 4
+_ANY_NUMBER = 1 << 10
 _SOL_SOCKET, _SO_LINGER = CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]
 
 
@@ -89,14 +93,23 @@ class Calls:
         return self.number(call.arguments[0])
 
     def _socket(self, call: SystemCall) -> Request:
-        kind, protocol = (self.number(argument) for argument in call.arguments[1:3])
+        family, kind, protocol = (self.number(argument) for argument in call.arguments[:3])
+        if family not in _FAMILIES:
+            raise CallError(f"{describe(call.arguments[0])} is not supported; use AF_INET")
+        self._refuse_flags(call, kind & ~0xF, "SOCK_NONBLOCK", "SOCK_CLOEXEC")
         if kind & 0xF != CONSTANTS["SOCK_STREAM"] or protocol not in (0, CONSTANTS["IPPROTO_TCP"]):
             raise CallError(f"socket({kind}, {protocol}) is not supported; use SOCK_STREAM with IPPROTO_TCP")
         return Request("socket", self.number(call.result), (kind,))
 
     def _accept(self, call: SystemCall) -> Request:
         flags = self.number(call.arguments[3]) if len(call.arguments) > 3 else 0
+        self._refuse_flags(call, flags, "SOCK_NONBLOCK", "SOCK_CLOEXEC")
         return Request("accept", self._fd(call), (self.number(call.result), flags))
+
+    def _refuse_flags(self, call: SystemCall, flags: int, *names: str) -> None:
+        unknown = flags & ~sum(CONSTANTS[name] for name in names)
+        if unknown:
+            raise CallError(f"the flags {unknown:#x} of {call.name} are not supported; use {' or '.join(names)}")
 
     def _vector(self, call: SystemCall, name: str) -> Request:
         return Request(name, self._fd(call), (self._vector_length(call.arguments[1]), 0))
@@ -106,7 +119,22 @@ class Calls:
         vector = message.get("msg_iov") if isinstance(message, Struct) else None
         if vector is None:
             raise CallError(f"{describe(message)} is no message; write {{msg_iov(1)=[{{..., 1000}}], ...}}")
+        assert isinstance(message, Struct)
+        self._check_message(call, message)
         return Request(name, self._fd(call), (self._vector_length(vector), self.number(call.arguments[2])))
+
+    def _check_message(self, call: SystemCall, message: Struct) -> None:
+        """Refuse what nobody looks at: flags that come back, and control messages but the one of `TCP_INQ`."""
+        flags, control = message.get("msg_flags"), message.get("msg_control")
+        if flags is not None and self.number(flags) != 0:
+            raise CallError(f"msg_flags={describe(flags)} is not supported; write msg_flags=0 or leave it out")
+        items = control.items if isinstance(control, Sequence) else ()
+        if items and call.name != "recvmsg":
+            raise CallError("a control message that is sent is not supported; leave msg_control out")
+        kinds = [item.get("cmsg_type") if isinstance(item, Struct) else None for item in items]
+        inq = CONSTANTS["TCP_CM_INQ"]
+        if len(items) > 1 or any(kind is not None and self.number(kind) not in (0, inq) for kind in kinds):
+            raise CallError("control messages other than TCP_CM_INQ are not supported; leave them out")
 
     def _vector_length(self, vector: Value) -> int:
         if not isinstance(vector, Sequence):
@@ -119,6 +147,9 @@ class Calls:
     def _set_option(self, call: SystemCall) -> Request:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
         value = call.arguments[3]
+        length = call.arguments[4] if len(call.arguments) > 4 else Ellipsis_()
+        if not isinstance(value, Text) and isinstance(length, Integer) and length.value < _LEAST_LENGTH:
+            raise CallError(f"an option of {length.value} octets is not supported; write 4, or 8 for two numbers")
         if isinstance(value, Name) and value.name in self._definitions and value.name not in CONSTANTS:
             value = self._defined(self._definitions[value.name])
         if isinstance(value, Text):
@@ -140,6 +171,9 @@ class Calls:
 
     def _get_option(self, call: SystemCall) -> Request:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
+        is_information = level == CONSTANTS["SOL_TCP"] and option in _INFORMATION
+        if is_information and not isinstance(call.arguments[3], Ellipsis_):
+            raise CallError("what TCP_INFO fills in is not looked at here; write ..., and ask in %{ } code")
         return Request("getsockopt", self._fd(call), (level, option))
 
     def _fcntl(self, call: SystemCall) -> Request:
@@ -151,6 +185,9 @@ class Calls:
 
     def _poll(self, call: SystemCall) -> Request:
         polls = []
+        count = call.arguments[1]
+        if isinstance(count, Integer) and isinstance(call.arguments[0], Sequence):
+            self._same_count(call, count.value, len(call.arguments[0].items))
         for item in call.arguments[0].items if isinstance(call.arguments[0], Sequence) else ():
             fields = [item.get("fd"), item.get("events")] if isinstance(item, Struct) else [None]
             if None in fields:
@@ -158,6 +195,10 @@ class Calls:
             fd, events = (self.number(field) for field in fields if field is not None)
             polls.append((fd, events))
         return Request("poll", numbers=(self.number(call.arguments[2]),), polls=tuple(polls))
+
+    def _same_count(self, call: SystemCall, said: int, written: int) -> None:
+        if said != written:
+            raise CallError(f"{call.name} of {said} descriptors has {written}; write as many")
 
     def _epoll_create(self, call: SystemCall) -> Request:
         return Request("epoll_create", self.number(call.result))
@@ -169,7 +210,9 @@ class Calls:
         return Request("epoll_ctl", self._fd(call), (*numbers, self.number(events) if events else 0))
 
     def _epoll_wait(self, call: SystemCall) -> Request:
-        return Request("epoll_wait", self._fd(call), (self.number(call.arguments[3]),))
+        most = call.arguments[2]
+        room = _ANY_NUMBER if isinstance(most, Ellipsis_) else self.number(most)
+        return Request("epoll_wait", self._fd(call), (self.number(call.arguments[3]), room))
 
     # ---- what came of it --------------------------------------------------------------------------------------------
 
@@ -272,9 +315,11 @@ def _place(call: SystemCall, place: str) -> Value | None:
         polled = arguments[0].items if isinstance(arguments[0], Sequence) else ()
         item = polled[int(place.rsplit(" ", 1)[1])]
         return (item.get("revents") or Integer(0)) if isinstance(item, Struct) else None
-    if place == "events":
-        event = arguments[1].items[0] if isinstance(arguments[1], Sequence) else arguments[1]
-        return event.get("events") if isinstance(event, Struct) else None
+    if place.startswith(("events of ", "fd of ")):
+        what, index = place.rsplit(" of ", 1)
+        events = arguments[1].items if isinstance(arguments[1], Sequence) else (arguments[1],)
+        event = events[int(index)] if int(index) < len(events) else None
+        return event.get(what) if isinstance(event, Struct) else None
     if place == "cmsg_data" and isinstance(arguments[1], Struct):
         control = arguments[1].get("msg_control")
         message = control.items[0] if isinstance(control, Sequence) and control.items else None

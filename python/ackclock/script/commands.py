@@ -60,6 +60,7 @@ DEFAULTS: tuple[Setting, ...] = (
 """All that packetdrill's own scripts start from, as far as a script can see it."""
 
 _NO_EFFECT = ("true", "nstat", "cat", "echo", "sync")
+_READING = ("nstat",)
 _REDIRECTION = re.compile(r"\d?>>?\s*(&\d|\S+)")
 _SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/tmp/")
 _ARITHMETIC = re.compile(r"\$\(\(([\d\s*+-]+)\)\)")
@@ -120,6 +121,8 @@ def _see_where_it_writes(line: str) -> None:
 
 def _command(words: list[str]) -> Iterator[Setting]:
     program, arguments = words[0].rsplit("/", 1)[-1], words[1:]
+    if "|" in words and program not in _READING:
+        raise ValueError(f"the pipe of {' '.join(words)!r} is not simulated; set parameters with sysctl name=value")
     if program == "defaults.sh":
         yield from DEFAULTS
     elif program == "set_sysctls.py":
@@ -152,7 +155,9 @@ def _sysctl_words(arguments: list[str]) -> Iterator[str]:
         raise ValueError("sysctl reads no files here; write its lines as sysctl name=value")
     plain = [word for word in arguments if not word.startswith("-")]
     for word in re.sub(r"\s*=\s*", "=", "\0".join(plain).replace("\0=\0", "=")).split("\0"):
-        if "=" in word:
+        if "=" not in word and word:
+            raise ValueError(f"sysctl {word} sets nothing; write {word}=VALUE, or leave it out")
+        if word:
             yield word
 
 

@@ -176,9 +176,11 @@ class KernelSockets:
         return Outcome(0)
 
     def _epoll_wait(self, request: Request) -> Outcome:
-        limit_ms = request.numbers[0]
-        ready = self._epolls[request.fd].poll(None if limit_ms < 0 else limit_ms / 1000)
-        return Outcome(len(ready), value={"events": ready[0][1]} if ready else {})
+        limit_ms, room = request.numbers
+        ready = self._epolls[request.fd].poll(None if limit_ms < 0 else limit_ms / 1000, room)
+        ours = {opened.fileno(): fd for fd, opened in self._open.items()}
+        told = [{f"events of {at}": events, f"fd of {at}": ours[fileno]} for at, (fileno, events) in enumerate(ready)]
+        return Outcome(len(ready), value=dict(pair for one in told for pair in one.items()))
 
 
 def _int(number: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from ackclock._core import Endpoint, ScenarioError
 from ackclock.script.backend import Outcome, Request, Sent
 from ackclock.script.commands import Discipline, InitialWindow, Setting, Sysctl
+from ackclock.script.constants import CONSTANTS
 from ackclock.script.observed import Observed
 from ackclock.script.packets import URG, Addresses, Packet, emit_packet, parse_packet
 from ackclock.script.sockets import Progress, Sockets, deadline_ns
@@ -17,6 +18,9 @@ from ackclock.script.sysctl import Changes, changes
 
 _START_NS = 1_000_250_000
 """Scripts begin a quarter of a millisecond into a tick, as packetdrill sees to on a real machine."""
+
+_LARGEST_BUFFER = 4_194_304
+"""What `SO_SNDBUF` and `SO_RCVBUF` get at most: `net.core.wmem_max` and `rmem_max` of Linux 6.18."""
 
 _HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
 _ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
@@ -55,6 +59,8 @@ class SimulatedHost:
         self._tcp: dict[str, Any] = {"profile": profile} if profile else {}
         self._controller = "cubic"
         self._pacing: dict[str, Any] = {}
+        self._passive: dict[str, Any] = {}
+        self._largest = {"SO_SNDBUF": _LARGEST_BUFFER, "SO_RCVBUF": _LARGEST_BUFFER}
         self._overrides = overrides or []
         self._now_ns = _START_NS
         self._sent: list[Sent] = []
@@ -86,6 +92,10 @@ class SimulatedHost:
                 self._controller = value
             elif table == "pacing":
                 self._pacing[rest] = value
+            elif table == "passive":
+                self._passive[rest] = value
+            elif table == "largest":
+                self._largest[rest] = value
             else:
                 *tables, name = rest.split(".")
                 place = self._tcp
@@ -107,23 +117,34 @@ class SimulatedHost:
         """The name of the controller of connections made now."""
         return self._controller
 
-    def options(self, controller: str | None = None) -> str:
+    def largest_of(self, option: tuple[int, int]) -> int:
+        """Return what a socket option gets at most."""
+        sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): most for name, most in self._largest.items()}
+        return sizes.get(option, (1 << 32) - 1)
+
+    def options(self, controller: str | None = None, own: Mapping[str, Any] | None = None) -> str:
         """Return the options of an endpoint made now, as JSON.
 
         Args:
             controller: In place of the host's.
+            own: Switches of this endpoint alone.
         """
-        return json.dumps({"tcp": self._tcp, "controller": controller or self._controller})
+        return json.dumps({"tcp": self._tcp | dict(own or {}), "controller": controller or self._controller})
 
     # ---- the connection ---------------------------------------------------------------------------------------------
 
-    def open_endpoint(self) -> Endpoint:
+    def open_endpoint(self, *, listens: bool, syn_retries: int | None = None) -> Endpoint:
         """Make the endpoint of a new connection, and put it under test.
+
+        Args:
+            listens: A listening socket's.
+            syn_retries: How often its SYN is sent again, in place of what the host has.
 
         Raises:
             ScenarioError: If the settings make no endpoint.
         """
-        self._endpoint = Endpoint(self.options(), *_ENDS, self._overrides)
+        own = (self._passive if listens else {}) | ({} if syn_retries is None else {"syn_retries": syn_retries})
+        self._endpoint = Endpoint(self.options(own=own), *_ENDS, self._overrides)
         self._observed = Observed()
         return self._endpoint
 
@@ -155,6 +176,10 @@ class SimulatedHost:
         """See `Backend`."""
         while self.fire_timer(time_us):
             pass
+        self._now_ns = max(self._now_ns, _START_NS + 1000 * time_us)
+
+    def stand_still_to(self, time_us: int) -> None:
+        """Let time go by without a timer that fires, as on a machine that has something else to do."""
         self._now_ns = max(self._now_ns, _START_NS + 1000 * time_us)
 
     def next_sent(self, until_us: int) -> Sent | None:

@@ -16,7 +16,7 @@ from ackclock.script.backend import Outcome, Request, failed
 from ackclock.script.constants import CONSTANTS
 from ackclock.script.epoll import Look, Watch
 from ackclock.script.packets import ACK, SYN, Packet
-from ackclock.script.socket_options import get_option, set_option
+from ackclock.script.socket_options import get_option, set_option, syn_retries
 
 if TYPE_CHECKING:
     from ackclock.script.simulated import SimulatedHost
@@ -131,7 +131,8 @@ class Sockets:
         return listening.endpoint is None or listening.endpoint.state == "CLOSED" or listening.is_accepted
 
     def _opened(self, socket: Socket) -> Endpoint:
-        endpoint = self._host.open_endpoint()
+        listens = socket.backlog is not None
+        endpoint = self._host.open_endpoint(listens=listens, syn_retries=syn_retries(socket.options))
         for (level, option), value in socket.options.items():
             set_option(self._host, endpoint, (level, option), value)
         return endpoint
@@ -189,6 +190,8 @@ class Sockets:
 
     def _shutdown(self, socket: Socket, request: Request) -> Outcome:
         (how,) = request.numbers
+        if how not in (CONSTANTS["SHUT_RD"], CONSTANTS["SHUT_WR"], CONSTANTS["SHUT_RDWR"]):
+            return failed("EINVAL")
         if socket.endpoint is None or socket.endpoint.state in ("CLOSED", "LISTEN"):
             return failed("ENOTCONN")
         if how in (CONSTANTS["SHUT_RD"], CONSTANTS["SHUT_RDWR"]):
@@ -298,8 +301,10 @@ class Sockets:
         command, argument = request.numbers
         if command == CONSTANTS["F_GETFL"]:
             return Outcome(_O_RDWR | (0 if socket.is_blocking else _O_NONBLOCK))
-        if command == CONSTANTS["F_SETFL"]:
-            socket.is_blocking = not argument & _O_NONBLOCK
+        if command != CONSTANTS["F_SETFL"] or argument & ~(_O_NONBLOCK | _O_RDWR):
+            what = f"fcntl({command}, {argument:#x})"
+            raise ValueError(f"{what} is not simulated; use F_GETFL, or F_SETFL with O_RDWR and O_NONBLOCK")
+        socket.is_blocking = not argument & _O_NONBLOCK
         return Outcome(0)
 
     def _ioctl(self, socket: Socket, request: Request) -> Outcome:
@@ -313,7 +318,9 @@ class Sockets:
             CONSTANTS["SIOCOUTQ"]: max(0, socket.written + (not socket.writes) - acknowledged),
             CONSTANTS["SIOCOUTQNSD"]: unsent,
         }
-        return Outcome(0, value={"count": counts[what]}) if what in counts else failed("ENOTTY")
+        if what not in counts:
+            raise ValueError(f"ioctl {what:#x} is not simulated; use SIOCINQ, SIOCOUTQ or SIOCOUTQNSD")
+        return Outcome(0, value={"count": counts[what]})
 
     def _poll(self, _socket: Socket, request: Request) -> Outcome | None:
         ready = [self._ready(fd, events) for fd, events in request.polls]
@@ -377,10 +384,14 @@ class Sockets:
             return failed("EINVAL")
         watched = [(fd, watch) for fd, watch in socket.watches.items() if fd in self._open]
         reports = [watch.report(self._ready(fd, watch.events), self._look(self._open[fd])) for fd, watch in watched]
-        ready = [events for events in reports if events]
+        ready = [(fd, events) for (fd, _), events in zip(watched, reports, strict=True) if events]
         if not ready and not self._is_over(request):
             return None
-        return Outcome(len(ready), value={"events": ready[0]} if ready else {})
+        most = request.numbers[1]
+        if len(ready) > most:
+            raise ValueError(f"{len(ready)} events for room of {most} are not simulated; make room for more")
+        told = [{f"events of {place}": events, f"fd of {place}": fd} for place, (fd, events) in enumerate(ready)]
+        return Outcome(len(ready), value=dict(pair for one in told for pair in one.items()))
 
     def _look(self, socket: Socket) -> Look:
         endpoint = socket.endpoint

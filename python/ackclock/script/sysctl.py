@@ -2,8 +2,9 @@
 
 Source: the kernel's documentation of its IP parameters.
 
-Departures: parameters in `WITHOUT_EFFECT` change nothing that a script can see of a simulated connection, at any value;
-of those in `ONLY` just the values named do what the simulated endpoint does, as a script could see of others.
+Departures: parameters in `WITHOUT_EFFECT` change nothing that a script can see of a simulated connection, at any value,
+nor do those in `AT_LEAST` from a value on; of those in `ONLY` just the values named do what the endpoint does,
+as a script could see of others.
 """
 
 from collections.abc import Callable, Mapping
@@ -67,6 +68,13 @@ def _pacing(path: str) -> Callable[[str], Changes]:
     return lambda value: {f"pacing.{path}": int(value) / 100}
 
 
+def _fast_open(value: str) -> Changes:
+    """A listener that takes data without a cookie, of which a script could see."""
+    if int(value, 0) & 0x600:
+        raise ValueError(f"{value} is not simulated; use 1, 2 or 3")
+    return {}
+
+
 def _notsent_lowat(value: str) -> Changes:
     return {"tcp.notsent_lowat": f"{value} B"} if 0 < int(value) < 0xFFFFFFFF else {}
 
@@ -83,10 +91,12 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_frto": _words("tcp.frto", {"0": False, "1": True, "2": True}),
     "tcp_slow_start_after_idle": _words("tcp.idle_restart", {"0": "off", "1": "linux"}),
     "tcp_ecn": _ecn,
+    "tcp_ecn_fallback": _switch("tcp.ecn_fallback"),
     "tcp_ecn_option": _words("tcp.accurate_ecn_option", {"0": False, "2": True, "3": True}),
+    "tcp_fastopen": _fast_open,
     "tcp_retries2": _number("tcp.max_retries"),
     "tcp_syn_retries": _number("tcp.syn_retries"),
-    "tcp_synack_retries": _number("tcp.syn_retries"),
+    "tcp_synack_retries": _number("passive.syn_retries"),
     "tcp_syn_linear_timeouts": _number("tcp.syn_linear_timeouts"),
     "tcp_rto_min_us": lambda value: {"tcp.rto.min": f"{int(value)} us", "tcp.tlp_max_ack_delay": f"{int(value)} us"},
     "tcp_rto_max_ms": lambda value: {"tcp.rto.max": f"{int(value)} ms"},
@@ -97,6 +107,8 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_pacing_ss_ratio": _pacing("slow_start_ratio"),
     "tcp_pacing_ca_ratio": _pacing("avoidance_ratio"),
     "tcp_congestion_control": lambda value: {"controller": value},
+    "net.core.wmem_max": _number("largest.SO_SNDBUF"),
+    "net.core.rmem_max": _number("largest.SO_RCVBUF"),
 }
 
 ONLY: Mapping[str, tuple[str, ...]] = {
@@ -125,21 +137,40 @@ ONLY: Mapping[str, tuple[str, ...]] = {
     "tcp_min_rtt_wlen": ("300",),
     "tcp_min_snd_mss": ("48",),
     "tcp_orphan_retries": ("0",),
+    "tcp_comp_sack_rtt_percent": ("33",),
+    "tcp_ecn_option_beacon": ("3",),
+    "tcp_no_ssthresh_metrics_save": ("1",),
     "tcp_plb_enabled": ("0",),
+    "tcp_reflect_tos": ("0",),
+    "tcp_syncookies": ("1", "0"),
     "tcp_retrans_collapse": ("1",),
     "tcp_rfc1337": ("0",),
     "tcp_stdurg": ("0",),
     "tcp_tso_rtt_log": ("9",),
+    "tcp_tso_win_divisor": ("3",),
 }
+
+AT_LEAST: Mapping[str, int] = {
+    "tcp_max_orphans": 16,
+    "tcp_max_syn_backlog": 16,
+    "tcp_max_tw_buckets": 16,
+    "tcp_mem": 4_096,
+    "net.core.somaxconn": 16,
+    "net.core.netdev_max_backlog": 64,
+    "net.core.netdev_budget": 64,
+    "net.core.optmem_max": 4_096,
+}
+"""What bounds more than one connection needs, from so much on (the least of several numbers)."""
 
 WITHOUT_EFFECT = """
     tcp_abc tcp_allowed_congestion_control tcp_available_congestion_control tcp_backlog_ack_defer tcp_base_mss
-    tcp_comp_sack_rtt_percent tcp_cookie_size tcp_ecn_fallback tcp_ecn_option_beacon tcp_fack tcp_fastopen
-    tcp_fastopen_blackhole_timeout_sec tcp_fastopen_key tcp_fwmark_accept tcp_l3mdev_accept tcp_low_latency
-    tcp_max_orphans tcp_max_syn_backlog tcp_max_tw_buckets tcp_mem tcp_migrate_req tcp_no_metrics_save
-    tcp_no_ssthresh_metrics_save tcp_probe_interval tcp_probe_threshold tcp_reflect_tos tcp_retries1 tcp_syncookies
-    tcp_thin_dupack tcp_tso_win_divisor tcp_tw_recycle tcp_tw_reuse tcp_cwnd_reduction_policy ip_local_port_range
-    ip_no_pmtu_disc
+    tcp_cookie_size tcp_fack tcp_fastopen_blackhole_timeout_sec tcp_fastopen_key tcp_fwmark_accept tcp_l3mdev_accept
+    tcp_low_latency tcp_migrate_req tcp_no_metrics_save tcp_probe_interval tcp_probe_threshold tcp_retries1
+    tcp_thin_dupack tcp_tw_recycle tcp_tw_reuse tcp_cwnd_reduction_policy ip_local_port_range ip_no_pmtu_disc
+    net.core.bpf_jit_enable net.core.busy_poll net.core.busy_read net.core.default_qdisc net.core.dev_weight
+    net.core.gro_normal_batch net.core.high_order_alloc_disable net.core.message_burst net.core.message_cost
+    net.core.netdev_budget_usecs net.core.rmem_default net.core.rps_sock_flow_entries net.core.tstamp_allow_data
+    net.core.warnings net.core.wmem_default
 """
 
 
@@ -149,6 +180,10 @@ def changes(name: str, value: str) -> Changes:
     Args:
         name: With dots, such as `net.ipv4.tcp_sack`.
         value: As text.
+
+    Returns:
+        Its switches; `passive.` has what holds for listening sockets alone, `largest.` the most that an
+        option may ask for.
 
     Raises:
         ValueError: If the parameter or its value is not simulated: "what; remedy".
@@ -168,6 +203,15 @@ def changes(name: str, value: str) -> Changes:
         if value not in ONLY[short]:
             raise ValueError(f"sysctl {name}={value} is not simulated; use {' or '.join(ONLY[short])}")
         return {}
-    if short in WITHOUT_EFFECT.split() or name.startswith("net.core."):
+    if short in AT_LEAST:
+        return _bounds_nothing(name, short, value)
+    if short in WITHOUT_EFFECT.split():
         return {}
     raise ValueError(f"sysctl {name} is not known; leave it out, or see docs/reference/packet-scripts.md")
+
+
+def _bounds_nothing(name: str, short: str, value: str) -> Changes:
+    least = AT_LEAST[short]
+    if any(not word.isdigit() or int(word) < least for word in value.split()):
+        raise ValueError(f"sysctl {name}={value} is not simulated; use {least} or more")
+    return {}

@@ -119,6 +119,7 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         | "send_autotuning"
         | "frto"
         | "ecn"
+        | "ecn_fallback"
         | "host_noise"
         | "initial_sequence"
         | "timestamp_offset"
@@ -168,6 +169,7 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
             }
             .to_owned(),
         ),
+        ("net.ipv4.tcp_ecn_fallback", switch(tcp.ecn.fallback)),
         ("net.ipv4.tcp_slow_start_after_idle", switch(is("idle_restart", "linux"))),
         ("net.ipv4.tcp_retries2", tcp.max_retries.min(255).to_string()),
         ("net.ipv4.tcp_syn_retries", tcp.syn_retries.clamp(1, 127).to_string()),

@@ -27,6 +27,8 @@ declare! {
         accurate as "accurate_ecn": bool = false,
         /// With accurate feedback, count octets by their mark in an option, too (RFC 9768 section 3.2.3).
         accurate_option as "accurate_ecn_option": bool = false,
+        /// A SYN that is sent again asks no more (RFC 3168 section 6.1.1.1); one that asks for accurate feedback does once more (RFC 9768).
+        fallback as "ecn_fallback": bool = false,
         /// Mark data ECT(1), the identifier of L4S (RFC 9331).
         ect1: bool = false,
         /// The exact echo of DCTCP (RFC 8257), at both ends: ECE says how the latest segment arrived. Not with `accurate_ecn`.

@@ -135,7 +135,7 @@ impl Endpoint {
         if self.receiver.is_tuned()
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
-            let rtt = now.saturating_since(self.sender.clock.time_of(timestamps.echo, now));
+            let rtt = self.sender.clock.ticks_since(timestamps.echo, now);
             self.receiver.on_rtt(rtt, timestamps.echo, segment.payload);
         }
         if segment.ack_ratio > 0 && self.negotiated.ack_control {

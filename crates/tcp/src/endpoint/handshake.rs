@@ -1,7 +1,7 @@
 //! Opening: SYN, SYN-ACK, ACK, and what their options settle (RFC 9293 section 3.5, RFC 7323, RFC 2018).
 
 use ackclock_cc::Controller;
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 
 use super::{ConnectionError, ConnectionPhase, Endpoint, Negotiated, Output, TIMESTAMPS_LEN, refuse};
@@ -128,6 +128,7 @@ impl Endpoint {
 
     fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         self.phase = ConnectionPhase::Open;
+        self.receiver.on_open(now, self.negotiated.sack);
         // The window of a SYN is not scaled.
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
         let window = u64::from(segment.window) << shift;
@@ -140,6 +141,9 @@ impl Endpoint {
 
     pub(super) fn send_syn(&mut self, now: SimTime, out: &mut impl Output) {
         self.sender.on_syn_sent(now);
+        if self.handshake.retries == 0 {
+            self.handshake.began = now;
+        }
         let answers = self.phase == ConnectionPhase::SynReceived;
         let offer = |configured: bool, agreed: bool| if answers { agreed } else { configured };
         let timestamps = offer(self.config.timestamps, self.negotiated.timestamps);
@@ -153,8 +157,7 @@ impl Endpoint {
             flags: if answers {
                 Flags::SYN.with(Flags::ACK).with(self.handshake.ecn)
             } else {
-                //= rfc3168-6.1.1.1-fall-back
-                Flags::SYN.with(ecn::syn_flags(self.config.ecn))
+                Flags::SYN.with(ecn::syn_flags(self.config.ecn, self.handshake.retries))
             },
             syn: SynOptions {
                 //= rfc9293-3.7.1-mss-in-every-syn
@@ -185,12 +188,20 @@ impl Endpoint {
         // Linux's linear timeouts are of the SYN alone, and come on top of the others.
         let linear = if self.phase == ConnectionPhase::SynSent { self.config.syn_linear_timeouts } else { 0 };
         // The largest number of tries is for ever, whatever comes on top of it.
-        if self.handshake.retries > self.config.syn_retries.saturating_add(linear) {
+        if self.handshake.retries > self.config.syn_retries.saturating_add(linear)
+            || (linear > 0 && now.saturating_since(self.handshake.began) >= self.time_of_syns())
+        {
             return self.fail(ConnectionError::TimedOut);
         }
         if self.handshake.retries > linear {
             self.sender.rto.back_off();
         }
         self.send_syn(now, out);
+    }
+    /// What so many SYNs take without linear timeouts, each timeout twice the one before: with them a connection is given up by
+    /// then, too (two retransmissions in 3 s on Linux 6.18 with `TCP_SYNCNT` = 1).
+    fn time_of_syns(&self) -> SimDuration {
+        let timeouts = 2_u64.checked_shl(self.config.syn_retries).map_or(u64::MAX, |power| power - 1);
+        SimDuration(self.config.rto.initial.0.saturating_mul(timeouts))
     }
 }

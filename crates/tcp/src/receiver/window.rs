@@ -25,7 +25,11 @@ impl Receiver {
     /// What may be advertised beyond what has arrived.
     pub(super) fn free(&self) -> u64 {
         let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
-        (self.buffer - self.reader.unread().min(self.buffer)).min(granted)
+        let room = match &self.tuning {
+            Some(tuning) if tuning.opens() => tuning.room(self.held()).min(self.buffer),
+            _ => self.buffer.saturating_sub(self.reader.unread()),
+        };
+        room.min(granted)
     }
 
     /// What the field says more than is meant, at most. A grant between two values that the field can express is told as

@@ -67,6 +67,7 @@ pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
             accurate_option: is(20),
             ect1: false,
             dctcp_feedback: is(21),
+            fallback: false,
         },
         ack_control: is(22).then_some(AckControlConfig { max_ratio: 255 }),
         ..plain

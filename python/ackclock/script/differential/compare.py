@@ -24,6 +24,8 @@ matter.
 _TICK_US = 4_000
 """Of the clock by which CUBIC grows; when in a play it ticks is chance on a kernel, and no matter."""
 _PHASES = 8
+_MOST_OVERTAKEN = 24
+"""How many ACKs of a play may overtake a pacing timer that is due just before them, as they do on a kernel."""
 _LATE, _LATE_AT_LEAST_US = 1 / 8, 8_000
 """How late a kernel's timer may be, as part of its wait and at least.
 
@@ -128,13 +130,39 @@ def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED
 def _ours(case: Case, theirs: Play) -> tuple[Play, Parting | None]:
     """The endpoint's play of a kernel's ACKs, at phases of its clocks that are alike or, failing that, part last."""
     tried = []
-    for ticks, phase in product(_LEAST_TIMER_TICKS, range(_PHASES)):
-        ours = replay(case, theirs, SimulatedHost(PROFILE, _as_built(ticks)), phase * _TICK_US // _PHASES)
-        part = parting(ours, theirs)
+    for clocks in product(_LEAST_TIMER_TICKS, range(_PHASES)):
+        ours, part = _at(case, theirs, clocks)
         if part is None:
             return ours, None
-        tried.append((part.moment, ours, part))
-    _, ours, part = max(tried, key=lambda one: one[0])
+        tried.append((part.moment, clocks, ours, part))
+    _, clocks, ours, part = max(tried, key=lambda one: one[0])
+    return _with_late_timers(case, theirs, clocks, (ours, part))
+
+
+def _at(
+    case: Case, theirs: Play, clocks: tuple[float, int], late_at: frozenset[int] = frozenset()
+) -> tuple[Play, Parting | None]:
+    ticks, phase = clocks
+    host = SimulatedHost(PROFILE, _as_built(ticks))
+    ours = replay(case, theirs, host, phase * _TICK_US // _PHASES, late_at)
+    return ours, parting(ours, theirs)
+
+
+def _with_late_timers(
+    case: Case, theirs: Play, clocks: tuple[float, int], found: tuple[Play, Parting]
+) -> tuple[Play, Parting | None]:
+    """Where the two part, an ACK may have overtaken a timer that was due: it did, if they part later then."""
+    (ours, part), late_at = found, frozenset[int]()
+    while len(late_at) < _MOST_OVERTAKEN:
+        later = [late_at | {part.moment - back} for back in (0, 1) if part.moment - back not in late_at]
+        tried = [(late, *_at(case, theirs, clocks, late)) for late in later]
+        alike = next((one for _, one, other in tried if other is None), None)
+        if alike is not None:
+            return alike, None
+        better = [(late, one, other) for late, one, other in tried if other is not None and other.moment > part.moment]
+        if not better:
+            break
+        late_at, ours, part = max(better, key=lambda one: one[2].moment)
     return ours, part
 
 

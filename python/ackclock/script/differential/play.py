@@ -7,7 +7,7 @@ import heapq
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -17,6 +17,7 @@ from ackclock.script.commands import Sysctl
 from ackclock.script.differential.cases import MSS, Case
 from ackclock.script.differential.peer import Answer, Path, Peer
 from ackclock.script.packets import ACK, PSH, SYN, Packet
+from ackclock.script.simulated import SimulatedHost
 from ackclock.script.syntax import Option
 
 SETTINGS = {
@@ -37,6 +38,8 @@ _TAKEN_IN_S = 0.0002
 """A kernel has taken in a packet by then."""
 _CALL_US, _SEEN_US = 2_000, 100
 """What a call takes at most, and how much later than it left a segment is seen."""
+_TIMER_LATE_US = 300
+"""By how much a pacing timer may be late: 0.04 to 0.3 ms on Linux 6.18, and an ACK may come in between."""
 _READ_US = 1_000
 """By then its state has been read: what is paced may have left meanwhile, or not."""
 
@@ -100,7 +103,9 @@ def play(case: Case, host: Backend) -> Play:
         host.close()
 
 
-def replay(case: Case, recorded: Play, host: Backend, later_us: int = 0) -> Play:
+def replay(
+    case: Case, recorded: Play, host: SimulatedHost, later_us: int = 0, late_at: Container[int] = frozenset()
+) -> Play:
     """Give a host the ACKs of another's play, each at its time, and close it.
 
     Args:
@@ -108,9 +113,10 @@ def replay(case: Case, recorded: Play, host: Backend, later_us: int = 0) -> Play
         recorded: The other's play.
         host: Who plays it now.
         later_us: How much later by its own clock all of it happens.
+        late_at: Which ACKs, from 0, overtake a timer that is due just before them.
     """
     try:
-        return _Game(case, host, later_us).again(recorded)
+        return _Game(case, host, later_us).again(recorded, host, late_at)
     finally:
         host.close()
 
@@ -155,12 +161,14 @@ class _Game:
             elif self._answer_next():
                 return self._play
 
-    def again(self, recorded: Play) -> Play:
+    def again(self, recorded: Play, host: SimulatedHost, late_at: Container[int]) -> Play:
         self._connect()
         events = in_order(recorded)
         ends = [at_us for at_us, _ in events[1:]] + [HORIZON_US]
         for (at_us, moment), next_us in zip(events, ends, strict=True):
-            self._reach(at_us)
+            is_overtaken = moment is not None and len(self._play.moments) in late_at
+            self._reach(at_us - _TIMER_LATE_US if is_overtaken else at_us)
+            host.stand_still_to(self._start_us + at_us)
             if moment is None:
                 self._write()
                 continue
