@@ -95,7 +95,12 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
             }
             // neither changes which is the greatest
             Operation::Softmax | Operation::ArgMax if network.steps[place..].iter().all(is_order) => break,
-            Operation::With(..) | Operation::Softmax | Operation::ArgMax => return Err(refused("branches")),
+            Operation::AddProducts { .. } | Operation::CellState { .. } | Operation::CellOutput { .. } => {
+                return Err(refused("has an LSTM"));
+            }
+            Operation::With(..) | Operation::LogSumExp | Operation::Softmax | Operation::ArgMax => {
+                return Err(refused("branches"));
+            }
         }
     }
     if factors.iter().any(|f| (f - 1.0).abs() > 0.0) || terms.iter().any(|t| t.abs() > 0.0) {

@@ -26,8 +26,12 @@ fn by_hand() -> Quantised {
             from: super::super::network::Operand::Slot(place),
         })
         .collect();
-    let network =
-        super::super::network::Network { constants: vec![], steps, output: super::super::network::Operand::Slot(3) };
+    let network = super::super::network::Network {
+        constants: vec![],
+        steps,
+        output: super::super::network::Operand::Slot(3),
+        memory: vec![],
+    };
     let config = AgentConfig::from_json(
         r#"{"observations": ["cwnd_segments", "srtt_ms"], "action": {"kind": "deltas", "segments": [-1, 4]}}"#,
     )
