@@ -40,7 +40,7 @@ use graph::build;
 use learner::Learner;
 use network::{Network, Work, arg_max};
 use onnx::ModelProto;
-use quantised::{Quantised, Sight};
+use quantised::{Memory, Quantised, Sight};
 
 /// Metadata of a file under this key hold the agent's configuration.
 pub const AGENT_KEY: &str = "ackclock.agent";
@@ -113,8 +113,8 @@ impl Policy {
     }
 
     /// What it does in whole numbers; 0 if it is not of these.
-    fn whole_action(&self, sight: &Sight) -> f64 {
-        let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight));
+    fn whole_action(&self, sight: &Sight, memory: &mut Memory) -> f64 {
+        let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight, memory));
         quantised::action_of(decision, self.form, self.config.action.space())
     }
 

@@ -168,7 +168,8 @@ impl Builder {
     }
 
     fn define(&mut self, node: &NodeProto, values: Vec<Value>) {
-        self.values.extend(node.output.iter().cloned().zip(values));
+        let named = node.output.iter().cloned().zip(values).filter(|(name, _)| !name.is_empty());
+        self.values.extend(named);
     }
 }
 

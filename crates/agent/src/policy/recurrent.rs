@@ -16,7 +16,7 @@ use super::{Form, Policy};
 #[derive(Deserialize)]
 pub(super) struct Expected {
     pub(super) observations: Vec<Vec<Vec<f32>>>,
-    outputs: Vec<Vec<Vec<f64>>>,
+    pub(super) outputs: Vec<Vec<Vec<f64>>>,
 }
 
 fn folder() -> PathBuf {

@@ -41,7 +41,7 @@ pub(super) fn given<'a>(graph: &'a GraphProto, nodes: &[&'a NodeProto]) -> Resul
     let inputs: BTreeSet<&str> = graph.input.iter().map(|input| input.name.as_str()).collect();
     let constants: BTreeSet<&str> = graph.initializer.iter().map(|tensor| tensor.name.as_str()).collect();
     let returned: BTreeSet<&str> = graph.output.iter().map(|output| makers.origin(&output.name)).collect();
-    let mut states = BTreeSet::new();
+    let mut states: BTreeMap<&str, &String> = BTreeMap::new();
     for node in nodes.iter().filter(|node| node.op_type == "LSTM") {
         // what holds each state after the step: with a sequence of one all hidden states are the last
         for (index, after) in [(HIDDEN, &[0, 1][..]), (CELLS, &[2][..])] {
@@ -50,10 +50,8 @@ pub(super) fn given<'a>(graph: &'a GraphProto, nodes: &[&'a NodeProto]) -> Resul
             if !inputs.contains(from) || constants.contains(from) {
                 continue;
             }
-            if !states.insert(from) {
-                let what = format!("begins a second state from {from:?}");
-                let remedy = "give each its own; PyTorch's exporter with dynamo=True takes the cells' state for both: export with dynamo=False";
-                return Err(wrong(node, &what, remedy));
+            if let Some(other) = states.insert(from, &node.name) {
+                return Err(begun_twice(node, from, *other == node.name));
             }
             let gives = |place: &usize| node.output.get(*place).is_some_and(|name| returned.contains(name.as_str()));
             if !after.iter().any(gives) {
@@ -62,5 +60,14 @@ pub(super) fn given<'a>(graph: &'a GraphProto, nodes: &[&'a NodeProto]) -> Resul
             }
         }
     }
-    Ok(states)
+    Ok(states.into_keys().collect())
+}
+
+fn begun_twice(node: &NodeProto, from: &str, by_itself: bool) -> PolicyError {
+    let remedy = if by_itself {
+        "give each its own; PyTorch's exporter with dynamo=True takes the cells' state for both: export with dynamo=False"
+    } else {
+        "export one layer (num_layers=1), or give each LSTM its own"
+    };
+    wrong(node, &format!("begins a second state from {from:?}"), remedy)
 }

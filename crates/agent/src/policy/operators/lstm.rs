@@ -27,8 +27,8 @@ pub(super) fn lstm(builder: &mut Builder, node: &NodeProto) -> Result<Vec<Value>
     let (recurrent, cells) = recurrent_weights(builder, node)?;
     let biases = biases(builder, node, cells)?;
     let weights = constants(builder, node, input(builder, node, 1)?)?.to_vec();
-    let before = [HIDDEN, CELLS].map(|index| state(builder, node, index, cells));
-    let [hidden, cell] = [before[0].clone()?, before[1].clone()?];
+    let hidden = state(builder, node, HIDDEN, cells)?;
+    let cell = state(builder, node, CELLS, cells)?;
     if hidden == cell {
         return Err(wrong(node, "has one state for two", DAMAGED));
     }
