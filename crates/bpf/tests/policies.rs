@@ -131,7 +131,7 @@ fn the_kernel_decides_as_the_engine_does_bit_for_bit() {
     }
 }
 
-/// A policy that PyTorch exported with an LSTM (tests/vectors/recurrent), in whole numbers, and its file.
+/// A policy that `PyTorch` exported with an LSTM (tests/vectors/recurrent), in whole numbers, and its file.
 fn recurrent(name: &str) -> (Quantised, File) {
     let place = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/recurrent");
     let onnx = std::fs::read(place.join(format!("{name}.onnx"))).expect("part of the tree");

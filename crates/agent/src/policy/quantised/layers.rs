@@ -57,7 +57,9 @@ impl Real {
     /// Each sum times a factor, and a term more.
     fn change(&mut self, factors: &[f64], terms: &[f64]) {
         for (place, row) in self.weights.iter_mut().enumerate() {
-            row.iter_mut().for_each(|weight| *weight *= factors[place]);
+            for weight in row {
+                *weight *= factors[place];
+            }
             self.biases[place] = self.biases[place] * factors[place] + terms[place];
         }
     }

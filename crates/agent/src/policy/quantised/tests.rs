@@ -171,7 +171,6 @@ fn exported_policies_with_a_memory_decide_as_pytorch_does() {
                 farthest = farthest.max(apart);
             }
         }
-        println!("{name}: {farthest:.5}");
         assert!(farthest < 2e-3, "{name}: {farthest}");
         tried += 1;
     }
