@@ -288,6 +288,14 @@ fn the_list_of_operators_is_that_of_the_reader() {
     }
 }
 
+#[test]
+fn the_guide_lists_the_operators_that_there_are() {
+    let guide = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/policies.md");
+    let text = std::fs::read_to_string(guide).expect("part of the tree").replace('\n', " ");
+    let listed = format!("These operators are supported: {}.", OPERATORS.join(", "));
+    assert!(text.contains(&listed), "docs/how-to/policies.md is to say: {listed}");
+}
+
 proptest! {
     #[test]
     fn bytes_at_random_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
