@@ -72,6 +72,9 @@ fn refused(what: &str) -> PolicyError {
 
 /// The layers of a network whose inputs are at most as large as `bounds`.
 pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
+    if network.output != Operand::Slot(network.steps.len()) {
+        return Err(refused("branches"));
+    }
     let mut layers: Vec<Real> = Vec::new();
     // What stands between the last layer and the next: number i is factors[i] x + terms[i].
     let mut factors = vec![1.0; bounds.len()];

@@ -204,6 +204,17 @@ fn a_file_of_the_first_form_is_read() {
     assert!(Quantised::read(&renamed).expect("it begins as one").is_err(), "it has no LSTM, and today's files say so");
 }
 
+/// What the cells keep instead of what they give.
+#[test]
+fn an_action_by_the_state_of_the_cells_is_refused() {
+    let mut policy = recurrent::policy("first_old");
+    assert!(Quantised::of(&policy).is_ok());
+    let super::super::network::Operand::Slot(last) = policy.network.output else { panic!("it is computed") };
+    policy.network.output = super::super::network::Operand::Slot(last - 1);
+    let error = Quantised::of(&policy).expect_err("not the last").to_string();
+    assert!(error.contains("branches, which is not done in whole numbers"), "{error}");
+}
+
 #[test]
 fn an_lstm_that_is_too_large_is_refused() {
     let layer = |cells: usize| layers::Layer {
