@@ -1366,16 +1366,19 @@ def exercise_agent(scenario: Scenario, decisions: int) -> int:
         ValueError: If the scenario has no flow, or its controller has no agent.
     """
 
-def quantised_policy(content: bytes, agent: str | None = None, flows: int = 20_000) -> tuple[bytes, int, float, float]:
+def quantised_policy(
+    content: bytes, agent: str | None = None, decisions: int = 20_000
+) -> tuple[bytes, int, int, float, float]:
     """Return a policy in whole numbers, for machines without floating point, and what that loses.
 
     Args:
         content: An ONNX file.
         agent: The agent's configuration as JSON, for a file that has none.
-        flows: On so many flows, drawn at random, both forms are asked.
+        decisions: For so many both forms are asked, about flows drawn at random.
 
     Returns:
-        The file; how many decisions were others; the mean difference and the greatest, where actions are numbers.
+        The file; how many flows these were, fewer than decisions where the policy remembers; how many decisions were
+        others; the mean difference and the greatest, where actions are numbers.
 
     Raises:
         ValueError: If the file is no policy, or one that whole numbers cannot be made of.

@@ -30,7 +30,7 @@ def test_it_says_what_whole_numbers_lose(cli: Cli, tmp_path: Path, action: str, 
     said = told.stdout.splitlines()[0]
     assert words in said
     # A value is a multiple of 2^-16 and a tanh is near its table: few choices are others.
-    assert "100" not in said and (tmp_path / "whole").read_bytes().startswith(b"ackclock policy in whole numbers, 1\n")
+    assert "100" not in said and (tmp_path / "whole").read_bytes().startswith(b"ackclock policy in whole numbers, 2\n")
     scenario = """duration = "2 s"
 [topology]
 kind = "dumbbell"
@@ -42,6 +42,13 @@ name = "one"
     (tmp_path / "run.toml").write_text(scenario + told.stdout.splitlines()[2] + "\n")
     done = cli("run", "run.toml", "--json")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_policy_that_remembers_is_asked_in_a_row(cli: Cli, tmp_path: Path) -> None:
+    onnx = Path(__file__).parents[1] / "vectors/recurrent/wide_old.onnx"
+    told = cli("export", onnx, "--to", "bpf", "-o", "whole")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("on 20,000 decisions of 400 flows drawn at random ")
 
 
 def test_what_is_no_policy_is_told(cli: Cli, tmp_path: Path) -> None:

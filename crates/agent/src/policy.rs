@@ -3,7 +3,8 @@
 //! Source: ONNX (onnx.ai), as `torch.onnx.export` writes it. The network takes the agent's observation and gives the number
 //! of a choice, a value for each choice, of which the greatest is taken, or, where actions are a range, the action itself.
 //! What the agent is shown, when it is asked and what it may do is in the file's metadata under [`AGENT_KEY`], in the form of
-//! [`AgentConfig::from_json`]. Departures: feed-forward networks only, of [`OPERATORS`].
+//! [`AgentConfig::from_json`]. Departures: layer upon layer, of [`OPERATORS`]; of networks with a memory the LSTM alone, whose state the engine
+//! keeps for each flow, zero when it begins.
 
 mod controller;
 mod error;
@@ -15,6 +16,9 @@ mod network;
 mod onnx;
 mod operators;
 pub mod quantised;
+#[cfg(test)]
+mod recurrent;
+mod states;
 mod tensor;
 #[cfg(test)]
 mod tests;
@@ -36,7 +40,7 @@ use graph::build;
 use learner::Learner;
 use network::{Network, Work, arg_max};
 use onnx::ModelProto;
-use quantised::{Quantised, Sight};
+use quantised::{Memory, Quantised, Sight};
 
 /// Metadata of a file under this key hold the agent's configuration.
 pub const AGENT_KEY: &str = "ackclock.agent";
@@ -103,13 +107,14 @@ impl Policy {
             ActionSpace::Discrete(_) => Form::Values,
             ActionSpace::Range(..) => Form::Action,
         };
-        let network = Network { constants: Vec::new(), steps: Vec::new(), output: network::Operand::Slot(0) };
+        let network =
+            Network { constants: Vec::new(), steps: Vec::new(), output: network::Operand::Slot(0), memory: Vec::new() };
         Ok(Self { config: Arc::new(config), network, form, learner: None, quantised: Some(quantised) })
     }
 
     /// What it does in whole numbers; 0 if it is not of these.
-    fn whole_action(&self, sight: &Sight) -> f64 {
-        let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight));
+    fn whole_action(&self, sight: &Sight, memory: &mut Memory) -> f64 {
+        let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight, memory));
         quantised::action_of(decision, self.form, self.config.action.space())
     }
 

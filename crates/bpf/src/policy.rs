@@ -11,14 +11,19 @@ pub(crate) const NAME: &str = "policy";
 pub const KERNEL_NAME: &str = "ac_policy";
 
 /// The first line of such a file, as `ackclock-agent` has it; the second is what it was trained with.
-const MAGIC: &[u8] = b"ackclock policy in whole numbers, 1\n";
+const MAGIC: &[u8] = b"ackclock policy in whole numbers, 2\n";
+/// The same of files of before, which end where an LSTM would begin.
+const MAGIC_1: &[u8] = b"ackclock policy in whole numbers, 1\n";
 /// The length of `struct policy` of `programs/policy.h`.
 const IMAGE: usize = size_of_image();
 
 const fn size_of_image() -> usize {
     let heads = 6 * 24;
-    32 + 64 * 4 + 32 * 4 + 32 * 4 + 32 * 8 + heads + 257 * 4 * 2 + 513 * 4 + 12 + 512 * 8 + 16_384 * 4
+    32 + 64 * 4 + 32 * 4 + 32 * 4 + 32 * 8 + heads + 257 * 4 * 2 + 513 * 4 + 12 + 512 * 8 + 16_384 * 4 + LSTM
 }
+
+/// What an LSTM takes at the end of it.
+const LSTM: usize = (3 + 1_025) * 4;
 
 /// A policy out of a file.
 #[derive(Clone, Debug)]
@@ -37,7 +42,10 @@ impl Policy {
         if file.by_ref().take(most).read_to_end(&mut octets).is_err() {
             return Ok(None);
         }
-        let Some(rest) = octets.strip_prefix(MAGIC) else {
+        if octets.starts_with(MAGIC_1) {
+            octets.resize(octets.len() + LSTM, 0);
+        }
+        let Some(rest) = octets.strip_prefix(MAGIC).or_else(|| octets.strip_prefix(MAGIC_1)) else {
             let message =
                 format!("{path} is no policy in whole numbers; make one of it: ackclock export {path} --to bpf");
             return Err(Error::WrongArgument(message));

@@ -308,7 +308,8 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
 
 const IN_FORCE: &str = "in_force";
 
-/// Puts another policy in the place of one that is kept, while flows run: those that have it ask the new one from their next decision on.
+/// Puts another policy in the place of one that is kept, while flows run: those that have it ask the new one from their next decision on,
+/// and what they remember of the one before is dropped.
 /// It is written to the place that is not in force first, so that no decision is made by half of each.
 pub fn swap(name: &str, file: &str) -> Result<(), Error> {
     machine::check()?;
@@ -319,9 +320,10 @@ pub fn swap(name: &str, file: &str) -> Result<(), Error> {
         return refused(format!("{name} is no policy: update it with --param NAME=VALUE"));
     }
     let place = pinned_map(&folder.join(IN_FORCE))?;
-    let other = 1 - (object::read(&place)?.first().copied().unwrap_or(0) & 1);
-    object::write(&pinned_map(&folder.join(format!("policy_{other}")))?, policy.image())?;
-    object::write(&place, &u32::from(other).to_ne_bytes())?;
+    let count = object::read(&place)?.first_chunk().map_or(0, |octets| u32::from_ne_bytes(*octets));
+    let next = count.wrapping_add(1);
+    object::write(&pinned_map(&folder.join(format!("policy_{}", next & 1)))?, policy.image())?;
+    object::write(&place, &next.to_ne_bytes())?;
     object::write(&pinned_map(&folder.join("about"))?, &about(&policy.about()))
 }
 

@@ -30,7 +30,13 @@ impl AskedPolicy {
         Ok(Self(object::load(opened, "policy")?))
     }
 
-    /// What it decides on a `struct sight`, and what one of so many decisions on it takes on average, ns.
+    /// What it remembers is zero again, as when a flow begins.
+    pub fn forget(&self) -> Result<(), Error> {
+        let memory = self.0.maps().find(|map| map.name() == ".data.memory").expect("the object has this variable");
+        object::write(&memory, &[])
+    }
+
+    /// What it decides on a `struct sight`, and what one of so many decisions on it takes on average, ns. Each moves on what it remembers.
     pub fn decide(&self, sight: &[u8; SIGHT], repeat: u32) -> Result<(i64, u64), Error> {
         let at_hand = self.0.maps().find(|map| map.name() == ".data.at_hand").expect("the object has this variable");
         object::write(&at_hand, sight)?;

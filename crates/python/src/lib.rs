@@ -203,28 +203,29 @@ mod _core {
     /// Args:
     ///     content: An ONNX file.
     ///     agent: The agent's configuration as JSON, for a file that has none.
-    ///     flows: On so many flows, drawn at random, both forms are asked.
+    ///     decisions: For so many both forms are asked, about flows drawn at random.
     ///
     /// Returns:
-    ///     The file; how many decisions were others; the mean difference and the greatest, where actions are numbers.
+    ///     The file; how many flows these were, fewer than decisions where the policy remembers; how many decisions were
+    ///     others; the mean difference and the greatest, where actions are numbers.
     ///
     /// Raises:
     ///     ValueError: If the file is no policy, or one that whole numbers cannot be made of.
     #[pyfunction]
-    #[pyo3(signature = (content, agent=None, flows=20_000))]
+    #[pyo3(signature = (content, agent=None, decisions=20_000))]
     fn quantised_policy<'py>(
         py: Python<'py>,
         content: &[u8],
         agent: Option<&str>,
-        flows: u32,
-    ) -> PyResult<(Bound<'py, PyBytes>, u32, f64, f64)> {
+        decisions: u32,
+    ) -> PyResult<(Bound<'py, PyBytes>, u32, u32, f64, f64)> {
         let wrong = |error: PolicyError| PyValueError::new_err(error.to_string());
         let policy = Policy::from_onnx(content, agent).map_err(wrong)?;
         let quantised = Quantised::of(&policy).map_err(wrong)?;
-        let accuracy = quantised.accuracy(&policy, flows);
+        let accuracy = quantised.accuracy(&policy, decisions);
         let told = agent.map(str::to_owned).or_else(|| agent_of(content)).unwrap_or_default();
         let file = PyBytes::new(py, &quantised.file(&told));
-        Ok((file, accuracy.differ, accuracy.mean, accuracy.greatest))
+        Ok((file, accuracy.flows, accuracy.differ, accuracy.mean, accuracy.greatest))
     }
 
     /// Return a policy as an ONNX file that the engine runs.

@@ -79,6 +79,23 @@ fn a_policy_holds_the_window_that_its_weights_say() {
     assert!((150.0..=275.0).contains(&decisions), "{decisions}");
 }
 
+/// A policy with an LSTM that counts: a segment more at each of its first twenty decisions of a flow, then none
+/// (tests/vectors/recurrent/make.py).
+#[test]
+fn a_memory_is_each_flows_own_and_empty_when_it_begins() {
+    let file = format!("{}/../../tests/vectors/recurrent/counting_old.onnx", env!("CARGO_MANIFEST_DIR"));
+    let flow = format!("controller = {{ kind = \"policy\", file = '{file}' }}");
+    let scenario = scenario(&format!("{flow}\n[[flow]]\n{flow}\nstart = \"5 s\""));
+    let mut simulation = Simulation::new(scenario.config());
+    simulation.run_until(SimTime(19_000_000_000));
+    for flow in 0..2 {
+        let sender = simulation.sender(FlowId::new(flow));
+        let segments = sender.cwnd().0 as f64 / f64::from(scenario.config().flows[0].sender.mss);
+        // Slow start ends with the ACK that brings the window to 16 segments, or one more.
+        assert!((36.0..=37.0).contains(&segments), "flow {flow}: {segments} segments");
+    }
+}
+
 #[test]
 fn short_flows_have_policies_too() {
     let file = File::new("short", &up_to(30.5));

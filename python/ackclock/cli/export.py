@@ -75,7 +75,7 @@ def _trained(model: Path) -> tuple[bytes, object]:
         raise InputError(str(error)) from error
 
 
-_FLOWS = 20_000
+_DECISIONS = 20_000
 
 
 def _in_whole_numbers(content: bytes) -> tuple[bytes, list[str]]:
@@ -83,15 +83,16 @@ def _in_whole_numbers(content: bytes) -> tuple[bytes, list[str]]:
     from ackclock import _core
 
     try:
-        whole, differ, mean, greatest = _core.quantised_policy(content, None, _FLOWS)
+        whole, flows, differ, mean, greatest = _core.quantised_policy(content, None, _DECISIONS)
     except ValueError as error:
         raise InputError(str(error)) from error
     found = "decisions are those in floating point"
     if differ:
-        found = f"{differ:,} decisions ({100 * differ / _FLOWS:.2f} %) differ from those in floating point"
+        found = f"{differ:,} decisions ({100 * differ / _DECISIONS:.2f} %) differ from those in floating point"
     elif greatest:
         found = f"actions differ from those in floating point by {mean:.2g} on average and {greatest:.2g} at most"
-    return whole, [f"on {_FLOWS:,} flows drawn at random {found}"]
+    asked = f"{flows:,} flows" if flows == _DECISIONS else f"{_DECISIONS:,} decisions of {flows:,} flows"
+    return whole, [f"on {asked} drawn at random {found}"]
 
 
 def _toml(value: object) -> str:

@@ -13,7 +13,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::Policy;
 use super::network::Work;
-use super::quantised::Sight;
+use super::quantised::{Memory, Sight};
 use crate::agent::Agent;
 
 /// The controller that a frozen [`Policy`] acts through: an [`Agent`] that is answered at once. A decision falls after what
@@ -28,6 +28,8 @@ pub struct PolicyController {
     decisions: u64,
     /// The largest delivery rate that a policy in whole numbers has seen, bit/s.
     max_delivery_rate: u64,
+    /// What such a policy remembers.
+    memory: Memory,
 }
 
 impl PolicyController {
@@ -41,6 +43,7 @@ impl PolicyController {
             action: f64::NAN,
             decisions: 0,
             max_delivery_rate: 0,
+            memory: Memory::default(),
         }
     }
 
@@ -108,7 +111,7 @@ impl CongestionController for PolicyController {
         self.action = if self.policy.quantised.is_some() {
             let sight = Sight::of(&self.agent.view(now), self.max_delivery_rate);
             self.max_delivery_rate = sight.max_delivery_rate;
-            self.policy.whole_action(&sight)
+            self.policy.whole_action(&sight, &mut self.memory)
         } else {
             self.policy.action(&self.observation, &mut self.work)
         };

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::PolicyError;
-use super::network::{Network, Operand, Step};
+use super::network::{Memory, Network, Operand, Step};
 use super::onnx::{FLOAT, GraphProto, NodeProto, ValueInfoProto};
-use super::operators;
 use super::tensor::{Tensor, Values, count};
+use super::{operators, states};
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -55,16 +55,17 @@ pub(crate) fn build(graph: &GraphProto, opset: i64, history: usize, width: usize
         return Err(PolicyError::of_file("has no output", "export a network that gives an action"));
     };
     let (nodes, leaves) = needed(graph, &output.name);
-    let network = Network { constants: Vec::new(), steps: Vec::new(), output: Operand::Slot(0) };
+    let states = states::given(graph, &nodes)?;
+    let network = Network { constants: Vec::new(), steps: Vec::new(), output: Operand::Slot(0), memory: Vec::new() };
     let mut builder = Builder { network, opset, values: BTreeMap::new() };
     for tensor in graph.initializer.iter().filter(|tensor| leaves.contains(tensor.name.as_str())) {
         let value = builder.constant(Tensor::read(tensor)?);
         builder.values.insert(tensor.name.clone(), value);
     }
-    builder.add_input(graph, &leaves, history, width)?;
+    builder.add_inputs(graph, &leaves, &states, (history, width))?;
     for node in nodes {
-        let value = operators::apply(&mut builder, node)?;
-        builder.define(node, value);
+        let values = operators::apply(&mut builder, node)?;
+        builder.define(node, values);
     }
     let value = builder.value(&output.name)?.clone();
     let Content::Floats(operand) = value.content else {
@@ -97,22 +98,30 @@ fn needed<'a>(graph: &'a GraphProto, output: &'a str) -> (Vec<&'a NodeProto>, BT
 }
 
 impl Builder {
-    /// The one input, which holds the observation.
-    fn add_input(
+    /// The one input that holds the observation, and those that are states.
+    fn add_inputs(
         &mut self,
         graph: &GraphProto,
         leaves: &BTreeSet<&str>,
-        history: usize,
-        width: usize,
+        states: &BTreeSet<&str>,
+        (history, width): (usize, usize),
     ) -> Result<(), PolicyError> {
         let is_open = |input: &&ValueInfoProto| {
             leaves.contains(input.name.as_str()) && !self.values.contains_key(input.name.as_str())
         };
-        let inputs: Vec<&ValueInfoProto> = graph.input.iter().filter(is_open).collect();
+        let (kept, inputs): (Vec<&ValueInfoProto>, Vec<_>) =
+            graph.input.iter().filter(is_open).partition(|input| states.contains(input.name.as_str()));
+        for input in kept {
+            let shape =
+                declared(input)?.into_iter().flatten().map(|dim| dim.map_or(1, |dim| dim.max(0) as usize)).collect();
+            let content = Content::Floats(Operand::Memory(self.memory()));
+            self.values.insert(input.name.clone(), Value { shape, content, is_index: false });
+        }
         let [input] = inputs[..] else {
             let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
             let what = format!("has {} inputs that decide the action: {}", names.len(), names.join(", "));
-            let remedy = "export a network with one input, the observation; memory of the past is the agent's history";
+            let remedy = "export a network with one input, the observation; a memory of the past is the agent's history, or the state of an LSTM \
+                          (torch.nn.LSTM, not LSTMCell)";
             return Err(PolicyError::of_file(what, remedy));
         };
         let shape = input_shape(input, history, width)?;
@@ -132,6 +141,19 @@ impl Builder {
         Value { shape: tensor.shape, content, is_index: false }
     }
 
+    /// The place of numbers that are kept from one evaluation to the next.
+    pub(crate) fn memory(&mut self) -> usize {
+        self.network.memory.push(Memory { length: 0, next: 0 });
+        self.network.memory.len() - 1
+    }
+
+    /// What is kept there.
+    pub(crate) fn remember(&mut self, place: usize, value: &Value) {
+        if let Content::Floats(Operand::Slot(next)) = value.content {
+            self.network.memory[place] = Memory { length: count(&value.shape).unwrap_or(0), next };
+        }
+    }
+
     /// Adds a step; its numbers have this shape.
     pub(crate) fn step(&mut self, step: Step, shape: Vec<usize>) -> Value {
         self.network.steps.push(step);
@@ -145,23 +167,27 @@ impl Builder {
         })
     }
 
-    fn define(&mut self, node: &NodeProto, value: Value) {
-        if let Some(name) = node.output.first() {
-            self.values.insert(name.clone(), value);
-        }
+    fn define(&mut self, node: &NodeProto, values: Vec<Value>) {
+        let named = node.output.iter().cloned().zip(values).filter(|(name, _)| !name.is_empty());
+        self.values.extend(named);
     }
 }
 
-/// What the input declares, held to what the agent is shown. A batch is of one.
-fn input_shape(input: &ValueInfoProto, history: usize, width: usize) -> Result<Vec<usize>, PolicyError> {
-    let length = history * width;
+/// The shape that an input of floats declares, `None` where it may be any number; `None` if it declares none.
+fn declared(input: &ValueInfoProto) -> Result<Option<Vec<Option<i64>>>, PolicyError> {
     let tensor = input.r#type.as_ref().and_then(|kind| kind.tensor_type.as_ref());
     if let Some(tensor) = tensor.filter(|tensor| tensor.elem_type != FLOAT) {
         let what = format!("takes {:?} of ONNX type {}, no 32-bit floats", input.name, tensor.elem_type);
         return Err(PolicyError::of_file(what, "export the network in 32-bit floats"));
     }
-    let Some(shape) = tensor.and_then(|tensor| tensor.shape.as_ref()) else { return Ok(vec![1, length]) };
-    let declared: Vec<Option<i64>> = shape.dim.iter().map(|dim| dim.dim_value).collect();
+    let shape = tensor.and_then(|tensor| tensor.shape.as_ref());
+    Ok(shape.map(|shape| shape.dim.iter().map(|dim| dim.dim_value).collect()))
+}
+
+/// What the input declares, held to what the agent is shown. A batch is of one.
+fn input_shape(input: &ValueInfoProto, history: usize, width: usize) -> Result<Vec<usize>, PolicyError> {
+    let length = history * width;
+    let Some(declared) = declared(input)? else { return Ok(vec![1, length]) };
     let allowed = [vec![1, length], vec![1, history, width], vec![length], vec![history, width]];
     let fits = |shape: &&Vec<usize>| {
         let fits_one = |(declared, wanted): (&Option<i64>, &usize)| declared.is_none_or(|dim| dim == *wanted as i64);

@@ -1,4 +1,4 @@
-//! A feed-forward network as a list of steps, evaluated for one observation.
+//! A network as a list of steps, evaluated for one observation, and what it remembers from one to the next.
 //!
 //! Source: the operators of ONNX, opset 7 to 23, on one row of numbers. Departures: an affine step adds each output's
 //! products to its bias in the order of the inputs, in 32-bit floats, so that the result has the same bits on every machine;
@@ -14,6 +14,8 @@ pub(crate) enum Operand {
     Slot(usize),
     /// Among the constants.
     Constant(usize),
+    /// What is remembered of the evaluation before.
+    Memory(usize),
 }
 
 /// What is done to each number.
@@ -49,8 +51,16 @@ pub(crate) enum Operation {
     Each(Unary),
     /// With the numbers of another operand; the shorter one begins anew as often as needed.
     With(Binary, Operand),
+    /// To each number a row's products with another operand.
+    AddProducts { weights: Vec<f32>, with: Operand },
+    /// The state of an LSTM's cells, from the sums of the gates of input, output, forgetting and cell, and the state before.
+    CellState { before: Operand },
+    /// What an LSTM gives, from the state of its cells and the same sums.
+    CellOutput { sums: Operand },
     /// `exp x / sum exp x`.
     Softmax,
+    /// `ln sum exp x`.
+    LogSumExp,
     /// The place of the greatest, the first of equals.
     ArgMax,
 }
@@ -62,35 +72,53 @@ pub(crate) struct Step {
     pub(crate) from: Operand,
 }
 
+/// Numbers that are kept for the next evaluation, zero at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) length: usize,
+    /// What becomes of them: what the step gives of which this is the slot.
+    pub(crate) next: usize,
+}
+
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Network {
     pub(crate) constants: Vec<Vec<f32>>,
     pub(crate) steps: Vec<Step>,
     pub(crate) output: Operand,
+    pub(crate) memory: Vec<Memory>,
 }
 
-/// Room to work in: the observation, and what each step gives.
+/// A flow's memory, and room to work in: the observation, and what each step gives. A flow begins with none.
 pub(crate) type Work = Vec<Vec<f32>>;
 
 impl Network {
-    /// What comes out for an observation.
+    /// What comes out for an observation, after those that `work` has seen before.
     pub(crate) fn evaluate<'a>(&'a self, input: &[f32], work: &'a mut Work) -> &'a [f32] {
-        work.resize_with(self.steps.len() + 1, Vec::new);
-        work[0].clear();
-        work[0].extend_from_slice(input);
+        let first = self.memory.len();
+        work.resize_with(first + self.steps.len() + 1, Vec::new);
+        for (memory, kept) in self.memory.iter().zip(work.iter_mut()) {
+            kept.resize(memory.length, 0.0);
+        }
+        work[first].clear();
+        work[first].extend_from_slice(input);
         for (index, step) in self.steps.iter().enumerate() {
-            let (before, into) = work.split_at_mut(index + 1);
+            let (before, into) = work.split_at_mut(first + index + 1);
             let read = |operand| self.read(operand, before);
             step.operation.run(read(step.from), read, &mut into[0]);
+        }
+        let (kept, slots) = work.split_at_mut(first);
+        for (memory, kept) in self.memory.iter().zip(kept) {
+            kept.copy_from_slice(&slots[memory.next]);
         }
         self.read(self.output, work)
     }
 
     fn read<'a>(&'a self, operand: Operand, slots: &'a [Vec<f32>]) -> &'a [f32] {
         match operand {
-            Operand::Slot(slot) => &slots[slot],
+            Operand::Slot(slot) => &slots[self.memory.len() + slot],
             Operand::Constant(constant) => &self.constants[constant],
+            Operand::Memory(place) => &slots[place],
         }
     }
 }
@@ -100,13 +128,17 @@ impl Operation {
         match self {
             Self::Affine { weights, biases } => return affine(weights, biases, from, into),
             Self::With(binary, other) => return binary.run(from, read(*other), into),
+            Self::AddProducts { weights, with } => return affine(weights, from, read(*with), into),
             _ => into.clear(),
         }
         match self {
             Self::Each(unary) => into.extend(from.iter().map(|x| unary.of(*x))),
             Self::Softmax => softmax(from, into),
+            Self::LogSumExp => into.push(log_sum_exp(from)),
             Self::ArgMax => into.push(arg_max(from) as f32),
-            Self::Affine { .. } | Self::With(..) => unreachable!("done above"),
+            Self::CellState { before } => cell_state(from, read(*before), into),
+            Self::CellOutput { sums } => cell_output(from, read(*sums), into),
+            Self::Affine { .. } | Self::With(..) | Self::AddProducts { .. } => unreachable!("done above"),
         }
     }
 }
@@ -172,6 +204,34 @@ fn softmax(from: &[f32], into: &mut Vec<f32>) {
     let exponential = |x: &f32| math::exp(f64::from(*x) - greatest);
     let sum: f64 = from.iter().map(exponential).sum();
     into.extend(from.iter().map(|x| (exponential(x) / sum) as f32));
+}
+
+fn log_sum_exp(from: &[f32]) -> f32 {
+    let greatest = f64::from(from[arg_max(from)]);
+    let sum: f64 = from.iter().map(|x| math::exp(f64::from(*x) - greatest)).sum();
+    (greatest + math::ln(sum)) as f32
+}
+
+/// The gates of an LSTM, in the order of ONNX.
+const INPUT: usize = 0;
+const OUTPUT: usize = 1;
+const FORGET: usize = 2;
+const CELL: usize = 3;
+
+/// `sigmoid(f) c + sigmoid(i) tanh(g)`.
+fn cell_state(sums: &[f32], before: &[f32], into: &mut Vec<f32>) {
+    let cells = before.len();
+    let after = |(cell, before): (usize, &f32)| {
+        let [input, forget] = [INPUT, FORGET].map(|gate| Unary::Sigmoid.of(sums[gate * cells + cell]));
+        forget * before + input * Unary::Tanh.of(sums[CELL * cells + cell])
+    };
+    into.extend(before.iter().enumerate().map(after));
+}
+
+/// `sigmoid(o) tanh(c)`.
+fn cell_output(state: &[f32], sums: &[f32], into: &mut Vec<f32>) {
+    let gates = &sums[OUTPUT * state.len()..];
+    into.extend(gates.iter().zip(state).map(|(gate, c)| Unary::Sigmoid.of(*gate) * Unary::Tanh.of(*c)));
 }
 
 /// The place of the greatest, the first of equals.

@@ -1,4 +1,4 @@
-//! The parts of an ONNX file that a feed-forward policy needs, as protobuf messages.
+//! The parts of an ONNX file that a policy needs, as protobuf messages.
 //!
 //! Source: onnx.proto of ONNX IR version 10, field numbers as there. Departures: fields that are of no use here are not
 //! listed, and skipped where they occur.
@@ -87,6 +87,8 @@ pub(crate) struct AttributeProto {
     pub(crate) floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
     pub(crate) ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub(crate) strings: Vec<Vec<u8>>,
     /// Which of the fields holds the value.
     #[prost(int32, tag = "20")]
     pub(crate) r#type: i32,

@@ -3,6 +3,7 @@
 //! Source: the ONNX operator specification, opset 7 to 23. Departures: of an observation's numbers only one row is ever
 //! computed, so that all dimensions but the last are one.
 
+mod lstm;
 mod shapes;
 
 use super::error::PolicyError;
@@ -10,6 +11,7 @@ use super::graph::{Builder, Content, Value};
 use super::network::{Binary, Operand, Operation, Step, Unary};
 use super::onnx::{AttributeProto, DOUBLE, FLOAT, NodeProto};
 use super::tensor::{Tensor, Values};
+pub(super) use lstm::{CELLS, HIDDEN};
 
 /// Operators that are known.
 pub const OPERATORS: &[&str] = &[
@@ -17,6 +19,7 @@ pub const OPERATORS: &[&str] = &[
     "ArgMax",
     "Cast",
     "Clip",
+    "Concat",
     "Constant",
     "ConstantOfShape",
     "Div",
@@ -25,28 +28,41 @@ pub const OPERATORS: &[&str] = &[
     "Exp",
     "Expand",
     "Flatten",
+    "Gather",
     "Gelu",
     "Gemm",
     "Identity",
+    "LSTM",
     "LeakyRelu",
     "MatMul",
     "Mul",
+    "ReduceLogSumExp",
     "Relu",
     "Reshape",
     "Shape",
     "Sigmoid",
+    "Slice",
     "Softmax",
     "Softplus",
     "Squeeze",
     "Sub",
     "Tanh",
+    "Transpose",
+    "Unsqueeze",
 ];
 
-/// What a node gives.
-pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+/// What a node gives, output by output.
+pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Vec<Value>, PolicyError> {
     if !matches!(node.domain.as_str(), "" | "ai.onnx") {
         return Err(unsupported(node));
     }
+    if node.op_type == "LSTM" {
+        return lstm::lstm(builder, node);
+    }
+    single(builder, node).map(|value| vec![value])
+}
+
+fn single(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let unary = |unary| Operation::Each(unary);
     match node.op_type.as_str() {
         "Constant" => constant(builder, node),
@@ -55,7 +71,13 @@ pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, Po
         "Expand" => shapes::expand(builder, node),
         "Identity" | "Dropout" => input(builder, node, 0).cloned(),
         "Cast" => cast(builder, node),
-        "Flatten" | "Reshape" | "Squeeze" => shapes::reshape(builder, node),
+        "Flatten" | "Reshape" => shapes::reshape(builder, node),
+        "Squeeze" => shapes::squeeze(builder, node),
+        "Unsqueeze" => shapes::unsqueeze(builder, node),
+        "Transpose" => shapes::transpose(builder, node),
+        "Slice" => shapes::slice(builder, node),
+        "Gather" => shapes::gather(builder, node),
+        "Concat" => shapes::concat(builder, node),
         "Gemm" => gemm(builder, node),
         "MatMul" => mat_mul(builder, node),
         "Add" => binary(builder, node, Binary::Add),
@@ -75,6 +97,7 @@ pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, Po
             check_axis(builder, node, if builder.opset < 13 { 1 } else { -1 })?;
             each(builder, node, Operation::Softmax)
         }
+        "ReduceLogSumExp" => log_sum_exp(builder, node),
         "ArgMax" => arg_max(builder, node),
         _ => Err(unsupported(node)),
     }
@@ -83,7 +106,9 @@ pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Value, Po
 fn unsupported(node: &NodeProto) -> PolicyError {
     let what = format!("has the operator {} in {}", node.op_type, place(node));
     let known = OPERATORS.join(", ");
-    PolicyError::of_file(what, format!("export a feed-forward network that gives the greedy action; there are {known}"))
+    let remedy =
+        format!("export layer upon layer, of which one may be an LSTM, to the greedy action; there are {known}");
+    PolicyError::of_file(what, remedy)
 }
 
 /// What a mistake calls a node.
@@ -92,12 +117,12 @@ fn place(node: &NodeProto) -> String {
     format!("node {:?}", if node.name.is_empty() { output } else { &node.name })
 }
 
-fn wrong(node: &NodeProto, what: &str, remedy: &str) -> PolicyError {
+pub(super) fn wrong(node: &NodeProto, what: &str, remedy: &str) -> PolicyError {
     PolicyError::of_file(format!("has a {} in {} that {what}", node.op_type, place(node)), remedy)
 }
 
 const DAMAGED: &str = "export it again; it is damaged";
-const FEED_FORWARD: &str = "export a feed-forward network, layer upon layer";
+const LAYERS: &str = "export a network of layer upon layer";
 
 fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)
@@ -126,14 +151,14 @@ fn optional<'a>(builder: &'a Builder, node: &NodeProto, index: usize) -> Result<
 fn floats(node: &NodeProto, value: &Value) -> Result<Operand, PolicyError> {
     match value.content {
         Content::Floats(operand) => Ok(operand),
-        Content::Integers(_) => Err(wrong(node, "computes with whole numbers", FEED_FORWARD)),
+        Content::Integers(_) => Err(wrong(node, "computes with whole numbers", LAYERS)),
     }
 }
 
 fn constants<'a>(builder: &'a Builder, node: &NodeProto, value: &Value) -> Result<&'a [f32], PolicyError> {
     match floats(node, value)? {
         Operand::Constant(constant) => Ok(&builder.network.constants[constant]),
-        Operand::Slot(_) => Err(wrong(node, "has parameters that are computed", FEED_FORWARD)),
+        Operand::Slot(_) | Operand::Memory(_) => Err(wrong(node, "has parameters that are computed", LAYERS)),
     }
 }
 
@@ -198,7 +223,7 @@ fn matrix(builder: &Builder, node: &NodeProto, is_transposed: bool) -> Result<(V
     let value = input(builder, node, 1)?;
     let numbers = constants(builder, node, value)?;
     let [rows, columns] = value.shape[..] else {
-        return Err(wrong(node, &format!("multiplies by the shape {:?}", value.shape), FEED_FORWARD));
+        return Err(wrong(node, &format!("multiplies by the shape {:?}", value.shape), LAYERS));
     };
     if is_transposed {
         return Ok((numbers.to_vec(), rows));
@@ -209,7 +234,7 @@ fn matrix(builder: &Builder, node: &NodeProto, is_transposed: bool) -> Result<(V
 
 fn gemm(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     if integer(node, "transA", 0) != 0 {
-        return Err(wrong(node, "transposes its input", FEED_FORWARD));
+        return Err(wrong(node, "transposes its input", LAYERS));
     }
     let (mut weights, outputs) = matrix(builder, node, integer(node, "transB", 0) != 0)?;
     let (alpha, beta) = (float(node, "alpha", 1.0), float(node, "beta", 1.0));
@@ -236,7 +261,11 @@ fn mat_mul(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError
 
 fn binary(builder: &mut Builder, node: &NodeProto, binary: Binary) -> Result<Value, PolicyError> {
     let (a, b) = (input(builder, node, 0)?, input(builder, node, 1)?);
-    let (from, with) = (floats(node, a)?, floats(node, b)?);
+    let (mut from, mut with) = (floats(node, a)?, floats(node, b)?);
+    // what is computed comes first, so that it is seen to follow the step before
+    if matches!((binary, from), (Binary::Add | Binary::Mul, Operand::Constant(_))) {
+        (from, with) = (with, from);
+    }
     let (of_a, of_b) = (stripped(&a.shape), stripped(&b.shape));
     let shape = if of_a.ends_with(of_b) && (of_a.len() > of_b.len() || a.shape.len() >= b.shape.len()) {
         a.shape.clone()
@@ -244,7 +273,7 @@ fn binary(builder: &mut Builder, node: &NodeProto, binary: Binary) -> Result<Val
         b.shape.clone()
     } else {
         let what = format!("joins the shapes {:?} and {:?}", a.shape, b.shape);
-        return Err(wrong(node, &what, FEED_FORWARD));
+        return Err(wrong(node, &what, LAYERS));
     };
     Ok(builder.step(Step { operation: Operation::With(binary, with), from }, shape))
 }
@@ -287,6 +316,23 @@ fn check_axis(builder: &Builder, node: &NodeProto, default: i64) -> Result<(), P
         return Ok(());
     }
     Err(wrong(node, &format!("works along axis {axis} of {rank}"), "let it work along the last axis, -1"))
+}
+
+/// Of a row, which becomes one number.
+fn log_sum_exp(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    row(node, value)?;
+    let (rank, keeps) = (value.shape.len(), integer(node, "keepdims", 1) != 0);
+    let is_last = shapes::axes(builder, node, rank)?.is_some_and(|axes| axes.len() == 1 && axes[0] + 1 == rank);
+    if !is_last || !keeps {
+        return Err(wrong(
+            node,
+            "adds along other axes than the last, or drops it",
+            "let it have axes = [-1] and keepdims = 1",
+        ));
+    }
+    let value = each(builder, node, Operation::LogSumExp)?;
+    Ok(Value { shape: vec![1; rank], ..value })
 }
 
 fn arg_max(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {

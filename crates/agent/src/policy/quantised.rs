@@ -2,7 +2,8 @@
 //!
 //! Source: none but arithmetic. Numbers are fixed-point with 16 bits after the point ("q16"); weights have as many as the sums of
 //! their layer leave room for. A layer's sum is exact in 64 bits, then shifted, rounding down. Logarithms, powers of two and activation
-//! functions are tables with straight lines between, which lie in the file itself, so that whoever runs it has the same. The same
+//! functions are tables with straight lines between, which lie in the file itself, so that whoever runs it has the same. An LSTM's state is
+//! rounded to the nearest, since errors that all point one way would add up. The same
 //! arithmetic in C is crates/bpf/src/programs/policy.h, which is held to this.
 //!
 //! Departures from the policy in floating point: these roundings; an action of a range is a multiple of 2^-16; and observations are
@@ -18,7 +19,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use accuracy::Accuracy;
-pub use image::Image;
+pub use image::{Image, Memory};
 pub use sight::Sight;
 
 use super::error::PolicyError;
@@ -28,7 +29,9 @@ use crate::config::AgentConfig;
 use crate::decision::Decision;
 
 /// The first line of such a file; the second is the agent's configuration as JSON, and an [`Image`] follows.
-pub const MAGIC: &str = "ackclock policy in whole numbers, 1\n";
+pub const MAGIC: &str = "ackclock policy in whole numbers, 2\n";
+/// The same of files of before, whose [`Image`] has no LSTM and ends before it.
+const MAGIC_1: &str = "ackclock policy in whole numbers, 1\n";
 
 /// A policy in whole numbers.
 #[derive(Clone, Debug)]
@@ -52,12 +55,19 @@ impl Quantised {
 
     /// Reads a file that [`Quantised::file`] wrote; `None` if it is none. Its agent's configuration comes with it.
     pub fn read(bytes: &[u8]) -> Option<Result<(Self, String), PolicyError>> {
-        let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
+        let (rest, has_lstm) = match bytes.strip_prefix(MAGIC_1.as_bytes()) {
+            Some(rest) => (rest, false),
+            None => (bytes.strip_prefix(MAGIC.as_bytes())?, true),
+        };
         let broken = || PolicyError::of_file("is cut short or damaged", "export it again: ackclock export --to bpf");
         let read = || {
             let end = rest.iter().position(|octet| *octet == b'\n').ok_or_else(broken)?;
             let config = std::str::from_utf8(&rest[..end]).map_err(|_| broken())?.to_owned();
-            let image = Image::read(&rest[end + 1..]).ok_or_else(broken)?;
+            let octets = &rest[end + 1..];
+            if has_lstm == (octets.len() == Image::WITHOUT_LSTM) {
+                return Err(broken());
+            }
+            let image = Image::read(octets).ok_or_else(broken)?;
             Ok((Self { image: image.into() }, config))
         };
         Some(read())
@@ -72,20 +82,20 @@ impl Quantised {
         file
     }
 
-    /// What is decided: the number of a choice, or a value in q16.
-    pub fn decide(&self, sight: &Sight) -> i64 {
+    /// What is decided: the number of a choice, or a value in q16. `memory` is the flow's, and moves on.
+    pub fn decide(&self, sight: &Sight, memory: &mut Memory) -> i64 {
         let mut inputs = [0; image::WIDTH];
         for (place, input) in inputs.iter_mut().enumerate().take(self.image.inputs as usize) {
             *input = self.image.input(place, sight);
         }
-        self.image.run(&mut inputs)
+        self.image.run(&mut inputs, memory)
     }
 
     /// The same for inputs that are given as they are, q16.
-    pub fn decide_on(&self, given: &[i64]) -> i64 {
+    pub fn decide_on(&self, given: &[i64], memory: &mut Memory) -> i64 {
         let mut inputs = [0; image::WIDTH];
         inputs[..given.len()].copy_from_slice(given);
-        self.image.run(&mut inputs)
+        self.image.run(&mut inputs, memory)
     }
 
     /// True if it is what becomes of a policy with this configuration.

@@ -220,7 +220,7 @@ fn mistakes_say_where_they_are_and_what_to_do() {
     for (bytes, words) in [
         (b"no protobuf at all".to_vec(), vec!["must be an ONNX file", "torch.onnx.export"]),
         (Vec::new(), vec!["must be an ONNX file", "with a graph"]),
-        (one(node("LSTM", &["x"], "y")), vec!["operator LSTM", "\"LSTM_y\"", "feed-forward", "Gemm"]),
+        (one(node("GRU", &["x"], "y")), vec!["operator GRU", "\"GRU_y\"", "layer upon layer", "LSTM", "Gemm"]),
         (one(node("Add", &["x", "nothing"], "y")), vec!["\"nothing\"", "before it is computed"]),
         (one(node("MatMul", &["x", "w"], "y")), vec!["takes 3 numbers and is given 2", "observations"]),
         (one(node("MatMul", &["w", "x"], "y")), vec!["MatMul", "computed", "layer upon layer"]),
@@ -286,6 +286,14 @@ fn the_list_of_operators_is_that_of_the_reader() {
         let found = Policy::from_onnx(&file(vec![node(operator, &["x", "x", "x"], "y")], vec![], 2, TWO), None);
         assert!(found.is_ok() || !found.unwrap_err().to_string().contains("has the operator"), "{operator}");
     }
+}
+
+#[test]
+fn the_guide_lists_the_operators_that_there_are() {
+    let guide = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/policies.md");
+    let text = std::fs::read_to_string(guide).expect("part of the tree").replace('\n', " ");
+    let listed = format!("These operators are supported: {}.", OPERATORS.join(", "));
+    assert!(text.contains(&listed), "docs/how-to/policies.md is to say: {listed}");
 }
 
 proptest! {

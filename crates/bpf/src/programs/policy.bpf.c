@@ -7,7 +7,7 @@
  * congestion is ssthresh as the kernel has it then.
  *
  * There are two places for a policy, and one of them is in force: another is written to the place that is not, and then put in
- * force, for the connections that there are as well. */
+ * force, for the connections that there are as well. What these remember of the one before is dropped: its weights made it. */
 #include "kernel.h"
 #include "policy.h"
 #include "sockets.h"
@@ -16,6 +16,7 @@
 
 struct policy first SEC(".data.policy_0");
 struct policy second SEC(".data.policy_1");
+/* Counted up by each policy that is put in force; its last bit is the place. */
 u32 in_force SEC(".data.in_force");
 /* What was loaded, in words, for whoever lists it. */
 char about[256] SEC(".data.about");
@@ -41,6 +42,9 @@ struct flow {
 	u32 window;
 	u32 threshold;
 	u32 is_in_charge;
+	/* What was in force when the memory was made. */
+	u32 remembers;
+	struct memory memory;
 	struct work work;
 };
 
@@ -109,15 +113,19 @@ INLINE void see(struct sight *s, struct flow *f, const struct tcp_sock *tp)
 	f->max_rate = s->max_delivery_rate = most(f->max_rate, s->delivery_rate);
 }
 
-INLINE void ask(struct flow *f, struct tcp_sock *tp, const struct policy *p)
+INLINE void ask(struct flow *f, struct tcp_sock *tp, const struct policy *p, u32 now_in_force)
 {
 	u64 began = bpf_ktime_get_ns(), spent;
 	struct sight s = {};
 	s64 decision;
 
+	if (f->remembers != now_in_force) {
+		__builtin_memset(&f->memory, 0, sizeof(f->memory));
+		f->remembers = now_in_force;
+	}
 	see(&s, f, tp);
 	look(p, &f->work, &s);
-	decision = decide(p, &f->work);
+	decision = decide(p, &f->work, &f->memory);
 	tp->snd_cwnd = least(window_after(p, decision, tp->snd_cwnd), tp->snd_cwnd_clamp);
 	begin_interval(f, tp);
 	spent = bpf_ktime_get_ns() - began;
@@ -133,7 +141,7 @@ void BPF_PROG(ca_acked, struct sock *sk, const struct ack_sample *sample)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *f = flow_of(sk);
 	struct ack a = {};
-	u32 is_first = 0;
+	u32 is_first = 0, now_in_force = in_force;
 
 	cubictcp_acked(sk, sample);
 	if (!f)
@@ -151,11 +159,11 @@ void BPF_PROG(ca_acked, struct sock *sk, const struct ack_sample *sample)
 	if (ca_state_of(tp) >= TCP_CA_CWR)
 		return;
 	f->is_in_charge = 1;
-	if (in_force & 1) {
+	if (now_in_force & 1) {
 		if (is_first || is_due(f, tp, &second))
-			ask(f, tp, &second);
+			ask(f, tp, &second, now_in_force);
 	} else if (is_first || is_due(f, tp, &first)) {
-		ask(f, tp, &first);
+		ask(f, tp, &first, now_in_force);
 	}
 }
 

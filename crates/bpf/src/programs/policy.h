@@ -15,6 +15,8 @@
 #define WIDTH 128
 #define POINTS 257
 #define CURVE 513
+#define GATE 1025
+#define CELLS 32
 
 #define UNIT ((s64)1 << 16)
 #define MOST_SEGMENTS ((u64)1000000 << 16)
@@ -23,6 +25,7 @@
 /* An activation's numbers stay below 2^15. */
 #define MOST_NUMBER ((s64)1 << 31)
 #define END (8 * UNIT)
+#define GATE_END (16 * UNIT)
 
 enum function { PLAIN, RELU, TABLE, CLIP };
 enum decide { BY_ACKS, BY_WINDOW, BY_ROUNDS };
@@ -63,6 +66,18 @@ struct policy {
 	s64 biases[BIASES];
 	/* Each with 2^31 added, so that they are loaded without a sign; rows are filled up to fours. */
 	u32 weights[WEIGHTS];
+	/* The layer whose outputs are sums for the gates of an LSTM, counted from one; 0 if there is none. What follows is of it. */
+	u32 lstm;
+	u32 cells;
+	/* Where in this layer's inputs the hidden state begins. */
+	u32 hidden;
+	u32 gate[GATE];
+};
+
+/* What is kept of a flow from one decision to the next: zero when it begins. */
+struct memory {
+	s64 hidden[CELLS];
+	s64 cells[CELLS];
 };
 
 /* A flow at a decision, and the interval since the last one. */
@@ -319,6 +334,81 @@ APART u32 ackclock_greatest(struct work *w, u32 outputs)
 	return best;
 }
 
+/* ---- the LSTM ---- */
+
+/* Puts the hidden state behind what goes into the layer at hand. */
+APART s64 ackclock_remember(const struct policy *p, struct work *w, const struct memory *m)
+{
+	u32 i, cells, at;
+
+	if (!p || !w || !m)
+		return 0;
+	cells = p->cells;
+	at = p->hidden;
+	for (i = 0; i < CELLS; i++) {
+		if (i >= cells)
+			break;
+		w->numbers[w->from & 1][(at + i) & (WIDTH - 1)] = m->hidden[i];
+	}
+	return 0;
+}
+
+/* By itself, as the verifier does not follow a number that was doubled. */
+APART s64 ackclock_sigmoid(const struct policy *p, s64 x)
+{
+	u32 place;
+	s64 low, high;
+
+	if (!p)
+		return 0;
+	if (x < -GATE_END)
+		return 0;
+	if (x >= GATE_END)
+		return UNIT;
+	place = ((u64)(x + GATE_END) >> 11) & 1023;
+	low = p->gate[place];
+	high = p->gate[place + 1];
+	return low + ((high - low) * ((x + GATE_END) & 2047) >> 11);
+}
+
+INLINE s64 tanh_of(const struct policy *p, s64 x)
+{
+	return 2 * ackclock_sigmoid(p, 2 * x) - UNIT;
+}
+
+/* From 32 bits after the point to 16. */
+INLINE s64 nearest(s64 number)
+{
+	return (number + (1 << 15)) >> 16;
+}
+
+/* What an LSTM gives, in the place of the sums of its gates, which are in the order of ONNX: input, output, forgetting, cell. */
+APART s64 ackclock_step(const struct policy *p, struct work *w, struct memory *m)
+{
+	u32 i, cells;
+	s64 *x;
+
+	if (!p || !w || !m)
+		return 0;
+	cells = p->cells;
+	x = w->numbers[w->from & 1];
+	for (i = 0; i < CELLS; i++) {
+		s64 state, out;
+
+		if (i >= cells)
+			break;
+		state = ackclock_sigmoid(p, x[(2 * cells + i) & (WIDTH - 1)]) * m->cells[i];
+		state += ackclock_sigmoid(p, x[i]) * tanh_of(p, x[(3 * cells + i) & (WIDTH - 1)]);
+		state = nearest(state);
+		state = state < -MOST_NUMBER ? -MOST_NUMBER : state >= MOST_NUMBER ? MOST_NUMBER - 1 : state;
+		out = nearest(ackclock_sigmoid(p, x[(cells + i) & (WIDTH - 1)]) * tanh_of(p, state));
+		m->cells[i] = state;
+		m->hidden[i] = out;
+		x[i] = out;
+	}
+	return 0;
+}
+
 struct pass {
 	const struct policy *policy;
 	struct work *work;
@@ -345,8 +435,8 @@ INLINE void run_layer(struct pass *pass, u32 outputs)
 #endif
 }
 
-/* What is decided on the numbers in w: the number of a choice, or a value. */
-INLINE s64 decide(const struct policy *p, struct work *w)
+/* What is decided on the numbers in w, and on what is remembered: the number of a choice, or a value. */
+INLINE s64 decide(const struct policy *p, struct work *w, struct memory *m)
 {
 	struct pass pass = {.policy = p, .work = w};
 	u32 number, outputs = 0;
@@ -357,10 +447,16 @@ INLINE s64 decide(const struct policy *p, struct work *w)
 		if (number >= p->layers)
 			break;
 		w->layer = number;
+		if (number + 1 == p->lstm)
+			ackclock_remember(p, w, m);
 		w->excess = ackclock_sum(p, w) << 31;
 		outputs = p->heads[number].outputs;
 		run_layer(&pass, outputs);
 		w->from = (w->from + 1) & 1;
+		if (number + 1 == p->lstm) {
+			ackclock_step(p, w, m);
+			outputs = p->cells;
+		}
 	}
 	if (p->has_values)
 		return ackclock_greatest(w, outputs);

@@ -2,10 +2,10 @@
 /* The policy of policy.h compiled for this machine's own processor. */
 #include "policy.h"
 
-s64 ackclock_decide(const struct policy *policy, const struct sight *sight)
+s64 ackclock_decide(const struct policy *policy, const struct sight *sight, struct memory *memory)
 {
 	static struct work work;
 
 	look(policy, &work, sight);
-	return decide(policy, &work);
+	return decide(policy, &work, memory);
 }

@@ -12,12 +12,13 @@ struct question {
 	struct work work;
 };
 struct question at_hand SEC(".data.at_hand");
+struct memory memory SEC(".data.memory");
 
 SEC("syscall")
 int replay(void *context)
 {
 	look(&policy, &at_hand.work, &at_hand.sight);
-	at_hand.decision = decide(&policy, &at_hand.work);
+	at_hand.decision = decide(&policy, &at_hand.work, &memory);
 	at_hand.window = window_after(&policy, at_hand.decision, at_hand.sight.cwnd >> 16);
 	return 0;
 }

@@ -7,7 +7,7 @@ use super::super::error::PolicyError;
 use super::super::graph::{Builder, Content, Value};
 use super::super::onnx::NodeProto;
 use super::super::tensor::{Tensor, Values, count};
-use super::{FEED_FORWARD, attribute, input, integer, wrong};
+use super::{DAMAGED, LAYERS, attribute, input, integer, optional, wrong};
 
 /// The most numbers that a constant is filled with: more than any layer has.
 const MOST_NUMBERS: usize = 1 << 20;
@@ -15,7 +15,7 @@ const MOST_NUMBERS: usize = 1 << 20;
 /// The shape of a value, as whole numbers.
 pub(super) fn shape(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     if attribute(node, "start").is_some() || attribute(node, "end").is_some() {
-        return Err(wrong(node, "takes a part of a shape", FEED_FORWARD));
+        return Err(wrong(node, "takes a part of a shape", LAYERS));
     }
     let dims: Vec<i64> = input(builder, node, 0)?.shape.iter().map(|dim| *dim as i64).collect();
     Ok(Value { shape: vec![dims.len()], content: Content::Integers(dims), is_index: false })
@@ -26,7 +26,7 @@ pub(super) fn constant_of_shape(builder: &mut Builder, node: &NodeProto) -> Resu
     let shape = wanted(builder, node, 0)?.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<Vec<_>>>();
     let filled = shape.and_then(|shape| Some((count(&shape)?, shape)));
     let Some((length, shape)) = filled.filter(|(length, _)| (1..=MOST_NUMBERS).contains(length)) else {
-        return Err(wrong(node, "fills a shape that is none", FEED_FORWARD));
+        return Err(wrong(node, "fills a shape that is none", LAYERS));
     };
     let values = match attribute(node, "value").and_then(|attribute| attribute.t.as_ref()).map(Tensor::read) {
         None => Values::Floats(vec![0.0; length]),
@@ -45,7 +45,7 @@ pub(super) fn expand(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
     let length = count(&value.shape).unwrap_or(usize::MAX);
     let shape: Vec<usize> = wanted.iter().map(|dim| usize::try_from(*dim).unwrap_or(0)).collect();
     if count(&shape) != Some(length) {
-        return Err(wrong(node, &format!("repeats {length} numbers into the shape {wanted:?}"), FEED_FORWARD));
+        return Err(wrong(node, &format!("repeats {length} numbers into the shape {wanted:?}"), LAYERS));
     }
     Ok(Value { shape, ..value.clone() })
 }
@@ -54,7 +54,7 @@ pub(super) fn expand(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
 fn wanted<'a>(builder: &'a Builder, node: &NodeProto, index: usize) -> Result<&'a [i64], PolicyError> {
     match &input(builder, node, index)?.content {
         Content::Integers(wanted) => Ok(wanted),
-        Content::Floats(_) => Err(wrong(node, "has a shape that is computed", FEED_FORWARD)),
+        Content::Floats(_) => Err(wrong(node, "has a shape that is computed", LAYERS)),
     }
 }
 
@@ -69,7 +69,6 @@ pub(super) fn reshape(builder: &Builder, node: &NodeProto) -> Result<Value, Poli
             let rows = count(&value.shape[..at]).unwrap_or(1);
             vec![rows, length / rows]
         }
-        "Squeeze" => value.shape.iter().copied().filter(|dim| *dim != 1).collect(),
         _ => reshaped(builder, node, value, length)?,
     };
     Ok(Value { shape, ..value.clone() })
@@ -91,4 +90,138 @@ fn reshaped(builder: &Builder, node: &NodeProto, value: &Value, length: usize) -
         ));
     }
     Ok(shape)
+}
+
+/// Axes, from the second input or, before opset 13, an attribute; those below zero count from the end of so many.
+pub(super) fn axes(builder: &Builder, node: &NodeProto, rank: usize) -> Result<Option<Vec<usize>>, PolicyError> {
+    let told = match optional(builder, node, 1)? {
+        Some(_) => wanted(builder, node, 1)?.to_vec(),
+        None => match attribute(node, "axes") {
+            Some(attribute) => attribute.ints.clone(),
+            None => return Ok(None),
+        },
+    };
+    let place = |axis: &i64| axis_of(node, *axis, rank);
+    told.iter().map(place).collect::<Result<Vec<_>, _>>().map(Some)
+}
+
+fn axis_of(node: &NodeProto, axis: i64, rank: usize) -> Result<usize, PolicyError> {
+    let place = if axis < 0 { axis + rank as i64 } else { axis };
+    let found = usize::try_from(place).ok().filter(|place| *place < rank);
+    found.ok_or_else(|| wrong(node, &format!("works along axis {axis} of {rank}"), DAMAGED))
+}
+
+/// Without dimensions of one.
+pub(super) fn squeeze(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let axes = axes(builder, node, value.shape.len())?;
+    let goes = |(place, dim): (usize, usize)| match &axes {
+        Some(axes) => axes.contains(&place),
+        None => dim == 1,
+    };
+    let (gone, kept): (Vec<_>, Vec<_>) = value.shape.iter().copied().enumerate().partition(|entry| goes(*entry));
+    if let Some((axis, dim)) = gone.iter().find(|(_, dim)| *dim != 1) {
+        return Err(wrong(node, &format!("leaves out axis {axis}, of {dim} numbers"), "export with a batch of one"));
+    }
+    Ok(Value { shape: kept.into_iter().map(|(_, dim)| dim).collect(), ..value.clone() })
+}
+
+/// With more dimensions of one.
+pub(super) fn unsqueeze(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let more = optional(builder, node, 1)?.map_or(0, |axes| axes.shape.first().copied().unwrap_or(1));
+    let more = more + attribute(node, "axes").map_or(0, |attribute| attribute.ints.len());
+    let rank = value.shape.len() + more;
+    let axes = axes(builder, node, rank)?.unwrap_or_default();
+    let mut rest = value.shape.iter().copied();
+    let shape: Vec<usize> =
+        (0..rank).map(|place| if axes.contains(&place) { 1 } else { rest.next().unwrap_or(1) }).collect();
+    if rest.next().is_some() || count(&shape) != count(&value.shape) {
+        return Err(wrong(node, "names an axis twice", DAMAGED));
+    }
+    Ok(Value { shape, ..value.clone() })
+}
+
+/// Only dimensions of one change their places, so that numbers stay where they are.
+pub(super) fn transpose(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let rank = value.shape.len();
+    let order: Vec<i64> = match attribute(node, "perm") {
+        Some(attribute) => attribute.ints.clone(),
+        None => (0..rank as i64).rev().collect(),
+    };
+    let order = order.iter().map(|axis| axis_of(node, *axis, rank)).collect::<Result<Vec<_>, _>>()?;
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..rank) {
+        return Err(wrong(node, "leaves out an axis", DAMAGED));
+    }
+    let long: Vec<usize> = order.iter().copied().filter(|axis| value.shape[*axis] != 1).collect();
+    if !long.is_sorted() {
+        let what = format!("turns rows of the shape {:?} into columns", value.shape);
+        return Err(wrong(node, &what, "export with a batch of one, for a sequence of one"));
+    }
+    Ok(Value { shape: order.iter().map(|axis| value.shape[*axis]).collect(), ..value.clone() })
+}
+
+/// All of a value; a part of one is not taken.
+pub(super) fn slice(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let value = input(builder, node, 0)?;
+    let told = |index: usize, name: &str| -> Result<Option<Vec<i64>>, PolicyError> {
+        match optional(builder, node, index)? {
+            Some(_) => Ok(Some(wanted(builder, node, index)?.to_vec())),
+            None => Ok(attribute(node, name).map(|attribute| attribute.ints.clone())),
+        }
+    };
+    let (starts, ends) = (told(1, "starts")?.unwrap_or_default(), told(2, "ends")?.unwrap_or_default());
+    let axes = told(3, "axes")?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let steps = told(4, "steps")?.unwrap_or_else(|| vec![1; starts.len()]);
+    if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] {
+        return Err(wrong(node, "has not as many ends as beginnings", DAMAGED));
+    }
+    for (place, axis) in axes.iter().enumerate() {
+        let length = value.shape[axis_of(node, *axis, value.shape.len())?] as i64;
+        let (start, end, step) = (starts[place], ends[place], steps[place]);
+        if !(start == 0 || start == -length) || end < length || step != 1 {
+            let what = format!("takes {start} to {end} of {length} numbers");
+            return Err(wrong(node, &what, "export one layer of an LSTM, and nothing that takes numbers apart"));
+        }
+    }
+    Ok(value.clone())
+}
+
+/// Of whole numbers those at some places; of others all, where the axis has one only.
+pub(super) fn gather(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let (value, places) = (input(builder, node, 0)?, input(builder, node, 1)?);
+    let told = wanted(builder, node, 1)?;
+    let axis = axis_of(node, integer(node, "axis", 0), value.shape.len())?;
+    let places_at = |length: usize| told.iter().map(move |place| axis_of(node, *place, length));
+    let shape = [&value.shape[..axis], &places.shape, &value.shape[axis + 1..]].concat();
+    let content = match &value.content {
+        Content::Integers(numbers) if value.shape.len() == 1 => {
+            let found = places_at(numbers.len()).map(|place| place.map(|place| numbers[place]));
+            Content::Integers(found.collect::<Result<_, _>>()?)
+        }
+        content if value.shape[axis] == 1 && told.len() == 1 => {
+            places_at(1).try_for_each(|place| place.map(|_| ()))?;
+            content.clone()
+        }
+        _ => {
+            let what = format!("picks numbers out of the shape {:?}", value.shape);
+            return Err(wrong(node, &what, "export for a sequence of one, and nothing that takes numbers apart"));
+        }
+    };
+    Ok(Value { shape, content, is_index: value.is_index })
+}
+
+/// Whole numbers one after the other.
+pub(super) fn concat(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
+    let mut all = Vec::new();
+    for index in 0..node.input.len() {
+        match &input(builder, node, index)?.content {
+            Content::Integers(numbers) => all.extend(numbers),
+            Content::Floats(_) => return Err(wrong(node, "joins what it computes", LAYERS)),
+        }
+    }
+    Ok(Value { shape: vec![all.len()], content: Content::Integers(all), is_index: false })
 }

@@ -1,21 +1,28 @@
 //! What a policy loses by whole numbers: both forms of it on flows drawn at random.
 //!
 //! Source: none. Flows are drawn so that each observation spans what paths have: windows from 2 to 10,000 segments, round trips from 1 to
-//! 300 ms with queues up to three times that, evenly by the logarithm; losses in one of four intervals. Departures: none.
+//! 300 ms with queues up to three times that, evenly by the logarithm; losses in one of four intervals. A policy that remembers is asked
+//! [`IN_A_ROW`] times about each flow, whose window changes by a factor from 0.7 to 1.4 between two decisions, while its least round trip
+//! stays. Departures: none.
 
 use ackclock_units::{RandomStream, math};
 
 use super::super::Policy;
 use super::super::network::Work;
 use super::sight::{self, ONE, Sight};
-use super::{Quantised, action_of};
+use super::{Memory, Quantised, action_of};
 use crate::action::ActionSpace;
 use crate::observation::{Observation, scaled};
+
+/// Decisions about each flow of a policy that remembers.
+const IN_A_ROW: u32 = 50;
 
 /// See [`Quantised::accuracy`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Flows that both were asked about.
+    /// What both were asked for.
+    pub decisions: u32,
+    /// Flows that these were about.
     pub flows: u32,
     /// For choices: how many were others; 0 for numbers.
     pub differ: u32,
@@ -26,17 +33,24 @@ pub struct Accuracy {
 }
 
 impl Quantised {
-    /// What is decided otherwise than the policy in floating point does, on so many flows drawn at random.
-    pub fn accuracy(&self, policy: &Policy, flows: u32) -> Accuracy {
+    /// What is decided otherwise than the policy in floating point does, in so many decisions about flows drawn at random.
+    pub fn accuracy(&self, policy: &Policy, decisions: u32) -> Accuracy {
         let mut random = RandomStream::new(1, "accuracy");
-        let (mut work, mut found) = (Work::new(), Accuracy { flows, ..Accuracy::default() });
+        let each = if self.image.has_memory() { IN_A_ROW } else { 1 };
+        let mut found = Accuracy { decisions, flows: decisions.div_ceil(each), ..Accuracy::default() };
+        let (mut work, mut memory, mut path) = (Work::new(), Memory::default(), Path::draw(&mut random));
         let space = policy.config.action.space();
         let mut sum = 0.0;
-        for _ in 0..flows {
-            let sight = draw(&mut random);
+        for decision in 0..decisions {
+            if decision > 0 && decision % each == 0 {
+                (work, memory, path) = (Work::new(), Memory::default(), Path::draw(&mut random));
+            } else if decision > 0 {
+                path.go_on(&mut random);
+            }
+            let sight = path.see(&mut random);
             let observation: Vec<f32> = self.observed(&sight);
             let real = policy.action(&observation, &mut work);
-            let whole = action_of(self.decide(&sight), policy.form, space);
+            let whole = action_of(self.decide(&sight, &mut memory), policy.form, space);
             match space {
                 ActionSpace::Discrete(_) => found.differ += u32::from(real.to_bits() != whole.to_bits()),
                 ActionSpace::Range(low, high) => {
@@ -46,7 +60,7 @@ impl Quantised {
                 }
             }
         }
-        found.mean = sum / f64::from(flows.max(1));
+        found.mean = sum / f64::from(decisions.max(1));
         found
     }
 
@@ -70,10 +84,28 @@ fn between(random: &mut RandomStream, low: f64, high: f64) -> f64 {
     low * math::pow(high / low, random.uniform())
 }
 
-fn draw(random: &mut RandomStream) -> Sight {
+/// A flow's window in segments, and its least round trip, us.
+struct Path {
+    cwnd: f64,
+    least: f64,
+}
+
+impl Path {
+    fn draw(random: &mut RandomStream) -> Self {
+        Self { cwnd: between(random, 2.0, 10_000.0), least: between(random, 1_000.0, 300_000.0) }
+    }
+
+    fn go_on(&mut self, random: &mut RandomStream) {
+        self.cwnd = (self.cwnd * between(random, 0.7, 1.4)).clamp(2.0, 10_000.0);
+    }
+
+    fn see(&self, random: &mut RandomStream) -> Sight {
+        seen(random, self.cwnd, self.least)
+    }
+}
+
+fn seen(random: &mut RandomStream, cwnd: f64, least: f64) -> Sight {
     let q16 = |segments: f64| (segments * ONE as f64) as u64;
-    let cwnd = between(random, 2.0, 10_000.0);
-    let least = between(random, 1_000.0, 300_000.0);
     let mean = least * (1.0 + 2.0 * random.uniform() * random.uniform());
     let acked = cwnd * between(random, 0.1, 2.0);
     let interval = mean * between(random, 0.1, 2.0);

@@ -17,6 +17,9 @@ const WEIGHTS: usize = 16_384;
 /// Points of the tables of logarithms and powers, and of activation functions.
 const POINTS: usize = 257;
 const CURVE: usize = 513;
+/// Points of the sigmoid of an LSTM's gates, from -16 to 16; and its cells, at most.
+const GATE: usize = 1025;
+pub(super) const CELLS: usize = 32;
 /// Functions between layers.
 pub(super) const PLAIN: u32 = 0;
 pub(super) const RELU: u32 = 1;
@@ -68,6 +71,19 @@ pub struct Image {
     biases: [i64; BIASES],
     /// Each with 2^31 added, so that they are loaded without a sign.
     weights: [u32; WEIGHTS],
+    /// The layer whose outputs are sums for the gates of an LSTM, counted from one; 0 if there is none. What follows is of it.
+    lstm: u32,
+    cells: u32,
+    /// Where in this layer's inputs the hidden state begins.
+    hidden: u32,
+    gate: [u32; GATE],
+}
+
+/// What is kept of a flow from one decision to the next, q16: zero when it begins. `struct memory` of policy.h.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    hidden: [i64; CELLS],
+    cells: [i64; CELLS],
 }
 
 macro_rules! words {
@@ -113,6 +129,10 @@ impl Image {
         limit: 0,
         biases: [0; BIASES],
         weights: [0; WEIGHTS],
+        lstm: 0,
+        cells: 0,
+        hidden: 0,
+        gate: [0; GATE],
     };
 
     pub(super) fn set_agent(&mut self, config: &AgentConfig, codes: &[u32]) -> Result<(), PolicyError> {
@@ -156,6 +176,9 @@ impl Image {
             return Err(too_large(&format!("{} layers, more than {LAYERS}", layers.len())));
         }
         let (mut weights, mut biases) = (0, 0);
+        for (place, layer) in layers.iter().enumerate().filter(|(_, layer)| layer.cells > 0) {
+            self.set_lstm(place, layer)?;
+        }
         for (head, layer) in self.heads.iter_mut().zip(layers) {
             let outputs = layer.biases.len();
             // in fours, the last filled up with zeros
@@ -195,9 +218,27 @@ impl Image {
             }
         }
         self.layers = layers.len() as u32;
-        let outputs = layers.last().map_or(0, |layer| layer.biases.len());
+        let outputs = layers.last().map_or(0, |layer| if layer.cells > 0 { layer.cells } else { layer.biases.len() });
         self.has_values = u32::from(outputs > 1);
         Ok(())
+    }
+
+    fn set_lstm(&mut self, place: usize, layer: &Layer) -> Result<(), PolicyError> {
+        if layer.cells > CELLS {
+            return Err(too_large(&format!("an LSTM of {} cells, more than {CELLS}", layer.cells)));
+        }
+        (self.lstm, self.cells) = (place as u32 + 1, layer.cells as u32);
+        self.hidden = (layer.inputs - layer.cells) as u32;
+        for (place, point) in self.gate.iter_mut().enumerate() {
+            let x = place as f64 / 32.0 - 16.0;
+            *point = (65_536.0 / (1.0 + ackclock_units::math::exp(-x))).round() as u32;
+        }
+        Ok(())
+    }
+
+    /// True if it keeps something of a flow.
+    pub(super) fn has_memory(&self) -> bool {
+        self.lstm != 0
     }
 
     pub(super) fn code(&self, place: usize) -> u32 {
@@ -230,8 +271,14 @@ impl Image {
     }
 
     /// The network on its inputs, and the decision.
-    pub(super) fn run(&self, numbers: &mut [i64; WIDTH]) -> i64 {
-        for head in &self.heads[..self.layers as usize] {
+    pub(super) fn run(&self, numbers: &mut [i64; WIDTH], memory: &mut Memory) -> i64 {
+        let mut last = 0;
+        for (head, place) in self.heads.iter().zip(1..=self.layers) {
+            let is_lstm = place == self.lstm;
+            let (hidden, cells) = (self.hidden as usize, self.cells as usize);
+            if is_lstm {
+                numbers[hidden..hidden + cells].copy_from_slice(&memory.hidden[..cells]);
+            }
             let mut outputs = [0; WIDTH];
             let inputs = &numbers[..head.inputs as usize];
             for (output, place) in outputs.iter_mut().zip(0..head.outputs as usize) {
@@ -243,13 +290,47 @@ impl Image {
                 *output = self.function(head.function, sum.clamp(-MOST, MOST - 1));
             }
             *numbers = outputs;
+            last = head.outputs as usize;
+            if is_lstm {
+                self.step(numbers, memory);
+                last = cells;
+            }
         }
-        let last = &self.heads[(self.layers as usize).saturating_sub(1)];
         if self.has_values == 0 {
             return if self.action == ORCA { numbers[0].clamp(-2 * ONE, 2 * ONE) } else { numbers[0] };
         }
-        let values = &numbers[..last.outputs as usize];
+        let values = &numbers[..last];
         (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best }) as i64
+    }
+
+    /// What an LSTM gives, in the place of its gates' sums, and what it keeps.
+    fn step(&self, numbers: &mut [i64; WIDTH], memory: &mut Memory) {
+        let cells = self.cells as usize;
+        for place in 0..cells {
+            // the order of ONNX
+            let [input, output, forget, cell] = [0, 1, 2, 3].map(|gate| numbers[gate * cells + place]);
+            let kept = self.sigmoid(forget) * memory.cells[place];
+            let state = nearest(kept + self.sigmoid(input) * self.tanh(cell)).clamp(-MOST, MOST - 1);
+            let out = nearest(self.sigmoid(output) * self.tanh(state));
+            (memory.cells[place], memory.hidden[place], numbers[place]) = (state, out, out);
+        }
+    }
+
+    fn sigmoid(&self, x: i64) -> i64 {
+        const END: i64 = 16 * ONE;
+        if x < -END {
+            return 0;
+        }
+        if x >= END {
+            return ONE;
+        }
+        let (place, part) = (((x + END) >> 11) as usize, (x + END) & 2_047);
+        let (low, high) = (i64::from(self.gate[place]), i64::from(self.gate[place + 1]));
+        low + (((high - low) * part) >> 11)
+    }
+
+    fn tanh(&self, x: i64) -> i64 {
+        2 * self.sigmoid(2 * x) - ONE
     }
 
     fn function(&self, function: u32, x: i64) -> i64 {
@@ -284,8 +365,13 @@ impl Image {
         put!(self.slope_low, self.slope_high, self.limit);
         self.biases.iter().for_each(|word| put!(word));
         self.weights.iter().for_each(|word| put!(word));
+        put!(self.lstm, self.cells, self.hidden);
+        self.gate.iter().for_each(|word| put!(word));
         octets
     }
+
+    /// The length of one without what belongs to an LSTM, as the first form of files has it.
+    pub(super) const WITHOUT_LSTM: usize = size_of::<Self>() - 4 * (3 + GATE);
 
     /// Out of these octets; `None` if it is none, or would reach beyond itself.
     pub(super) fn read(octets: &[u8]) -> Option<Box<Self>> {
@@ -324,6 +410,13 @@ impl Image {
         for word in &mut image.weights {
             take!(*word);
         }
+        if rest.is_empty() {
+            return image.is_whole().then_some(image);
+        }
+        take!(image.lstm, image.cells, image.hidden);
+        for word in &mut image.gate {
+            take!(*word);
+        }
         (rest.is_empty() && image.is_whole()).then_some(image)
     }
 
@@ -337,13 +430,25 @@ impl Image {
                 && (head.biases as usize).saturating_add(head.outputs as usize) <= BIASES
         };
         let logarithms = self.logarithms.windows(2).all(|pair| pair[0] <= pair[1]);
+        let lstm = self.lstm == 0
+            || self.lstm <= self.layers.min(LAYERS as u32)
+                && (1..=CELLS).contains(&(self.cells as usize))
+                && self.hidden.saturating_add(self.cells) <= self.heads[self.lstm as usize - 1].inputs
+                && self.heads[self.lstm as usize - 1].outputs == 4 * self.cells
+                && self.gate.iter().all(|point| *point <= ONE as u32);
         self.inputs as usize <= OBSERVATIONS
             && (1..=LAYERS).contains(&(self.layers as usize))
             && self.choices as usize <= CHOICES
             && self.codes.iter().all(|code| (*code as usize) < sight::NAMES.len())
             && self.heads.iter().all(fits)
             && logarithms
+            && lstm
     }
+}
+
+/// From 32 bits after the point to 16.
+fn nearest(number: i64) -> i64 {
+    (number + (1 << 15)) >> 16
 }
 
 /// A number out of its octets.

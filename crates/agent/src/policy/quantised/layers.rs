@@ -6,12 +6,15 @@
 use ackclock_units::math;
 
 use super::super::error::PolicyError;
-use super::super::network::{Binary, Network, Operand, Operation, Unary};
+use super::super::network::{Binary, Network, Operand, Operation, Step, Unary};
 
 /// Whole numbers of a layer.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
+    /// With the LSTM's hidden state, which follows the others.
     pub(super) inputs: usize,
+    /// Its outputs are the sums for the gates of an LSTM of so many cells; 0 if it is another layer.
+    pub(super) cells: usize,
     pub(super) weights: Vec<i32>,
     pub(super) biases: Vec<i64>,
     pub(super) fraction: u32,
@@ -41,6 +44,25 @@ struct Real {
     weights: Vec<Vec<f64>>,
     biases: Vec<f64>,
     function: Option<Unary>,
+    /// See [`Layer::cells`].
+    cells: usize,
+}
+
+impl Real {
+    /// Nothing is done to its sums yet.
+    fn is_open(&self) -> bool {
+        self.function.is_none() && self.cells == 0
+    }
+
+    /// Each sum times a factor, and a term more.
+    fn change(&mut self, factors: &[f64], terms: &[f64]) {
+        for (place, row) in self.weights.iter_mut().enumerate() {
+            for weight in row {
+                *weight *= factors[place];
+            }
+            self.biases[place] = self.biases[place] * factors[place] + terms[place];
+        }
+    }
 }
 
 fn refused(what: &str) -> PolicyError {
@@ -50,6 +72,9 @@ fn refused(what: &str) -> PolicyError {
 
 /// The layers of a network whose inputs are at most as large as `bounds`.
 pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
+    if network.output != Operand::Slot(network.steps.len()) {
+        return Err(refused("branches"));
+    }
     let mut layers: Vec<Real> = Vec::new();
     // What stands between the last layer and the next: number i is factors[i] x + terms[i].
     let mut factors = vec![1.0; bounds.len()];
@@ -67,7 +92,7 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
                 };
                 let biases = rows.iter().zip(biases).map(with_terms).collect();
                 let scaled = |row: &Vec<f64>| row.iter().zip(&factors).map(|(w, factor)| w * factor).collect();
-                layers.push(Real { weights: rows.iter().map(scaled).collect(), biases, function: None });
+                layers.push(Real { weights: rows.iter().map(scaled).collect(), biases, function: None, cells: 0 });
                 (factors, terms) = (vec![1.0; rows.len()], vec![0.0; rows.len()]);
             }
             Operation::With(binary, Operand::Constant(constant)) => {
@@ -85,17 +110,29 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
             Operation::Each(Unary::Clip(low, high))
                 if place + 1 == network.steps.len() && *low <= -1.0 && *high >= 1.0 => {}
             Operation::Each(unary) => {
-                if layers.last().is_none_or(|layer| layer.function.is_some())
-                    || factors.iter().any(|f| (f - 1.0).abs() > 0.0)
-                {
-                    layers.push(diagonal(&factors, &terms));
-                    (factors, terms) = (vec![1.0; factors.len()], vec![0.0; factors.len()]);
+                match layers.last_mut().filter(|layer| layer.is_open()) {
+                    Some(layer) => layer.change(&factors, &terms),
+                    None => layers.push(diagonal(&factors, &terms)),
                 }
+                (factors, terms) = (vec![1.0; factors.len()], vec![0.0; factors.len()]);
                 layers.last_mut().expect("there is one").function = Some(*unary);
             }
             // neither changes which is the greatest
             Operation::Softmax | Operation::ArgMax if network.steps[place..].iter().all(is_order) => break,
-            Operation::With(..) | Operation::Softmax | Operation::ArgMax => return Err(refused("branches")),
+            Operation::AddProducts { weights, .. } => {
+                let gates = layers.last_mut().filter(|_| is_lstm(&network.steps[place - 1..]));
+                let Some(gates) = gates else { return Err(refused("branches")) };
+                gates.cells = gates.biases.len() / 4;
+                for (row, more) in gates.weights.iter_mut().zip(weights.chunks(gates.cells)) {
+                    row.extend(more.iter().map(|w| f64::from(*w)));
+                }
+                (factors, terms) = (vec![1.0; gates.cells], vec![0.0; gates.cells]);
+            }
+            // seen to follow the sums of its gates
+            Operation::CellState { .. } | Operation::CellOutput { .. } => {}
+            Operation::With(..) | Operation::LogSumExp | Operation::Softmax | Operation::ArgMax => {
+                return Err(refused("branches"));
+            }
         }
     }
     if factors.iter().any(|f| (f - 1.0).abs() > 0.0) || terms.iter().any(|t| t.abs() > 0.0) {
@@ -104,21 +141,40 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
     whole(&layers, bounds)
 }
 
-fn is_order(step: &super::super::network::Step) -> bool {
+/// Steps from the sums of an LSTM's inputs on: those of its state, and what becomes of both.
+fn is_lstm(steps: &[Step]) -> bool {
+    match steps {
+        [inputs, sums, state, output, ..] => {
+            let Operand::Slot(of_sums) = state.from else { return false };
+            matches!(inputs.operation, Operation::Affine { .. })
+                && matches!(sums.operation, Operation::AddProducts { .. })
+                && matches!(state.operation, Operation::CellState { .. })
+                && output.operation == Operation::CellOutput { sums: Operand::Slot(of_sums) }
+        }
+        _ => false,
+    }
+}
+
+fn is_order(step: &Step) -> bool {
     matches!(step.operation, Operation::Softmax | Operation::ArgMax)
 }
 
 fn diagonal(factors: &[f64], terms: &[f64]) -> Real {
     let row =
         |place: usize| (0..factors.len()).map(|other| if other == place { factors[place] } else { 0.0 }).collect();
-    Real { weights: (0..factors.len()).map(row).collect(), biases: terms.to_vec(), function: None }
+    Real { weights: (0..factors.len()).map(row).collect(), biases: terms.to_vec(), function: None, cells: 0 }
 }
 
 fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
     let mut bounds = bounds.to_vec();
     let (mut table, mut limit): (Option<Table>, Option<u32>) = (None, None);
-    let mut found = Vec::new();
+    let mut found: Vec<Layer> = Vec::new();
     for layer in layers {
+        if layer.cells > 0 && found.iter().any(|layer| layer.cells > 0) {
+            return Err(refused("has two LSTMs"));
+        }
+        // what an LSTM gives is at most one
+        bounds.resize(bounds.len() + layer.cells, 1.0);
         let reach = |(row, bias): (&Vec<f64>, &f64)| {
             bias.abs() + row.iter().zip(&bounds).map(|(weight, bound)| weight.abs() * bound).sum::<f64>()
         };
@@ -152,12 +208,16 @@ fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
         }
         found.push(Layer {
             inputs: bounds.len(),
+            cells: layer.cells,
             weights: layer.weights.iter().flatten().map(|weight| (weight * unit).round() as i32).collect(),
             biases: layer.biases.iter().map(|bias| (bias * unit * 65_536.0).round() as i64).collect(),
             fraction: fraction as u32,
             function,
         });
-        bounds = reaches.iter().map(|reach| reach.min(32_768.0)).collect();
+        bounds = match layer.cells {
+            0 => reaches.iter().map(|reach| reach.min(32_768.0)).collect(),
+            cells => vec![1.0; cells],
+        };
     }
     if found.is_empty() { Err(refused("has no layer")) } else { Ok(found) }
 }

@@ -2,6 +2,7 @@
 
 use super::super::Policy;
 use super::super::network::Work;
+use super::super::recurrent;
 use super::*;
 
 fn exported(name: &str) -> Policy {
@@ -26,8 +27,12 @@ fn by_hand() -> Quantised {
             from: super::super::network::Operand::Slot(place),
         })
         .collect();
-    let network =
-        super::super::network::Network { constants: vec![], steps, output: super::super::network::Operand::Slot(3) };
+    let network = super::super::network::Network {
+        constants: vec![],
+        steps,
+        output: super::super::network::Operand::Slot(3),
+        memory: vec![],
+    };
     let config = AgentConfig::from_json(
         r#"{"observations": ["cwnd_segments", "srtt_ms"], "action": {"kind": "deltas", "segments": [-1, 4]}}"#,
     )
@@ -41,9 +46,32 @@ fn a_decision_is_that_of_the_sums_by_hand() {
     let quantised = by_hand();
     // 10 segments, 4 ms: 10 - 2 + 0.5 = 8.5 and 2.5 + 8 - 1 = 9.5
     let sight = Sight { cwnd: 10 << 16, srtt_us: 4_000, ..Sight::default() };
-    assert_eq!(quantised.decide(&sight), 1);
+    assert_eq!(quantised.decide(&sight, &mut Memory::default()), 1);
     // 10 segments, 2 ms: 10 - 1 + 0.5 = 9.5 and 2.5 + 4 - 1 = 5.5
-    assert_eq!(quantised.decide(&Sight { srtt_us: 2_000, ..sight }), 0);
+    assert_eq!(quantised.decide(&Sight { srtt_us: 2_000, ..sight }, &mut Memory::default()), 0);
+}
+
+/// tanh(2 (x - 1) + 0.5), as `MatMul`, `Mul` and `Add` before a function: for x = 1.25, tanh 1 = 0.761 594.
+#[test]
+fn what_is_added_before_a_function_is_added_before_it() {
+    use super::super::network::{Binary, Network, Operand, Operation, Step, Unary};
+    let with = |binary, constant| Operation::With(binary, Operand::Constant(constant));
+    let operations = [
+        Operation::Affine { weights: vec![1.0], biases: vec![-1.0] },
+        with(Binary::Mul, 0),
+        with(Binary::Add, 1),
+        Operation::Each(Unary::Tanh),
+    ];
+    let steps =
+        operations.into_iter().enumerate().map(|(place, operation)| Step { operation, from: Operand::Slot(place) });
+    let constants = vec![vec![2.0], vec![0.5]];
+    let network = Network { constants, steps: steps.collect(), output: Operand::Slot(4), memory: vec![] };
+    let mut image = Image::EMPTY;
+    image.inputs = 1;
+    image.set_layers(&layers::of(&network, &[2.0]).expect("one layer")).expect("small");
+    let quantised = Quantised { image: Box::new(image).into() };
+    let found = quantised.decide_on(&[81_920], &mut Memory::default()) as f64 / 65_536.0;
+    assert!((found - 0.761_594).abs() < 2e-4, "{found}");
 }
 
 #[test]
@@ -105,10 +133,100 @@ fn exported_policies_decide_alike() {
         for _ in 0..2_000 {
             let given: Vec<i64> = (0..inputs).map(|_| (random.uniform() * 131_072.0) as i64 - 65_536).collect();
             let real: Vec<f32> = given.iter().map(|x| *x as f32 / 65_536.0).collect();
-            differ += u32::from(quantised.decide_on(&given) as f64 != policy.action(&real, &mut Work::new()));
+            differ += u32::from(
+                quantised.decide_on(&given, &mut Memory::default()) as f64 != policy.action(&real, &mut Work::new()),
+            );
         }
         assert!(differ <= 10, "{name}: {differ} of 2000");
         tried += 1;
     }
     assert!(tried >= 3, "{tried}");
+}
+
+/// What `PyTorch` exported with an LSTM and ran over sequences: a number is within two thousandths of its own after forty steps, and so
+/// is the value of what is chosen within that of the best.
+#[test]
+fn exported_policies_with_a_memory_decide_as_pytorch_does() {
+    let mut tried = 0;
+    for (name, sequences) in recurrent::expected() {
+        let policy = recurrent::policy(&name);
+        let inputs = policy.config.observation_len();
+        let Ok(layers) = layers::of(&policy.network, &vec![1.0; inputs]) else { continue };
+        let mut image = Image::EMPTY;
+        image.inputs = inputs as u32;
+        image.set_layers(&layers).expect("small");
+        assert!(image.has_memory(), "{name}");
+        let quantised = Quantised { image: Box::new(image).into() };
+        let mut farthest = 0.0_f64;
+        for (observations, outputs) in sequences.observations.iter().zip(&sequences.outputs) {
+            let mut memory = Memory::default();
+            for (observation, outputs) in observations.iter().zip(outputs) {
+                let given: Vec<i64> = observation.iter().map(|x| (f64::from(*x) * 65_536.0).round() as i64).collect();
+                let decision = quantised.decide_on(&given, &mut memory);
+                let best = outputs.iter().copied().fold(f64::MIN, f64::max);
+                let apart = match &outputs[..] {
+                    [expected] => (decision as f64 / 65_536.0 - expected).abs(),
+                    values => best - values[decision as usize],
+                };
+                farthest = farthest.max(apart);
+            }
+        }
+        assert!(farthest < 2e-3, "{name}: {farthest}");
+        tried += 1;
+    }
+    // all but the one that gives the number of a choice
+    assert_eq!(tried, 6);
+}
+
+#[test]
+fn a_memory_that_counts_counts_in_whole_numbers() {
+    let policy = recurrent::policy("counting_old");
+    let quantised = Quantised::of(&policy).expect("small");
+    let (mut memory, sight) = (Memory::default(), Sight::default());
+    let decisions: Vec<i64> = (0..40).map(|_| quantised.decide(&sight, &mut memory)).collect();
+    assert_eq!(decisions, [[0; 20], [1; 20]].concat());
+    let file = quantised.file("{}");
+    let (read, _) = Quantised::read(&file).expect("it begins with the magic line").expect("whole");
+    assert_eq!(read.image(), quantised.image());
+}
+
+/// Files of before an LSTM was known are what they were.
+#[test]
+fn a_file_of_the_first_form_is_read() {
+    let place = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../claims/kernel/dqn-newreno.whole");
+    let bytes = std::fs::read(place).expect("part of the tree");
+    assert!(bytes.starts_with(b"ackclock policy in whole numbers, 1\n"));
+    let (read, config) = Quantised::read(&bytes).expect("it begins with the magic line").expect("whole");
+    assert!(!read.image().has_memory());
+    let again = read.file(&config);
+    assert_eq!(Quantised::read(&again).expect("of today").expect("whole").0.image(), read.image());
+    let renamed = [MAGIC.as_bytes(), &bytes[MAGIC.len()..]].concat();
+    assert!(Quantised::read(&renamed).expect("it begins as one").is_err(), "it has no LSTM, and today's files say so");
+}
+
+/// What the cells keep instead of what they give.
+#[test]
+fn an_action_by_the_state_of_the_cells_is_refused() {
+    let mut policy = recurrent::policy("first_old");
+    assert!(Quantised::of(&policy).is_ok());
+    let super::super::network::Operand::Slot(last) = policy.network.output else { panic!("it is computed") };
+    policy.network.output = super::super::network::Operand::Slot(last - 1);
+    let error = Quantised::of(&policy).expect_err("not the last").to_string();
+    assert!(error.contains("branches, which is not done in whole numbers"), "{error}");
+}
+
+#[test]
+fn an_lstm_that_is_too_large_is_refused() {
+    let layer = |cells: usize| layers::Layer {
+        inputs: 2 + cells,
+        cells,
+        weights: vec![0; (2 + cells) * 4 * cells],
+        biases: vec![0; 4 * cells],
+        fraction: 16,
+        function: layers::Function::None,
+    };
+    let mut image = Image::EMPTY;
+    assert!(image.set_layers(&[layer(32)]).is_ok());
+    let error = image.set_layers(&[layer(33)]).expect_err("33").to_string();
+    assert!(error.contains("an LSTM of 33 cells, more than 32"), "{error}");
 }
