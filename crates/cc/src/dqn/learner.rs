@@ -54,7 +54,7 @@ declare! {
     pub struct DqnConfig {
         /// A name for the agent: flows that name the same one have one network and one replay in common, for what all of them
         /// live through. Everything else of their controllers is to be alike.
-        agent: Option<String> = unset("each flow has an agent of its own").must_be("a name", is_name),
+        agent: Option<String> = unset("each flow has an agent of its own").must_be("a name", |name| name.as_ref().is_none_or(|name| !name.trim().is_empty())),
         /// A step of learning with each action, or with each tuple.
         learn_on: LearnOn = LearnOn::Tuple,
         /// States by the mean and deviation seen so far, divided by the two scales, or as they are.
@@ -86,10 +86,6 @@ declare! {
         /// The agent of the name, once there is a simulation with flows that have it; without, each has its own.
         shared: Option<SharedAgent> = None,
     }
-}
-
-fn is_name(name: &Option<String>) -> bool {
-    name.as_ref().is_none_or(|name| !name.trim().is_empty())
 }
 
 impl DqnConfig {
