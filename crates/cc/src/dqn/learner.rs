@@ -54,7 +54,8 @@ declare! {
     pub struct DqnConfig {
         /// A name for the agent: flows that name the same one have one network and one replay in common, for what all of them
         /// live through. Everything else of their controllers is to be alike.
-        agent: Option<String> = unset("each flow has an agent of its own").must_be("a name", |name| name.as_ref().is_none_or(|name| !name.trim().is_empty())),
+        agent: Option<String> = unset("each flow has an agent of its own")
+            .must_be("a name", |name: &Option<String>| name.as_ref().is_none_or(|name| !name.trim().is_empty())),
         /// A step of learning with each action, or with each tuple.
         learn_on: LearnOn = LearnOn::Tuple,
         /// States by the mean and deviation seen so far, divided by the two scales, or as they are.
