@@ -76,6 +76,8 @@ record-controllers: build ## record the claims about controllers anew: measureme
 record-testbeds: build ## H1 of the HighSpeed thesis over testbeds of 2005: measurements, figure, the page's table (ACKCLOCK_KEPT)
 	@$(BIN)/ackclock claims H1n H1o H1p --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/testbeds
 	@cp out/testbeds/claims.json claims/highspeed-2005/recorded-testbeds.json
+	@$(BIN)/ackclock claims H1r H1s H1t --full --seeds 1 --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/altaimd
+	@cp out/altaimd/claims.json claims/highspeed-2005/recorded-altaimd.json
 	@cp out/testbeds/figures/testbeds.png docs/images/claims-highspeed-testbeds.png
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
