@@ -76,13 +76,17 @@ record-controllers: build ## record the claims about controllers anew: measureme
 record-testbeds: build ## H1 of the HighSpeed thesis over testbeds of 2005: measurements, figure, the page's table (ACKCLOCK_KEPT)
 	@$(BIN)/ackclock claims H1n H1o H1p --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/testbeds
 	@cp out/testbeds/claims.json claims/highspeed-2005/recorded-testbeds.json
+	@$(BIN)/ackclock claims H1r H1s H1t --full --seeds 1 --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/altaimd
+	@cp out/altaimd/claims.json claims/highspeed-2005/recorded-altaimd.json
 	@cp out/testbeds/figures/testbeds.png docs/images/claims-highspeed-testbeds.png
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
-record-dqn: build ## D1 to D4 on ns-3's testbed anew, by action, ten seeds on every queue (ACKCLOCK_KEPT; some 15 minutes of CPU)
+record-dqn: build ## D1 to D4 on ns-3's testbed anew, by action, ten seeds on every queue (ACKCLOCK_KEPT; some 20 minutes of CPU)
 	@$(BIN)/ackclock claims D1a D1b D1c D1d D1e D1g D2a D2b D2c D2d D3a D3b D3c D3d D3e D4a D4b D4c D4d --full \
 		--keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
 	@cp out/dqn/claims.json claims/dqn-2023/recorded-testbed.json
+	@$(BIN)/ackclock claims D3h D3i D3j --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn-shared
+	@cp out/dqn-shared/claims.json claims/dqn-2023/recorded-shared.json
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 record-vegas: build ## record anew which statements of the Vegas study hold in each cell of the whole grid, and its figure

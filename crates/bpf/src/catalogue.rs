@@ -1,6 +1,6 @@
 //! The controllers that there are as programs of the kernel, and their parameters out of the declarations of `ackclock-cc`.
 
-use ackclock_cc::classic::HighSpeedResponse;
+use ackclock_cc::classic::{HighSpeedIncrease, HighSpeedResponse};
 use ackclock_cc::vegas::{VegasRtt, VegasVariant};
 use ackclock_cc::{ControllerConfig, TICKS, VegasConfig, controllers};
 use ackclock_declare::{Context, Table};
@@ -112,8 +112,13 @@ impl Program {
             ],
             ControllerConfig::Aimd(aimd) => vec![q32(aimd.increase), q32(1.0 - aimd.decrease)],
             ControllerConfig::Scalable(c) => vec![q32(c.increase), q32(1.0 - c.decrease), q32(c.legacy_window)],
-            ControllerConfig::HighSpeed(c) if c.response == HighSpeedResponse::Formula => vec![q32(c.low_window)],
-            ControllerConfig::HighSpeed(_) => return Err(self.refuses("response", "must be \"formula\"")),
+            ControllerConfig::HighSpeed(c) if c.response != HighSpeedResponse::Formula => {
+                return Err(self.refuses("response", "must be \"formula\""));
+            }
+            ControllerConfig::HighSpeed(c) if c.increase != HighSpeedIncrease::Bytes => {
+                return Err(self.refuses("increase", "must be \"bytes\""));
+            }
+            ControllerConfig::HighSpeed(c) => vec![q32(c.low_window)],
             ControllerConfig::Htcp(c) => vec![u64::from(c.adaptive_backoff), u64::from(c.rtt_scaling)],
             ControllerConfig::Westwood(c) => vec![q32(c.filter), u64::from(c.filter_twice)],
             ControllerConfig::Illinois(c) => {

@@ -31,7 +31,7 @@ pub use aimd::{Aimd, AimdConfig};
 #[doc(inline)]
 pub use bic::{Bic, BicConfig, BicVariant};
 #[doc(inline)]
-pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedResponse};
+pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedIncrease, HighSpeedResponse};
 #[doc(inline)]
 pub use htcp::{Htcp, HtcpConfig};
 #[doc(inline)]

@@ -8,6 +8,7 @@ mod learner;
 mod mind;
 pub mod newreno;
 mod pace;
+pub mod shared;
 mod window;
 
 #[doc(inline)]
@@ -17,6 +18,8 @@ pub use mind::{Frozen, FrozenNetwork};
 #[doc(inline)]
 pub use newreno::{DqnNewReno, DqnNewRenoConfig, StoreOn};
 pub use pace::CubicPace;
+#[doc(inline)]
+pub use shared::{SharedAgent, SharedAgents};
 pub use window::{BelowSsthresh, WindowRules};
 
 use ackclock_learn::{Network, Normaliser};
@@ -36,16 +39,16 @@ pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> 
 }
 
 /// An agent as it has learnt so far.
-#[derive(Clone, Copy, Debug)]
-pub struct Learned<'a> {
+#[derive(Clone, Debug)]
+pub struct Learned {
     /// What it looks at, and what its actions are.
     pub kind: LearnedKind,
     /// What holds of its window.
     pub rules: WindowRules,
     /// A value for each action, from what it sees.
-    pub network: &'a Network,
+    pub network: Network,
     /// How it brings what it sees to size.
-    pub normaliser: &'a Normaliser,
+    pub normaliser: Normaliser,
 }
 
 /// Which of the two controllers an agent is of.
@@ -81,11 +84,43 @@ impl LearnedKind {
 }
 
 /// What a controller has learnt; `None` if it has no agent.
-pub fn learned(controller: &Controller) -> Option<Learned<'_>> {
+pub fn learned(controller: &Controller) -> Option<Learned> {
     match controller {
         Controller::DqnNewReno(controller) => controller.learned(),
         Controller::DqnCubic(controller) => controller.learned(),
         _ => None,
+    }
+}
+
+impl ControllerConfig {
+    /// The name of the agent that the controller has in common with others, if it names one.
+    pub fn shared_agent(&self) -> Option<&str> {
+        let dqn = match self {
+            Self::DqnNewReno(config) => &config.dqn,
+            Self::DqnCubic(config) => &config.dqn,
+            _ => return None,
+        };
+        dqn.agent.as_deref()
+    }
+
+    /// Controllers made of it have their agent, if it has a name, from among these.
+    pub fn join(&mut self, agents: &mut SharedAgents) {
+        match self {
+            Self::DqnNewReno(config) => config.dqn.join(agents),
+            Self::DqnCubic(config) => config.dqn.join(agents),
+            _ => {}
+        }
+    }
+}
+
+impl Controller {
+    /// An agent that it has in common with others is from now on the one of the same name among these.
+    pub fn join(&mut self, agents: &mut SharedAgents) {
+        match self {
+            Self::DqnNewReno(controller) => controller.join(agents),
+            Self::DqnCubic(controller) => controller.join(agents),
+            _ => {}
+        }
     }
 }
 

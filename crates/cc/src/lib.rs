@@ -80,9 +80,9 @@ pub use bursts::BurstRule;
 pub use c2tcp::{C2tcp, C2tcpConfig};
 #[doc(inline)]
 pub use classic::{
-    Aimd, AimdConfig, Bic, BicConfig, BicVariant, Classic, HighSpeed, HighSpeedConfig, HighSpeedResponse, Htcp,
-    HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno, VenoConfig, Westwood,
-    WestwoodConfig, Yeah, YeahConfig,
+    Aimd, AimdConfig, Bic, BicConfig, BicVariant, Classic, HighSpeed, HighSpeedConfig, HighSpeedIncrease,
+    HighSpeedResponse, Htcp, HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno,
+    VenoConfig, Westwood, WestwoodConfig, Yeah, YeahConfig,
 };
 pub use controller::{CongestionController, Controller, ControllerConfig, controllers};
 #[doc(inline)]
@@ -96,7 +96,8 @@ pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 #[doc(inline)]
 pub use dqn::{
     BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen, FrozenNetwork,
-    LearnOn, Learned, LearnedKind, MaxThroughput, StateScale, StoreOn, WindowRules, frozen, learned,
+    LearnOn, Learned, LearnedKind, MaxThroughput, SharedAgent, SharedAgents, StateScale, StoreOn, WindowRules, frozen,
+    learned,
 };
 pub use event::{
     AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent,

@@ -242,6 +242,7 @@ fn flow_indices(scenario: &Scenario, bindings: &[AgentBinding]) -> Result<Vec<Fl
         if flows[place].controller.is_frozen() {
             return Err(EnvironmentError::PolicyFlow { name, controller: flows[place].controller_name.clone() });
         }
+        EnvironmentError::of_shared_agent(&flows[place])?;
         Ok(FlowId::new(place))
     };
     bindings.iter().map(place).collect()

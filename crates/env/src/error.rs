@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ackclock_sim::FlowConfig;
+
 /// Why an environment cannot be made; the text says what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvironmentError {
@@ -20,6 +22,13 @@ pub enum EnvironmentError {
         name: String,
         /// What results call its controller.
         controller: String,
+    },
+    /// The controller of an agent's flow has its own agent in common with other flows.
+    SharedAgentFlow {
+        /// The name of the flow.
+        name: String,
+        /// The name of that agent.
+        agent: String,
     },
     /// A flow has two agents.
     TwoAgents {
@@ -40,6 +49,14 @@ pub enum EnvironmentError {
     },
 }
 
+impl EnvironmentError {
+    /// A flow whose own controller decides by an agent that others may have, too, has no place for another one.
+    pub(crate) fn of_shared_agent(flow: &FlowConfig) -> Result<(), Self> {
+        let refuse = |agent: &str| Err(Self::SharedAgentFlow { name: flow.name.clone(), agent: agent.to_owned() });
+        flow.controller.shared_agent().map_or(Ok(()), refuse)
+    }
+}
+
 impl fmt::Display for EnvironmentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -52,6 +69,11 @@ impl fmt::Display for EnvironmentError {
                 "the agent's flow {name:?} has the controller {controller:?}, which decides by itself, and a window has one that \
                  decides; give that flow a controller for slow start and losses, such as controller = \"cubic\", or let the \
                  agent have another flow"
+            ),
+            Self::SharedAgentFlow { name, agent } => write!(
+                f,
+                "the agent's flow {name:?} has a controller whose own agent, {agent:?}, others may have in common with it, and a \
+                 window has one that decides; remove agent = {agent:?} there, or let the agent have another flow"
             ),
             Self::TwoAgents { name } => write!(f, "the flow {name:?} is named twice; it can have one agent"),
             Self::NotOneAgent { agents } => write!(

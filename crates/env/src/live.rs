@@ -71,6 +71,7 @@ impl LiveFlow {
             let known = known.into_iter().map(str::to_owned).collect();
             EnvironmentError::UnknownFlow { name: flow.to_owned(), known }
         })?;
+        EnvironmentError::of_shared_agent(flow)?;
         let mss = Bytes(u64::from(flow.sender.mss));
         let own = Controller::new(&flow.controller, mss, flow.sender.initial_window, flow.sender.initial_ssthresh);
         Ok(Self {

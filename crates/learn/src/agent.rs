@@ -81,6 +81,7 @@ pub struct Decision {
 #[derive(Clone, Debug)]
 pub struct Agent {
     learning: Learning,
+    inputs: usize,
     network: Network,
     /// `None` if the network is its own target.
     target: Option<Network>,
@@ -88,7 +89,6 @@ pub struct Agent {
     dropout: Dropout,
     normaliser: Normaliser,
     replay: Replay,
-    returns: Returns,
     random: RandomStream,
     online: Pass,
     next: Pass,
@@ -119,7 +119,7 @@ impl Agent {
             dropout: Dropout::new(learning.dropout),
             normaliser: Normaliser::new(&config.normalisation, config.inputs),
             replay: Replay::new(learning.replay_capacity, config.inputs),
-            returns: Returns::new(learning.n_step, learning.discount as f32, config.inputs),
+            inputs: config.inputs,
             random,
             online: pass.clone(),
             next: pass.clone(),
@@ -138,19 +138,24 @@ impl Agent {
         }
     }
 
+    /// An empty chain of steps, for whoever lives through them: several may, with one agent.
+    pub fn returns(&self) -> Returns {
+        Returns::new(self.learning.n_step, self.learning.discount as f32, self.inputs)
+    }
+
     /// Stores what came of an action in the replay, from which it will learn: that it `gained` so much, and what was seen
-    /// `next`. The state of one step is that after the one before, unless [`Self::end`] came between.
-    pub fn store(&mut self, state: &[f32], action: usize, gained: f32, next: &[f32]) {
+    /// `next`. The state of one step of a chain is that after the one before, unless [`Self::end`] came between.
+    pub fn store(&mut self, chain: &mut Returns, state: &[f32], action: usize, gained: f32, next: &[f32]) {
         self.tuples += 1;
         self.normaliser.observe(state);
         let replay = &mut self.replay;
-        self.returns.add(state, action, gained, next, |tuple| replay.push(tuple));
+        chain.add(state, action, gained, next, |tuple| replay.push(tuple));
     }
 
-    /// What comes next does not follow from the last step: rewards of several steps end with it.
-    pub fn end(&mut self) {
+    /// What comes next does not follow from a chain's last step: rewards of several steps end with it.
+    pub fn end(&mut self, chain: &mut Returns) {
         let replay = &mut self.replay;
-        self.returns.end(|tuple| replay.push(tuple));
+        chain.end(|tuple| replay.push(tuple));
     }
 
     /// Chooses an action: at random before the warm-up is over and with probability epsilon after it, else the best.

@@ -28,7 +28,7 @@ pub mod normaliser;
 pub mod optimiser;
 mod pass;
 pub mod replay;
-mod returns;
+pub mod returns;
 
 #[doc(inline)]
 pub use agent::{Agent, AgentConfig, Decision, Learning};
@@ -41,3 +41,5 @@ pub use optimiser::{Optimiser, OptimiserKind};
 pub use pass::Pass;
 #[doc(inline)]
 pub use replay::{Replay, Tuple};
+#[doc(inline)]
+pub use returns::Returns;

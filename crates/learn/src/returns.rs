@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 
 use crate::replay::Tuple;
 
-/// Steps that have not all of theirs behind them yet.
+/// Steps of one life, one after the other, that have not all of theirs behind them yet. Source and departures:
+/// [`mod@crate::returns`].
 #[derive(Clone, Debug)]
-pub(crate) struct Returns {
+pub struct Returns {
     steps: usize,
     discount: f32,
     width: usize,

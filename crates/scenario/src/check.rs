@@ -143,6 +143,8 @@ pub(crate) struct Checker<'a, 'source> {
     last_end: Option<tcp::End<'a>>,
     /// What flows have that are alike, once.
     shared_tcp: Shared<TcpConfig>,
+    /// Agents that flows have in common, each with the first flow that names it and its controller.
+    agents: BTreeMap<String, (String, ControllerConfig)>,
 }
 
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
@@ -212,6 +214,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             extensions: Extensions::default(),
             last_end: None,
             shared_tcp: Shared::default(),
+            agents: BTreeMap::new(),
         }
     }
 }

@@ -2,12 +2,18 @@
 
 #![allow(clippy::float_cmp, reason = "counts, and numbers handed on as they are")]
 
+use std::num::NonZeroUsize;
+
+use ackclock_agent::policy::learned_policy;
 use ackclock_cc::{
     BelowSsthresh, CongestionController, ControllerConfig, LearnOn, OptimiserKind, StoreOn, controllers,
 };
 use ackclock_scenario::Scenario;
-use ackclock_sim::{FlowId, Simulation, SimulationConfig};
+use ackclock_sim::{FlowId, ParallelSimulation, Simulation, SimulationConfig};
 use ackclock_units::{SimDuration, SimTime};
+
+/// Learns an eighth of a second into the run, so that short ones learn.
+const SHARED: &str = "{ kind = \"dqn_newreno\", agent = \"both\", warm_up = 200 }";
 
 /// A bottleneck of 20 Mbit/s and a round trip of 40 ms, with a buffer of one bandwidth-delay product: 67 segments.
 fn text(controllers: &[&str]) -> String {
@@ -78,6 +84,124 @@ fn each_flow_learns_for_itself_and_a_clone_goes_on_alike() {
     let (one, other) = (end(&mut simulation), end(&mut clone));
     assert_eq!(one, other);
     assert_ne!(one[0], one[1]);
+}
+
+/// Everything that an agent tells, of its network's values to the bit.
+fn agent(simulation: &Simulation, flow: usize) -> Vec<u64> {
+    let names = ["tuples", "learning_steps", "decisions", "learning_loss", "epsilon", "q_0", "q_6"];
+    names.iter().map(|name| told(simulation, flow, name).to_bits()).collect()
+}
+
+#[test]
+fn flows_that_name_one_agent_have_its_network_and_its_replay_in_common() {
+    let mut simulation = Simulation::new(&config(&[SHARED, SHARED, "{ kind = \"dqn_newreno\", warm_up = 200 }"]));
+    let mut rewards_differ = false;
+    for second in 1..=15_u64 {
+        simulation.run_until(SimTime(second * 1_000_000_000));
+        assert_eq!(agent(&simulation, 0), agent(&simulation, 1), "at {second} s");
+        rewards_differ |= told(&simulation, 0, "reward").to_bits() != told(&simulation, 1, "reward").to_bits();
+    }
+    // Windows and rewards are each flow's own.
+    assert!(rewards_differ);
+    assert_ne!(simulation.sender(FlowId::new(0)).cwnd(), simulation.sender(FlowId::new(1)).cwnd());
+    // One step of learning for each tuple of both, from the last of the warm-up on.
+    assert_eq!(told(&simulation, 0, "learning_steps"), told(&simulation, 0, "tuples") - 199.0);
+    assert_ne!(agent(&simulation, 0), agent(&simulation, 2));
+    let policy = |flow| learned_policy(simulation.sender(FlowId::new(flow)).controller());
+    assert!(policy(0).is_some() && policy(0) == policy(1) && policy(0) != policy(2));
+}
+
+#[test]
+fn an_agent_that_one_flow_alone_names_is_that_flows_own() {
+    // A flow without a name is flow1, and an agent draws from the stream of a flow of its name.
+    let own = config(&["{ kind = \"dqn_cubic\", warm_up = 200 }"]);
+    let named = config(&["{ kind = \"dqn_cubic\", warm_up = 200, agent = \"flow1\" }"]);
+    let everything = |config| format!("{:?}", Simulation::new(config).finish());
+    assert_eq!(everything(&own), everything(&named));
+}
+
+#[test]
+fn a_clone_has_shared_agents_of_its_own_which_go_on_alike() {
+    let config = config(&[SHARED, SHARED]);
+    // Before the handshakes, after them, and while it learns.
+    for begin in [0, 1, 10] {
+        let mut simulation = Simulation::new(&config);
+        simulation.run_until(SimTime(begin * 1_000_000_000));
+        let (mut clone, mut still) = (simulation.clone(), simulation.clone());
+        let before = agent(&still, 0);
+        simulation.run_until(SimTime(20_000_000_000));
+        assert_eq!(agent(&still, 0), before, "from {begin} s");
+        for copy in [&mut clone, &mut still] {
+            copy.run_until(SimTime(20_000_000_000));
+            assert_eq!([agent(copy, 0), agent(copy, 1)], [agent(&simulation, 0), agent(&simulation, 1)]);
+        }
+        assert_eq!(format!("{:?}", clone.finish()), format!("{:?}", simulation.finish()));
+    }
+}
+
+#[test]
+fn flows_with_one_agent_stay_together_on_several_cores() {
+    // Hosts 5 ms from each other and from the link that all share.
+    let of = |controllers: &[&str]| {
+        let scenario = text(controllers).replace("delay = \"10 us\"", "delay = \"5 ms\"");
+        Scenario::parse(&scenario, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}")).config().clone()
+    };
+    let apart =
+        ParallelSimulation::new(&of(&["\"reno\"", "\"reno\"", "\"reno\""]), NonZeroUsize::new(4).expect("some"));
+    assert!(!apart.partition().ties.contains(&"agents that flows have in common"));
+    let config = of(&[SHARED, SHARED, "\"reno\""]);
+    let parts = ParallelSimulation::new(&config, NonZeroUsize::new(4).expect("some"));
+    let partition = parts.partition();
+    assert!(partition.ties.contains(&"agents that flows have in common"), "{partition:?}");
+    assert!(partition.parts > 1, "{partition:?}");
+    assert_eq!(format!("{:?}", parts.finish()), format!("{:?}", Simulation::new(&config).finish()));
+}
+
+#[test]
+fn flows_of_quic_may_have_an_agent_in_common() {
+    let text = text(&[SHARED, SHARED]).replace("[[flow]]\n", "[[flow]]\nprotocol = \"quic\"\n");
+    let scenario = Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(scenario.config());
+    simulation.run_until(SimTime(10_000_000_000));
+    let mut clone = simulation.clone();
+    for copy in [&mut simulation, &mut clone] {
+        copy.run_until(SimTime(12_000_000_000));
+        assert!(told_of_view(copy, 0) > 200.0);
+        assert_eq!(told_of_view(copy, 0).to_bits(), told_of_view(copy, 1).to_bits());
+    }
+    assert_eq!(format!("{:?}", clone.finish()), format!("{:?}", simulation.finish()));
+}
+
+fn told_of_view(simulation: &Simulation, flow: usize) -> f64 {
+    let mut found = f64::NAN;
+    simulation.controller(FlowId::new(flow)).inspect(&mut |name, value| {
+        if name == "learning_steps" {
+            found = value;
+        }
+    });
+    found
+}
+
+#[test]
+fn an_agent_cannot_be_had_in_common_where_controllers_differ_or_do_not_last() {
+    let of = |controller: &str, more: &str| format!("[[flow]]\ncontroller = {controller}\n{more}");
+    let other = "{ kind = \"dqn_newreno\", agent = \"both\", discount = 0.5 }";
+    let cubic = "{ kind = \"dqn_cubic\", agent = \"both\" }";
+    let nameless = "{ kind = \"dqn_cubic\", agent = \" \" }";
+    let short = "arrivals = { rate = \"10 /s\" }\napp = { kind = \"file\", size = \"10 kB\" }\n";
+    let head = text(&[]);
+    let alike = "must have the same kind and parameters as in flow \"flow1\", which names \"both\", too";
+    for (flows, parts) in [
+        ([of(SHARED, ""), of(other, "")].concat(), ["flow[1].controller.agent", alike]),
+        ([of(SHARED, ""), of(cubic, "")].concat(), ["flow[1].controller.agent", "name another agent"]),
+        (of(nameless, ""), ["flow[0].controller.agent", "must be a name"]),
+        (of(SHARED, short), ["flow[0].controller.agent", "short flows come and go"]),
+    ] {
+        let error = Scenario::parse(&(head.clone() + &flows), "test.toml", &[]).expect_err("a mistake").to_string();
+        for part in parts {
+            assert!(error.contains(part), "{part:?} is not in: {error}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use ackclock_cc::{ExternalController, HopRecord};
+use ackclock_cc::{ExternalController, HopRecord, SharedAgents};
 use ackclock_events::EventKinds;
 use ackclock_net::{ConnectionIndex, EndpointId, Generation};
 use ackclock_quic::QuicEndpoint;
@@ -136,14 +136,42 @@ pub(crate) struct NewEnd {
 }
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Connections {
     ends: Vec<End>,
     /// How ends are configured: mostly alike.
     pub(crate) configs: Shared<TcpConfig>,
+    /// Agents that controllers of several ends have in common.
+    agents: SharedAgents,
+}
+
+impl Clone for Connections {
+    fn clone(&self) -> Self {
+        let mut copy = Self { ends: self.ends.clone(), configs: self.configs.clone(), agents: self.agents.clone() };
+        if !copy.agents.is_empty() {
+            copy.join_agents(0);
+        }
+        copy
+    }
 }
 
 impl Connections {
+    /// The controllers of a connection have agents in common with those of others.
+    pub(crate) fn share_agents(&mut self, place: ConnectionIndex) {
+        self.join_agents(EndpointId::opener(place).index());
+    }
+
+    /// Controllers of ends from a place on have their shared agents from those here.
+    fn join_agents(&mut self, from: usize) {
+        for end in &mut self.ends[from..] {
+            match end {
+                End::Tcp(end) => end.endpoint.join(&mut self.agents),
+                End::Quic(end) => end.endpoint.join(&mut self.agents),
+                End::Udp(_) => {}
+            }
+        }
+    }
+
     /// Asks for what a packet to this end looks at first.
     #[inline]
     pub(crate) fn fetch(&self, id: EndpointId) {

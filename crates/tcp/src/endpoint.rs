@@ -12,7 +12,7 @@ mod invariants;
 
 use std::sync::Arc;
 
-use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController};
+use ackclock_cc::{CongestionController as _, Controller, ControllerConfig, ExternalController, SharedAgents};
 use ackclock_events::{Event, EventKinds};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, SackBlock, Segment};
@@ -292,6 +292,12 @@ impl Endpoint {
             ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.deadline(),
             ConnectionPhase::Closed | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => SimTime::NEVER,
         }
+    }
+
+    /// An agent that its controller has in common with others is from now on the one of the same name among these.
+    pub fn join(&mut self, agents: &mut SharedAgents) {
+        self.controller.join(agents);
+        self.sender.controller.join(agents);
     }
 
     /// The controller from outside, if it is one; there is none before the handshake is over.

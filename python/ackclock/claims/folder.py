@@ -48,6 +48,8 @@ class Option:
     def on(self, scenario: Path) -> list[str]:
         """Return the overrides for a scenario: `?flow.B.controller=...` is one only where it has a flow B.
 
+        So is `?appliance.box.far.controller=...` where it has an appliance "box".
+
         Args:
             scenario: A file.
         """
@@ -55,13 +57,13 @@ class Option:
 
 
 def _has(scenario: Path, override: str) -> bool:
-    flow = override.removeprefix("?flow.").split(".")[0]
-    return flow in _flows(scenario)
+    kind, name = override.removeprefix("?").split(".")[:2]
+    return name in _names_of(scenario, kind)
 
 
 @cache
-def _flows(scenario: Path) -> frozenset[str]:
-    return frozenset(flow["name"] for flow in _toml(scenario)["flow"])
+def _names_of(scenario: Path, kind: str) -> frozenset[str]:
+    return frozenset(entry["name"] for entry in _toml(scenario).get(kind, ()) if "name" in entry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ impl From<Below> for BelowSsthresh {
 }
 
 /// The settings of a controller that learns, as they go into a file.
-pub(super) fn written(learned: &Learned<'_>) -> String {
+pub(super) fn written(learned: &Learned) -> String {
     let WindowRules { beta, min_window, below_ssthresh } = learned.rules;
     let below_ssthresh = match below_ssthresh {
         BelowSsthresh::SlowStart => Below::SlowStart,

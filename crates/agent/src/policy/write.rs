@@ -59,7 +59,7 @@ pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
         LearnedKind::NewReno => NEWRENO,
         LearnedKind::Cubic { .. } => CUBIC,
     };
-    let graph = layers(Some(learned.normaliser), Activation::Relu, learned.network.parameters_by_layer());
+    let graph = layers(Some(&learned.normaliser), Activation::Relu, learned.network.parameters_by_layer());
     let mut model = model(graph, agent);
     model.metadata_props.push(entry(LEARNER_KEY, &learner::written(&learned)));
     Some(model.encode_to_vec())

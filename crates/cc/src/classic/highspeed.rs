@@ -2,7 +2,7 @@
 //! only 1e-7.
 //!
 //! Source: RFC 3649 section 5 (the response function and the formulas of a(w) and b(w)) and appendix B (their table).
-//! Departures: none. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
+//! Departures: none; `increase = "acks"` is Linux's. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
 //! appendix gives them; it ends at 94,717 segments.
 //!
 //! Checked: the RFC's table against its formulas, in the tests below; the runs held to it are in
@@ -28,12 +28,26 @@ words! {
     }
 }
 
+words! {
+    /// What congestion avoidance counts.
+    #[derive(Default)]
+    pub enum HighSpeedIncrease {
+        /// Octets acknowledged: a(w) segments per round trip however the receiver acknowledges.
+        #[default]
+        "bytes" = Bytes,
+        /// ACKs, each as one segment, as Linux's own HighSpeed does: half of a(w) with an ACK for every second segment.
+        "acks" = Acks,
+    }
+}
+
 declare! {
     /// Parameters of [`HighSpeed`]; the defaults are the RFC's.
     #[derive(Copy)]
     pub struct HighSpeedConfig {
         /// a(w) and b(w) from the RFC's section 5, or the table of its appendix B.
         response: HighSpeedResponse = HighSpeedResponse::Formula,
+        /// What the window counts: octets, or ACKs, as `tcp_highspeed.c` of Linux.
+        increase: HighSpeedIncrease = HighSpeedIncrease::Bytes,
         /// Up to it Reno's rules hold.
         low_window: f64 = default(38.0).at_least(1.0).at_most(1e9).unit("segments").source("RFC 3649 section 5"),
         /// The window to be reached at `high_p`.
@@ -204,7 +218,8 @@ fn from_formulas(config: &HighSpeedConfig, window: f64) -> (f64, f64) {
 
 impl Rule for HighSpeed {
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
-        self.response(grown.cwnd).0 * grown.acked / grown.cwnd
+        let counted = if self.config.increase == HighSpeedIncrease::Acks { 1.0 } else { grown.acked };
+        self.response(grown.cwnd).0 * counted / grown.cwnd
     }
 
     fn decrease(&mut self, _event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
@@ -221,6 +236,8 @@ impl Rule for HighSpeed {
 mod tests {
     use super::super::testing::{avoiding, gain_of_round, kept_of_loss};
     use super::*;
+    use crate::controller::CongestionController;
+    use crate::testing::ack;
 
     //= rfc3649-B-table
     //= rfc3649-5-response
@@ -248,6 +265,20 @@ mod tests {
         assert!((gained - 72.5).abs() < 0.5, "{gained}");
         let kept = kept_of_loss(&mut high_speed);
         assert!((kept - 0.9).abs() < 0.001, "{kept}");
+    }
+
+    #[test]
+    fn counting_acks_adds_half_under_delayed_acks() {
+        // As above, 72.5 segments for 83000 that are acknowledged one by one, and half of it for 41 500 ACKs of two.
+        let gained = |increase| {
+            let config = HighSpeedConfig { increase, ..HighSpeedConfig::default() };
+            let mut high_speed = avoiding(&config, 83_000.0);
+            let before = high_speed.cwnd().0;
+            (0..41_500).for_each(|_| high_speed.on_ack(&ack(2_000)));
+            (high_speed.cwnd().0 - before) as f64 / 1_000.0
+        };
+        assert!((gained(HighSpeedIncrease::Bytes) - 72.5).abs() < 0.5);
+        assert!((gained(HighSpeedIncrease::Acks) - 36.25).abs() < 0.25);
     }
 
     //= rfc3649-5-below-low-window

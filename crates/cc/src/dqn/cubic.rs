@@ -13,6 +13,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
 use super::pace::CubicPace;
+use super::shared::SharedAgents;
 use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name};
@@ -99,10 +100,15 @@ impl DqnCubic {
     }
 
     /// `None` if nothing is learnt.
-    pub(super) fn learned(&self) -> Option<Learned<'_>> {
-        let agent = self.learner.exported()?;
+    pub(super) fn learned(&self) -> Option<Learned> {
+        let (network, normaliser) = self.learner.exported()?;
         let kind = LearnedKind::Cubic { c: self.config.c, formula_c: self.config.formula_c };
-        Some(Learned { kind, rules: self.window.rules(), network: agent.network(), normaliser: agent.normaliser() })
+        Some(Learned { kind, rules: self.window.rules(), network, normaliser })
+    }
+
+    /// An agent that it has in common with others is the one of the same name among these.
+    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
+        self.learner.join(agents);
     }
 
     /// See [`exercise_agent`](super::exercise_agent).

@@ -1,10 +1,11 @@
 //! What both controllers share: when the agent remembers, learns and acts, and what it is rewarded for.
 
-use ackclock_declare::{declare, default, words};
-use ackclock_learn::{Agent, AgentConfig, Learning, Normalisation};
+use ackclock_declare::{declare, default, unset, words};
+use ackclock_learn::{Agent, AgentConfig, Learning, Network, Normalisation, Normaliser};
 use ackclock_units::{RandomStream, SimDuration};
 
 use super::mind::{Choice, Frozen, Mind};
+use super::shared::{SharedAgent, SharedAgents};
 use super::window::BelowSsthresh;
 
 words! {
@@ -51,6 +52,10 @@ words! {
 declare! {
     /// Parameters of both controllers, with the papers' numbers, and ours where they have none.
     pub struct DqnConfig {
+        /// A name for the agent: flows that name the same one have one network and one replay in common, for what all of them
+        /// live through. Everything else of their controllers is to be alike.
+        agent: Option<String> = unset("each flow has an agent of its own")
+            .must_be("a name", |name: &Option<String>| name.as_ref().is_none_or(|name| !name.trim().is_empty())),
         /// A step of learning with each action, or with each tuple.
         learn_on: LearnOn = LearnOn::Tuple,
         /// States by the mean and deviation seen so far, divided by the two scales, or as they are.
@@ -79,6 +84,8 @@ declare! {
         seed: u64 = 0,
         /// A network in the place of the agent: nothing is learnt.
         frozen: Option<Frozen> = None,
+        /// The agent of the name, once there is a simulation with flows that have it; without, each has its own.
+        shared: Option<SharedAgent> = None,
     }
 }
 
@@ -86,6 +93,11 @@ impl DqnConfig {
     /// With so many nodes in each hidden layer.
     pub(super) fn with_hidden(hidden: Vec<usize>) -> Self {
         Self { learning: Learning { hidden, ..Learning::default() }, ..Self::default() }
+    }
+
+    /// An agent that it names is from now on the one among these.
+    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
+        self.shared = self.agent.as_ref().map(|name| agents.named(name));
     }
 }
 
@@ -135,7 +147,7 @@ impl<const N: usize> Learner<N> {
         };
         let inputs = N * config.recent;
         let agent = AgentConfig { inputs, actions, normalisation, learning: config.learning.clone() };
-        let agent = || Mind::Learning(Box::new(Agent::new(&agent, RandomStream::new(config.seed, name))));
+        let agent = || Mind::learning(&agent, RandomStream::new(config.seed, name), config.shared.as_ref());
         Self {
             mind: config.frozen.as_ref().map_or_else(agent, |frozen| Mind::Frozen(Choice::new(frozen, actions))),
             warm_up: config.learning.warm_up,
@@ -153,14 +165,15 @@ impl<const N: usize> Learner<N> {
         }
     }
 
-    /// As [`Self::agent`]; `None` also of one with a memory, which no file of a policy has.
-    pub(super) fn exported(&self) -> Option<&Agent> {
-        self.agent().filter(|_| self.recent == 1)
+    /// What it has learnt; `None` if nothing is, or with a memory, which no file of a policy has.
+    pub(super) fn exported(&self) -> Option<(Network, Normaliser)> {
+        let learnt = self.mind.look(|agent| (agent.network().clone(), agent.normaliser().clone()));
+        learnt.filter(|_| self.recent == 1)
     }
 
-    /// `None` if nothing is learnt.
-    fn agent(&self) -> Option<&Agent> {
-        self.mind.agent()
+    /// See [`Mind::join`].
+    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
+        self.mind.join(agents);
     }
 
     /// The tuple at hand is complete, and the next begins, under the same action. The reward is
@@ -241,7 +254,7 @@ impl<const N: usize> Learner<N> {
     /// steps of learning that was.
     pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
         let mut random = RandomStream::new(0, "exercise");
-        let steps = |mind: &Mind| mind.agent().map_or(0, Agent::steps);
+        let steps = |mind: &Mind| mind.look(Agent::steps).unwrap_or(0);
         let before = steps(&self.mind);
         for _ in 0..self.warm_up + decisions {
             let state = std::array::from_fn(|_| random.uniform() as f32);
@@ -252,21 +265,18 @@ impl<const N: usize> Learner<N> {
     }
 
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        const VALUES: [&str; 7] = ["q_0", "q_1", "q_2", "q_3", "q_4", "q_5", "q_6"];
-        let (decisions, values) = self.mind.decided();
-        if let Some(agent) = self.mind.agent() {
+        let told = self.mind.look(|agent| {
             record("learning_loss", agent.loss().map_or(f64::NAN, f64::from));
             record("epsilon", agent.epsilon());
-            record("reward", f64::from(self.reward));
             record("tuples", agent.tuples() as f64);
             record("learning_steps", agent.steps() as f64);
+        });
+        if told.is_some() {
+            record("reward", f64::from(self.reward));
             record("max_throughput_segments_per_s", self.greatest.unwrap_or(self.greatest_of_all));
         }
         record("action", self.action as f64);
-        record("decisions", decisions as f64);
-        for (name, value) in VALUES.into_iter().zip(values) {
-            record(name, f64::from(*value));
-        }
+        self.mind.inspect(record);
     }
 }
 

@@ -5,7 +5,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ackclock_learn::Agent;
+use ackclock_learn::{Agent, AgentConfig, Returns};
+use ackclock_units::RandomStream;
+
+use super::shared::{SharedAgent, SharedAgents};
 
 /// A network of which nothing changes any more.
 pub trait FrozenNetwork: Debug + Send + Sync {
@@ -30,10 +33,11 @@ impl PartialEq for Frozen {
     }
 }
 
-/// See the module.
+/// See the module. What an agent learns from is a chain of steps, of each flow its own.
 #[derive(Clone, Debug)]
 pub(super) enum Mind {
-    Learning(Box<Agent>),
+    Learning(Box<Agent>, Returns),
+    Sharing(SharedAgent, Returns),
     Frozen(Choice),
 }
 
@@ -61,47 +65,83 @@ impl Choice {
 }
 
 impl Mind {
-    /// The agent, if it learns.
-    pub(super) fn agent(&self) -> Option<&Agent> {
+    /// An agent that learns: that of other flows, too, or its own.
+    pub(super) fn learning(config: &AgentConfig, random: RandomStream, shared: Option<&SharedAgent>) -> Self {
+        let own = || Agent::new(config, random);
+        if let Some(shared) = shared {
+            let chain = shared.open_or(own).returns();
+            return Self::Sharing(shared.clone(), chain);
+        }
+        let agent = own();
+        let chain = agent.returns();
+        Self::Learning(Box::new(agent), chain)
+    }
+
+    /// From now on an agent that it has with others is the one of the same name among these.
+    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
+        if let Self::Sharing(agent, _) = self {
+            *agent = agent.among(agents);
+        }
+    }
+
+    /// Looks at the agent, if it learns.
+    pub(super) fn look<R>(&self, look: impl FnOnce(&Agent) -> R) -> Option<R> {
         match self {
-            Self::Learning(agent) => Some(agent),
+            Self::Learning(agent, _) => Some(look(agent)),
+            Self::Sharing(agent, _) => Some(look(&agent.open())),
             Self::Frozen(_) => None,
         }
     }
 
     /// What came of an action: see [`Agent::store`].
     pub(super) fn store(&mut self, state: &[f32], action: usize, gained: f32, next: &[f32]) {
-        if let Self::Learning(agent) = self {
-            agent.store(state, action, gained, next);
+        match self {
+            Self::Learning(agent, chain) => agent.store(chain, state, action, gained, next),
+            Self::Sharing(agent, chain) => agent.open().store(chain, state, action, gained, next),
+            Self::Frozen(_) => {}
         }
     }
 
     /// See [`Agent::end`].
     pub(super) fn end(&mut self) {
-        if let Self::Learning(agent) = self {
-            agent.end();
+        match self {
+            Self::Learning(agent, chain) => agent.end(chain),
+            Self::Sharing(agent, chain) => agent.open().end(chain),
+            Self::Frozen(_) => {}
         }
     }
 
     pub(super) fn learn(&mut self) {
-        if let Self::Learning(agent) = self {
-            agent.learn();
+        match self {
+            Self::Learning(agent, _) => agent.learn(),
+            Self::Sharing(agent, _) => agent.open().learn(),
+            Self::Frozen(_) => {}
         }
     }
 
     /// The number of an action.
     pub(super) fn decide(&mut self, state: &[f32]) -> usize {
         match self {
-            Self::Learning(agent) => agent.decide(state).action,
+            Self::Learning(agent, _) => agent.decide(state).action,
+            Self::Sharing(agent, _) => agent.open().decide(state).action,
             Self::Frozen(choice) => choice.decide(state),
         }
     }
 
-    /// Decisions so far, and the values of all actions at the last one that was not random.
-    pub(super) fn decided(&self) -> (u64, &[f32]) {
+    /// Reports decisions so far, and the values of all actions at the last one that was not random.
+    pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        const VALUES: [&str; 7] = ["q_0", "q_1", "q_2", "q_3", "q_4", "q_5", "q_6"];
+        let mut tell = |decisions: u64, values: &[f32]| {
+            record("decisions", decisions as f64);
+            VALUES.into_iter().zip(values).for_each(|(name, value)| record(name, f64::from(*value)));
+        };
         match self {
-            Self::Learning(agent) => (agent.decisions(), agent.values()),
-            Self::Frozen(choice) => (choice.decisions, &choice.values),
+            Self::Frozen(choice) => tell(choice.decisions, &choice.values),
+            Self::Learning(agent, _) => tell(agent.decisions(), agent.values()),
+            Self::Sharing(agent, _) => {
+                let agent = agent.open();
+                tell(agent.decisions(), agent.values());
+            }
         }
     }
 }

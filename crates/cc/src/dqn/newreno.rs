@@ -9,6 +9,7 @@ use ackclock_declare::{declare, words};
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
+use super::shared::SharedAgents;
 use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name};
@@ -90,10 +91,15 @@ impl DqnNewReno {
     }
 
     /// `None` if nothing is learnt.
-    pub(super) fn learned(&self) -> Option<Learned<'_>> {
-        let agent = self.learner.exported()?;
+    pub(super) fn learned(&self) -> Option<Learned> {
+        let (network, normaliser) = self.learner.exported()?;
         let kind = LearnedKind::NewReno;
-        Some(Learned { kind, rules: self.window.rules(), network: agent.network(), normaliser: agent.normaliser() })
+        Some(Learned { kind, rules: self.window.rules(), network, normaliser })
+    }
+
+    /// An agent that it has in common with others is the one of the same name among these.
+    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
+        self.learner.join(agents);
     }
 
     /// See [`exercise_agent`](super::exercise_agent).

@@ -22,11 +22,11 @@ fn config() -> AgentConfig {
 const PLACES: [[f32; 2]; 2] = [[1.0, 0.0], [0.0, 1.0]];
 
 fn walk(agent: &mut Agent, steps: usize) {
-    let mut place = 0;
+    let (mut place, mut chain) = (0, agent.returns());
     for _ in 0..steps {
         let action = agent.decide(&PLACES[place]).action;
         let after = if action == 0 { place } else { 1 - place };
-        agent.store(&PLACES[place], action, after as f32, &PLACES[after]);
+        agent.store(&mut chain, &PLACES[place], action, after as f32, &PLACES[after]);
         agent.learn();
         place = after;
     }
@@ -90,4 +90,24 @@ fn a_clone_goes_on_with_the_same_bits_and_another_stream_does_not() {
     let mut other = Agent::new(&config, RandomStream::new(4, "walk"));
     walk(&mut other, 600);
     assert_ne!(bits(&agent), bits(&other));
+}
+
+#[test]
+fn lives_with_one_agent_have_chains_of_their_own() {
+    let mut config = config();
+    (config.learning.n_step, config.learning.replay_capacity) = (2, 10);
+    let mut agent = Agent::new(&config, RandomStream::new(5, "walk"));
+    let (mut one, mut other) = (agent.returns(), agent.returns());
+    // In turn: one stays at the second place, which gains 1 each time, the other at the first, which gains nothing.
+    for _ in 0..2 {
+        agent.store(&mut one, &PLACES[1], 0, 1.0, &PLACES[1]);
+        agent.store(&mut other, &PLACES[0], 0, 0.0, &PLACES[0]);
+    }
+    // 1 + 0.5 * 1 = 1.5 for the one, 0 for the other: with one chain there would be four tuples, of 1 or 0.5 each
+    let kept: Vec<(&[f32], f32)> =
+        (0..agent.replay.len()).map(|at| agent.replay.get(at)).map(|t| (t.state, t.reward)).collect();
+    assert_eq!(kept, [(&PLACES[1][..], 1.5), (&PLACES[0][..], 0.0)]);
+    assert_eq!(agent.tuples(), 4);
+    agent.end(&mut one);
+    assert_eq!(agent.replay.len(), 3);
 }

@@ -1,6 +1,6 @@
 //! State, window, timers and counts of an endpoint, for whoever watches it.
 
-use ackclock_cc::{CongestionController, Controller, ExternalController, RttStats};
+use ackclock_cc::{CongestionController, Controller, ExternalController, RttStats, SharedAgents};
 use ackclock_tcp::{Episode, SenderCounters};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -25,6 +25,12 @@ impl QuicEndpoint {
     /// The controller, for its ssthresh and internals; before the handshake is over [`Controller::Unopened`].
     pub fn controller(&self) -> &Controller {
         &self.sender.controller
+    }
+
+    /// An agent that its controller has in common with others is from now on the one of the same name among these.
+    pub fn join(&mut self, agents: &mut SharedAgents) {
+        self.controller.join(agents);
+        self.sender.controller.join(agents);
     }
 
     /// The controller from outside, if it is one.

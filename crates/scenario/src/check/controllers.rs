@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Checker;
 use super::tcp::Layer;
+use super::traffic::Role;
 use crate::file::{Controller, TcpTable};
 use crate::tree::FieldPath;
 
@@ -25,7 +26,44 @@ impl Checker<'_, '_> {
         (tcp, controller)
     }
 
+    /// A controller that decides by itself.
     pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
+        let config = self.any_controller(controller, mss, path);
+        self.refuse_shared_agent(&config, path, "is of a flow's own controller alone");
+        config
+    }
+
+    /// A flow's own controller, which may have its agent in common with those of other flows.
+    pub(super) fn controller_of_flow(
+        &mut self,
+        (flow, role): (&str, &Role<'_>),
+        controller: &Controller,
+        mss: u32,
+        path: &FieldPath,
+    ) -> ControllerConfig {
+        let config = self.any_controller(controller, mss, path);
+        if !matches!(role, Role::Connection) {
+            self.refuse_shared_agent(&config, path, "is of flows that last: short flows come and go");
+            return config;
+        }
+        let Some(agent) = config.shared_agent() else { return config };
+        let first = self.agents.entry(agent.to_owned()).or_insert_with(|| (flow.to_owned(), config.clone()));
+        if first.1 != config {
+            let what =
+                format!("must have the same kind and parameters as in flow {:?}, which names {agent:?}, too", first.0);
+            let remedy = "write both controllers alike, or name another agent";
+            self.report(&path.key("agent"), what, remedy);
+        }
+        config
+    }
+
+    fn refuse_shared_agent(&mut self, config: &ControllerConfig, path: &FieldPath, what: &str) {
+        if config.shared_agent().is_some() {
+            self.report(&path.key("agent"), what, "remove it: the controller then has an agent of its own");
+        }
+    }
+
+    fn any_controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
         match controller {
             Controller::BuiltIn(chosen) => {
                 self.chosen(chosen, &Context { mss: mss.into(), ..Context::default() }, path)

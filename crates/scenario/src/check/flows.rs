@@ -195,6 +195,9 @@ impl<'a> Checker<'a, '_> {
         if quic.is_none() {
             self.check_needs(&controller, &[sender, receiver], &path.key("controller"));
         }
+        let named = (plan.name.as_str(), &role(table));
+        let config = self.controller_of_flow(named, &controller, sender.mss, &path.key("controller"));
+        let seed = self.stream_seed(config.shared_agent().unwrap_or(&plan.name));
         FlowConfig {
             name: plan.name.clone(),
             from,
@@ -203,9 +206,7 @@ impl<'a> Checker<'a, '_> {
             controller_name: controller.name(),
             profile,
             quic,
-            controller: self
-                .controller(&controller, sender.mss, &path.key("controller"))
-                .seeded(self.stream_seed(plan)),
+            controller: config.seeded(seed),
             sender: self.shared_tcp.get(&sender),
             receiver: self.shared_tcp.get(&receiver),
             app,
@@ -266,9 +267,9 @@ impl<'a> Checker<'a, '_> {
         Some(time.max(plan.start))
     }
 
-    /// Of the controller's random stream.
-    fn stream_seed(&self, plan: &FlowPlan<'_>) -> u64 {
-        RandomStream::new(self.seed, &format!("controller {}", plan.name)).bits()
+    /// Of the random stream of a flow's controller, or of an agent that flows have in common.
+    fn stream_seed(&self, name: &str) -> u64 {
+        RandomStream::new(self.seed, &format!("controller {name}")).bits()
     }
 
     /// Options of one end, from the most general to the most particular.

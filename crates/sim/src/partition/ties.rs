@@ -38,6 +38,8 @@ pub(crate) enum Tie {
     Quic,
     /// Links are changed while they work.
     Changes,
+    /// Controllers have an agent in common.
+    SharedAgents,
 }
 
 impl Tie {
@@ -58,6 +60,7 @@ impl Tie {
             Self::Telemetry => "links that write telemetry",
             Self::Quic => "connections of QUIC",
             Self::Changes => "links that are changed",
+            Self::SharedAgents => "agents that flows have in common",
         }
     }
 }
@@ -188,6 +191,8 @@ fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     }
     let flows = config.flows.iter().filter(|flow| has_external(flow));
     pinned.extend(flows.map(|flow| (Tie::ExternalParts, ends(flow).into())));
+    let flows = config.flows.iter().filter(|flow| flow.controller.shared_agent().is_some());
+    pinned.extend(flows.map(|flow| (Tie::SharedAgents, ends(flow).into())));
     let links = config.network.links.iter().filter(|link| link.has_external());
     pinned.extend(links.map(|link| (Tie::ExternalParts, vec![link.from, link.to])));
     let is_told = !(config.trace.flows.is_empty() && config.trace.internals.is_empty());

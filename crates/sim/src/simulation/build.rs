@@ -181,6 +181,9 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
             });
             hosts.connections.add(ends);
         }
+        if flow.controller.shared_agent().is_some() {
+            hosts.connections.share_agents(connection);
+        }
         hosts.network.captures.set_face(connection, Face { flow: id.index() as u32, port: flow.port });
         if flow.capture && connection == SimulationConfig::first_connection(id) {
             let view = hosts.network.captures.add_view(&flow.name, &config.network.node(flow.from).name);

@@ -335,6 +335,16 @@ def _round_trips() -> dict[str, Measure]:
     return found
 
 
+def _one_agent() -> dict[str, Measure]:
+    """The same round trips where both flows have one agent, and beside an agent for each."""
+    found: dict[str, Measure] = {}
+    for letter, number, name in zip("hi", "12", LEARNED, strict=True):
+        case = f"{name}, one agent"
+        found |= {f"D3{letter}1": difference(case, name), f"D3{letter}2": fairness(case)}
+        found |= {f"D3{letter}3": utilisation(case), f"D3j{number}": fairer(case, name)}
+    return found
+
+
 def _changes() -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for letter, case in zip("ab", LEARNED, strict=True):
@@ -387,6 +397,7 @@ MEASURES: dict[str, Measure] = {
     "D1g2": gain("100", "dqn_cubic", "newreno"),
     **_pairs(),
     **_round_trips(),
+    **_one_agent(),
     "D3c3": utilisation("dqn_newreno"),
     "D3d3": utilisation("dqn_cubic"),
     "D3g1": difference("dqn_newreno"),

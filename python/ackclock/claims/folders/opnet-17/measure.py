@@ -55,9 +55,18 @@ def link_throughput(results: Results) -> pl.DataFrame:
 
 def steady_link_mbps(results: Results) -> float:
     """Return the link's throughput in the second half of the transfer, without the last RTTs, when it falls idle."""
+    return _steady(results, link_throughput(results), "throughput_bps")
+
+
+def steady_goodput_mbps(results: Results) -> float:
+    """Return the payload's rate in the same part of the transfer."""
+    return _steady(results, results.flows.filter(pl.col("flow") == FLOW), "goodput_bps")
+
+
+def _steady(results: Results, rows: pl.DataFrame, column: str) -> float:
     end = completion_s(results)
-    steady = link_throughput(results).filter(pl.col("time_s").is_between(0.5 * end, 0.95 * end))
-    return float(steady.select(pl.col("throughput_bps").mean()).item()) / 1e6
+    steady = rows.filter(pl.col("time_s").is_between(0.5 * end, 0.95 * end))
+    return float(steady.select(pl.col(column).mean()).item()) / 1e6
 
 
 def peak_link_mbps(results: Results) -> float:
@@ -156,7 +165,7 @@ def o7b(runs: Runs) -> Measured:
 
 def _exact_window(case: str) -> Callable[[Runs], Measured]:
     def measure(runs: Runs) -> Measured:
-        link = {"link Mbit/s": steady_link_mbps(runs[case])}
+        link = {"link Mbit/s": steady_link_mbps(runs[case]), "steady Mbit/s": steady_goodput_mbps(runs[case])}
         return Measured(goodput_mbps(runs[case]), link | _transfer(runs[case]))
 
     return measure
