@@ -60,7 +60,7 @@ facts.other = cells[1].shadowRoot.querySelector("#status").textContent;
 page.querySelector('[data-toggle="inSegments"]').click();
 facts.pressed = page.querySelector('[data-toggle="inSegments"]').getAttribute("aria-pressed");
 facts.dark = cells.map(el => el.hasAttribute("data-dark"));
-document.body.style.background = "#fff";
+document.body.style.background = "oklch(1 0 0)";
 document.body.setAttribute("data-jp-theme-light", "true");
 await wait(100);
 facts.lit = cells.map(el => el.hasAttribute("data-dark"));

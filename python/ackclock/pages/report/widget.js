@@ -1,11 +1,19 @@
 // The report in a notebook's cell (anywidget): its styles and keys are its own, the time shown is a trait of the widget.
 const WIDTH_OF_AN_EDGE = 1e-9;
 
+// A colour of CSS, in whatever form, as red, green, blue and alpha from 0 to 255.
+function numbersOf(colour) {
+  const ctx = new OffscreenCanvas(1, 1).getContext("2d");
+  ctx.fillStyle = colour;
+  ctx.fillRect(0, 0, 1, 1);
+  return ctx.getImageData(0, 0, 1, 1).data;
+}
+
 // Whether what lies behind an element is dark, as the notebook has it: themes differ in how they say it.
 function isDark(element) {
   for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
-    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
-    if (red !== undefined && alpha > 0) return 0.3 * red + 0.6 * green + 0.1 * blue < 110;
+    const [red, green, blue, alpha] = numbersOf(getComputedStyle(at).backgroundColor);
+    if (alpha > 0) return 0.3 * red + 0.6 * green + 0.1 * blue < 110;
   }
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
