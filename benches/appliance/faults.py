@@ -1,6 +1,6 @@
 """Random connections through the appliance over links that lose, copy and reorder: nothing may be wrong.
 
-    sudo python benches/appliance/faults.py [--connections 100000] [--at-once 200] [--policy credit]
+    sudo python benches/appliance/faults.py [--connections 100000] [--at-once 200] [--policy credit] [--socket-memory 2]
 
 Client, appliance and server are hosts on an emulated network whose links lose 1 % of packets each way, copy 1 % and
 let some overtake others. Every connection sends a random number of octets both ways, in random pieces, and ends in a
@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lab import BOX, PORT, SERVER, Lab
+from lab import BOX, PORT, SERVER, Lab, SocketMemory
 
 TEXT = random.Random(2005).randbytes(1 << 21)
 LONGEST = 200_000
@@ -253,10 +253,12 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the first, of which all that it does is drawn")
     parser.add_argument("--policy", default="socket")
+    parser.add_argument("--socket-memory", type=float, help="MB that the appliance's sockets may hold")
     options = parser.parse_args()
     start = time.monotonic()
     with (
         tempfile.TemporaryDirectory() as folder,
+        SocketMemory(int(1e6 * options.socket_memory) if options.socket_memory else None) as memory,
         Lab(_scenario(Path(folder)), ("L", "B", "X"), seed=options.first + 1) as lab,
     ):
         for host in range(3):
@@ -264,18 +266,21 @@ def main() -> int:
         lab.proxy(
             f'workers = 2\n[[listen]]\naddress = "{BOX}:{PORT}"\nupstream = ["{SERVER}:{PORT}"]\n'
             f'clients = ["10.91.0.0/24"]\n'
-            f'buffer_policy = "{options.policy}"\nbuffer_policy_back = "{options.policy}"\n'
+            f'buffer_policy = "{options.policy}"\nbuffer_policy_back = "{options.policy}"\n',
+            memory.folder,
         )
         served = lab.begin(2, server, 15.0)
         time.sleep(0.5)
         asked = lab.begin(0, clients, options.first, options.connections, options.at_once)
         tallies = {"clients": asked(), "servers": served()}
+        memory.look()
     counts = ("delivered_packets", "losses", "duplicates", "reordered")
     links = {count: sum(link[count] for link in lab.carried["links"]) for count in counts}
     told = {name: asdict(tally) | {"wrong": tally.wrong[:20]} for name, tally in tallies.items()}
     wrong = sum(len(tally.wrong) for tally in tallies.values())
     summary = {"connections": options.connections, "wrong": wrong, "seconds": round(time.monotonic() - start, 1)}
-    print(json.dumps(summary | told | {"network": links}))
+    held = {"socket_memory": memory.told} if memory.told else {}
+    print(json.dumps(summary | told | {"network": links} | held))
     return 1 if wrong else 0
 
 

@@ -96,20 +96,22 @@ class Lab:
         for name, value in values.items():
             run("ip", "netns", "exec", self.names[host], "sysctl", "-qw", f"{name}={value}")
 
-    def start(self, host: int, *command: str | Path) -> subprocess.Popen[str]:
-        """Start a program on a host. It sees the machine's own file systems, those of BPF included."""
+    def start(self, host: int, *command: str | Path, group: Path | None = None) -> subprocess.Popen[str]:
+        """Start a program on a host, in a control group if one is named. It sees the machine's own file systems."""
         inside = ["nsenter", f"--net=/run/netns/{self.names[host]}", *(str(word) for word in command)]
+        if group:
+            inside = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh", *inside]
         child = subprocess.Popen(inside, stdout=subprocess.DEVNULL, text=True)
         self._children.append(child)
         return child
 
-    def proxy(self, config: str) -> subprocess.Popen[str]:
+    def proxy(self, config: str, group: Path | None = None) -> subprocess.Popen[str]:
         """Start the appliance; `config` is its file without metrics, and what it keeps can be asked afterwards."""
         folder = Path(tempfile.mkdtemp(prefix="ackclock-appliance-"))
         (folder / "proxy.toml").write_text(
             f'{config}\n[metrics]\naddress = "{METRICS}"\nlatency = true\n[log]\nlevel = "error"\n'
         )
-        child = self.start(1, PROXY, folder / "proxy.toml")
+        child = self.start(1, PROXY, folder / "proxy.toml", group=group)
         for _ in range(200):
             if self.call(1, _answers):
                 return child
@@ -147,6 +149,43 @@ class Lab:
             return pickle.loads(octets)  # of a child of our own
 
         return result
+
+
+class SocketMemory:
+    """A control group whose sockets may hold so much memory, while the block lasts: version 1, which counts sockets apart.
+
+    Args:
+        size_bytes: The most that sockets of the group hold; none: no group is made.
+    """
+
+    def __init__(self, size_bytes: int | None) -> None:
+        """Describe it; nothing is made before the block is entered."""
+        self.folder = Path(f"/sys/fs/cgroup/memory/ackclock-{os.getpid()}") if size_bytes else None
+        self.size_bytes = size_bytes
+        self.told: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        """Make the group."""
+        if self.folder:
+            try:
+                self.folder.mkdir()
+            except OSError as error:
+                raise SystemExit(f"{self.folder}: {error}; --socket-memory takes control groups of version 1") from None
+            (self.folder / "memory.kmem.tcp.limit_in_bytes").write_text(str(self.size_bytes))
+        return self
+
+    def look(self) -> None:
+        """Keep how often the limit was met, and the most that was held, octets."""
+        if self.folder:
+            read = {name: self.folder / f"memory.kmem.tcp.{name}" for name in ("failcnt", "max_usage_in_bytes")}
+            self.told = {name: int(file.read_text()) for name, file in read.items()}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
+    ) -> None:
+        """Take it away."""
+        if self.folder:
+            self.folder.rmdir()
 
 
 def _enter(name: str) -> None:

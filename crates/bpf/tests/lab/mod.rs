@@ -88,8 +88,11 @@ impl Lab {
             ready.send(()).expect("the test waits");
             for connection in listener.incoming() {
                 let mut connection = connection.expect("a connection");
-                let mut room = vec![0; 1 << 16];
-                while connection.read(&mut room).is_ok_and(|read| read > 0) {}
+                // each by itself: what a sender that was killed left behind may take long to end
+                std::thread::spawn(move || {
+                    let mut room = vec![0; 1 << 16];
+                    while connection.read(&mut room).is_ok_and(|read| read > 0) {}
+                });
             }
         });
         is_ready.recv().expect("the listener runs");
