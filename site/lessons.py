@@ -15,9 +15,11 @@ import os
 import re
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import colab
 import jupytext
 import nbclient
 import nbformat
@@ -146,8 +148,7 @@ def for_learners(notebook: Any) -> Any:
     for cell in made.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    install = nbformat.v4.new_code_cell("# where ackclock is not installed yet, as on Colab:\n# %pip install ackclock")
-    made.cells.insert(1, install)
+    made.cells.insert(1, nbformat.v4.new_code_cell(colab.INSTALL.rstrip()))
     made.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return made
 
@@ -167,8 +168,11 @@ def add(stage: Stage) -> None:
 
 
 def _page(notebook: Any, stem: str, folder: Path) -> str:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    elsewhere = colab.address(stem, project)
+    in_colab = "" if elsewhere is None else f", or [in Colab]({elsewhere})"
     load = (
-        f"*As a notebook: [to work in]({stem}.ipynb), or [with solutions and outputs]({stem}-solved.ipynb). "
+        f"*As a notebook: [to work in]({stem}.ipynb), or [with solutions and outputs]({stem}-solved.ipynb){in_colab}. "
         f"Everything below was run by the engine that this site was built with.*"
     )
     parts = []

@@ -168,15 +168,15 @@ def page_of(requirements: list[Requirement]) -> str:
     counts = {status: sum(requirement.status == status for requirement in requirements) for status in STATUSES}
     rfcs = sorted({requirement.rfc for requirement in requirements})
     lines = [
-        "# What the standards ask, and what the code does",
+        "# What the standards require, and what the code does",
         "",
         f"<!-- Written by {COMMAND} out of {' and '.join(TABLES)}: change those. -->",
         "",
         f"{len(requirements)} requirements of {len(rfcs)} RFCs, in our own words: {counts['met']} are met, "
         f"{counts['departs']} are departed from, {counts['not-applicable']} do not apply to a simulated endpoint. "
-        "Each id stands in the sources in a line `//= id`, beside the code and beside the test that holds it; "
+        "Each id appears in the sources in a line `//= id`, beside the code and beside the test that checks it; "
         "`python tests/requirements.py ID` says where. What a switch changes is in [the scenario](scenario.md); the "
-        "table speaks of the profile `rfc`, unless it names another switch. Level `describes` is of a text without "
+        "table is about the profile `rfc`, unless it names another switch. The level `describes` marks a text without "
         "key words.",
         "",
         "## Departures",
@@ -190,7 +190,7 @@ def page_of(requirements: list[Requirement]) -> str:
         "## All of them",
     ]
     for rfc in rfcs:
-        lines += ["", f"### RFC {rfc}", "", "| section | level | it asks | id | status |", "|---|---|---|---|---|"]
+        lines += ["", f"### RFC {rfc}", "", "| section | level | requirement | id | status |", "|---|---|---|---|---|"]
         own = (requirement for requirement in requirements if requirement.rfc == rfc)
         for one in sorted(own, key=_order):
             lines.append(f"| {one.section} | {one.level} | {_cell(one.asks)} | `{one.id}` | {one.status} |")
@@ -199,7 +199,7 @@ def page_of(requirements: list[Requirement]) -> str:
 
 def _table(requirements: list[Requirement], status: str, heading: str) -> list[str]:
     rows = sorted((one for one in requirements if one.status == status), key=_order)
-    lines = [f"| RFC | level | it asks | {heading} |", "|---|---|---|---|"]
+    lines = [f"| RFC | level | requirement | {heading} |", "|---|---|---|---|"]
     return lines + [
         f"| {one.rfc} section {one.section} | {one.level} | {_cell(one.asks)} | {_cell(one.because)} |" for one in rows
     ]

@@ -11,6 +11,7 @@ from typing import Final
 
 EXTRAS: Final = {
     "report": ("figures and pages", ("jinja2", "matplotlib")),
+    "notebook": ("a notebook's linked plots", ("anywidget",)),
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "ray": ("a cluster", ("ray",)),

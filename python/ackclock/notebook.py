@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ackclock import sparks
+from ackclock import extras, sparks
 from ackclock.manifests import Manifest
 from ackclock.report.tables import tables
 from ackclock.shown import plain
@@ -14,6 +15,8 @@ from ackclock.tables import html as table_html
 
 if TYPE_CHECKING:
     from ackclock._core import Scenario
+    from ackclock.report.widget import ReportWidget
+    from ackclock.results import Results
 
 _ROWS = 10
 
@@ -38,6 +41,43 @@ def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
     scenario = manifest.get("scenario")
     facts = [f"{summary['duration_s']:g} s recorded"] if scenario is None else _facts(summary, scenario)
     return framed(summary["scenario"], facts, "".join(map(table_html, tables(summary, _ROWS))) + picture)
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """What is shown in place of a widget where its packages are missing.
+
+    Attributes:
+        html: Of the runs, one below the other, and how to get more.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static":
+    """Return runs as a widget, or as they are shown without one.
+
+    Args:
+        results: At least one.
+        window_s: From when to when there is anything to see; None for all.
+
+    Raises:
+        ValueError: If the window ends before it begins.
+    """
+    if window_s is not None and not window_s[0] < window_s[1]:
+        raise ValueError(f"window_s = {window_s}: a time to show has to begin before it ends")
+    try:
+        extras.require("report", "notebook")
+    except extras.MissingPackageError as missing:
+        shown = "".join(result._repr_html_() for result in results)
+        return Static(f"{shown}<p><small>{escape(str(missing))}</small></p>")
+    from ackclock.report.content import Window
+    from ackclock.report.widget import ReportWidget
+
+    return ReportWidget(results, None if window_s is None else Window(*window_s))
 
 
 def framed(name: str, facts: list[str], rest: str) -> str:

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from ackclock.notebook import Static
     from ackclock.plots import SeriesName
+    from ackclock.report.widget import ReportWidget
 
 __all__ = [
     "APPLIANCES",
@@ -283,6 +285,26 @@ class Results:
         from ackclock import plots
 
         return plots.figure(self, series)
+
+    def widget(self, *others: "Results", window_s: tuple[float, float] | None = None) -> "ReportWidget | Static":
+        """Return the plots of the report for a notebook, linked in time: a drag in one shows that time in all.
+
+        It works in Jupyter, Colab, VS Code and marimo (there in `mo.ui.anywidget`). Without the packages of
+        `ackclock[notebook]` it is what results show by themselves, and says so.
+
+        Args:
+            others: Further runs, drawn into the same plots.
+            window_s: From when to when there is anything to see; by default all.
+
+        Returns:
+            A widget, whose `window_s` is the time shown; or its static form.
+
+        Raises:
+            ValueError: If the window ends before it begins.
+        """
+        from ackclock import notebook
+
+        return notebook.widget([self, *others], window_s)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""

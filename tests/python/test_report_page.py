@@ -77,7 +77,7 @@ def test_the_pages_script_reads_columns_as_they_are_written() -> None:
     times = np.arange(301) * 0.01
     content = {"columns": columns.entries, "places": [columns.values(values), columns.times(times)]}
     script = (
-        f"const document = {{ getElementById: () => ({{ textContent: {json.dumps(json.dumps(content))} }}) }};"
+        f"const content = {json.dumps(content)};"
         f"{(PAGES / 'columns.js').read_text(encoding='utf-8')}"
         "Promise.all(content.places.map(column)).then(all => console.log(JSON.stringify(all.map(one => [...one]))));"
     )

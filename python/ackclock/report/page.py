@@ -20,6 +20,8 @@ _MOST_ROWS: Final = 12
 _MOST_LANES: Final = 16
 """Flows whose states are drawn at once."""
 
+_LIBRARY: Final = "vendor/uplot/uPlot.iife.min.js"
+
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
 """Of `pages/report/`, in the order in which they build on each other."""
 
@@ -63,10 +65,36 @@ def write_report(
 
 def _page(results: list[Results], window: Window) -> str:
     found = content(results, window)
-    panels, flows = found["panels"], found["flows"]
-    has_moments = found["moments"]["count"] > 0
     return render(
         "report.html",
+        **shown(results, found),
+        **_styles(),
+        content=as_json(found),
+        library=_file(_LIBRARY),
+        script=f'(() => {{\n"use strict";\n{_scripts("page")}\n}})();',
+    )
+
+
+def style() -> str:
+    """Return the styles of the report where its root is a shadow: in a notebook."""
+    return render("widget.css", **_styles())
+
+
+def module() -> str:
+    """Return the report as a module of JavaScript with `render`, as anywidget takes it."""
+    return f"{_file(_LIBRARY)}\n{_scripts('widget')}"
+
+
+def shown(results: list[Results], found: dict[str, Any]) -> dict[str, Any]:
+    """Return what the templates of the report name.
+
+    Args:
+        results: One run or several.
+        found: As of `ackclock.report.content.content`.
+    """
+    panels, flows = found["panels"], found["flows"]
+    has_moments = found["moments"]["count"] > 0
+    return dict(
         title=plain(" / ".join(dict.fromkeys(result.name for result in results))),
         common=plain(common(results)) if len(results) > 1 else "",
         runs=[_run(result, label) for result, label in zip(results, labels(results), strict=True)],
@@ -81,25 +109,30 @@ def _page(results: list[Results], window: Window) -> str:
         lanes_note=_of_lanes(found["states"].get("joined", 0.0), len(flows)),
         has_states=found["states"]["count"] > 0,
         missing=_missing(results, found),
-        content=_json({**found, "lanes": _MOST_LANES}),
-        library=_file("vendor/uplot/uPlot.iife.min.js"),
-        library_style=_file("vendor/uplot/uPlot.min.css"),
-        style=_file("report/report.css"),
-        script=_script(),
     )
+
+
+def _styles() -> dict[str, str]:
+    return {"library_style": _file("vendor/uplot/uPlot.min.css"), "style": _file("report/report.css")}
 
 
 def _file(name: str) -> str:
     return files("ackclock.pages").joinpath(name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
+def _scripts(host: str) -> str:
+    """The report as a function of its content, its root and where it is shown, and what shows it there."""
     parts = "\n".join(_file(f"report/{name}.js") for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+    return f"function show(content, root, host) {{\n{parts}\n}}\n{_file(f'report/{host}.js')}"
 
 
-def _json(found: dict[str, Any]) -> str:
-    """What the page holds, without a sign that would end its place in it."""
+def as_json(found: dict[str, Any]) -> str:
+    """Return what the scripts read, without a sign that would end its place in a page.
+
+    Args:
+        found: As of `ackclock.report.content.content`.
+    """
+    found = {**found, "lanes": _MOST_LANES}
     return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -1,5 +1,4 @@
 // The numbers of the page: `ackclock/report/columns.py` wrote them, and each is read when a plot first needs it.
-const content = JSON.parse(document.getElementById("content").textContent);
 const known = new Map();
 
 // A column as numbers, NaN where there is none.

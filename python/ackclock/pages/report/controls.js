@@ -3,7 +3,7 @@ const KEYS = {
   ArrowLeft: () => pan(-0.25), ArrowRight: () => pan(0.25), "+": () => scale(0.5), "=": () => scale(0.5), "-": () => scale(2),
   0: () => zoom(content.window.from, content.window.to), n: () => step(1), p: () => step(-1),
   c: () => toggle("byController"), u: () => toggle("inSegments"), g: () => toggle("isSpread"), m: () => toggle("hasMarks"),
-  "?": () => document.getElementById("help").toggleAttribute("open"),
+  "?": () => root.querySelector("#help").toggleAttribute("open"),
 };
 
 function pan(part) {
@@ -19,11 +19,11 @@ function scale(factor) {
 
 function toggle(name) {
   view[name] = !view[name];
-  for (const button of document.querySelectorAll(`[data-toggle="${name}"]`)) button.setAttribute("aria-pressed", String(view[name]));
+  for (const button of root.querySelectorAll(`[data-toggle="${name}"]`)) button.setAttribute("aria-pressed", String(view[name]));
   changed();
 }
 
-document.addEventListener("keydown", event => {
+host.keys.addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
   const act = KEYS[event.key];
   if (!act) return;
@@ -31,12 +31,12 @@ document.addEventListener("keydown", event => {
   act();
 });
 
-for (const button of document.querySelectorAll("[data-key]")) button.addEventListener("click", () => KEYS[button.dataset.key]());
-for (const button of document.querySelectorAll("[data-toggle]")) {
+for (const button of root.querySelectorAll("[data-key]")) button.addEventListener("click", () => KEYS[button.dataset.key]());
+for (const button of root.querySelectorAll("[data-toggle]")) {
   button.setAttribute("aria-pressed", String(view[button.dataset.toggle]));
   button.addEventListener("click", () => toggle(button.dataset.toggle));
 }
-dark.addEventListener("change", changed);
+host.onTheme(changed);
 
 const KINDS_OF_PLOTS = { panel: LinesPlot, lanes: LanesPlot, packets: PacketsPlot, curves: CurvesPlot };
 const seen = new IntersectionObserver(entries => {
@@ -46,10 +46,10 @@ const seen = new IntersectionObserver(entries => {
 const AT_ONCE = 2;
 
 async function begin() {
-  const asked = /^#([\d.]+)\.\.([\d.]+)$/.exec(location.hash);
-  if (asked) { view.from = Math.max(content.window.from, +asked[1]); view.to = Math.min(content.window.to, +asked[2]); }
+  const asked = host.asked();
+  if (asked) { view.from = Math.max(content.window.from, asked[0]); view.to = Math.min(content.window.to, asked[1]); }
   await readMoments();
-  const boxes = [...document.querySelectorAll("[data-plot]")];
+  const boxes = [...root.querySelectorAll("[data-plot]")];
   for (const box of boxes) {
     const [kind, place] = box.dataset.plot.split(" ");
     const entry = { panel: content.panels, packets: content.packets, curves: content.distributions, lanes: [{}] }[kind][+place];
@@ -57,4 +57,11 @@ async function begin() {
     if (boxes.indexOf(box) < AT_ONCE) box.plot.start(); else seen.observe(box);
   }
 }
+
+function end() {
+  seen.disconnect();
+  for (const plot of plots) plot.stop();
+}
+
 begin();
+return { zoom, end };

@@ -18,8 +18,14 @@ class Plot {
     await this.read();
     this.chart = new uPlot(this.options(), this.data(), this.canvas);
     this.fill();
-    new ResizeObserver(() => this.resize()).observe(this.canvas);
-    document.documentElement.dataset.firstPlot ??= Math.round(performance.now());
+    this.watcher = new ResizeObserver(() => this.resize());
+    this.watcher.observe(this.canvas);
+    root.dataset.firstPlot ??= Math.round(performance.now());
+  }
+
+  stop() {
+    this.watcher?.disconnect();
+    this.chart?.destroy();
   }
 
   get width() { return Math.max(240, this.canvas.clientWidth); }
@@ -56,7 +62,7 @@ class Plot {
       ],
       series: [{}, ...this.series()],
       cursor: {
-        sync: { key: "time", scales: ["x", null], setSeries: false },
+        sync: { key: linked, scales: ["x", null], setSeries: false },
         drag: { x: true, y: false, setScale: false },
         points: { size: 6 },
         bind: { dblclick: () => () => { zoom(content.window.from, content.window.to); return null; } },
@@ -76,6 +82,9 @@ class Plot {
     if (u.select.width < 3) return;
     const from = u.posToVal(u.select.left, "x"), to = u.posToVal(u.select.left + u.select.width, "x");
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    if (view.isZooming) return; // the other plots have the same part selected, of a time that is another by now
+    view.isZooming = true;
+    queueMicrotask(() => { view.isZooming = false; });
     zoom(from, to);
   }
 

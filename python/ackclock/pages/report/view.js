@@ -7,16 +7,17 @@ const view = {
   inSegments: false,
   isSpread: content.flows.length > MANY,
   hasMarks: true,
+  isZooming: false,
   hidden: new Set(),
 };
 const plots = [];
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const linked = Symbol("time"); // cursors of one report, and of no other in the same notebook
 const LIGHTER = { "#0072b2": "#4a93e6", "#56b4e9": "#a6dcff", "#009e73": "#2fc79c", "#8c564b": "#c59083", "#7f7f7f": "#aaaaaa" };
 const DASHES = [[], [7, 2], [3, 2], [8, 2, 2, 2]];
 const controllers = [...new Set(content.flows.map(flow => flow.controller))];
 
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const shade = colour => (dark.matches && LIGHTER[colour]) || colour;
+const css = name => getComputedStyle(root).getPropertyValue(name).trim();
+const shade = colour => (host.isDark() && LIGHTER[colour]) || colour;
 const colourAt = place => shade(content.colours[place % content.colours.length]);
 const dashAt = place => DASHES[Math.floor(place / content.colours.length) % DASHES.length];
 const colourOfController = name => colourAt(controllers.indexOf(name));
@@ -33,8 +34,7 @@ function zoom(from, to) {
   view.to = view.from + width;
   for (const plot of plots) plot.zoomed();
   said(`${number(view.from)} to ${number(view.to)} s`);
-  const isAll = view.from === least && view.to === most;
-  try { history.replaceState(null, "", isAll ? "#" : `#${view.from.toPrecision(9)}..${view.to.toPrecision(9)}`); } catch { /* a sandbox */ }
+  host.zoomed(view.from, view.to, view.from === least && view.to === most);
 }
 
 function changed() {
@@ -49,7 +49,7 @@ function number(value) {
 }
 
 function said(text) {
-  document.getElementById("status").textContent = text;
+  root.querySelector("#status").textContent = text;
 }
 
 function made(kind, attributes = {}, ...children) {
