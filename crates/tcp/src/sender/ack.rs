@@ -373,7 +373,9 @@ impl Sender {
             newly_sacked > 0
         } else {
             //= rfc5681-2-duplicate-ack
-            !ack.occupies && !window_changed && ack.ack == self.board.una()
+            // Who reports ranges may open its window meanwhile, as Linux does: the report says why the ACK came.
+            let is_answer = !window_changed || ack.sack.count > 0;
+            !ack.occupies && is_answer && ack.ack == self.board.una()
         }
     }
 
