@@ -38,6 +38,8 @@ impl IncomingAck<'_> {
 pub(crate) struct SackReport {
     blocks: [(u64, u64); 4],
     count: usize,
+    /// The ACK has a report, whether it is made use of or not.
+    pub(crate) is_there: bool,
     /// A duplicate that the receiver reports, `[start, end)` (RFC 2883).
     pub(crate) dsack: Option<(u64, u64)>,
 }
@@ -374,7 +376,7 @@ impl Sender {
         } else {
             //= rfc5681-2-duplicate-ack
             // Who reports ranges may open its window meanwhile, as Linux does: the report says why the ACK came.
-            let is_answer = !window_changed || ack.sack.count > 0;
+            let is_answer = !window_changed || ack.sack.is_there;
             !ack.occupies && is_answer && ack.ack == self.board.una()
         }
     }
