@@ -369,7 +369,7 @@ impl Receiver {
 
     /// Octets in the buffer: what the application has not read, and what lies above a hole.
     pub(super) fn held(&self) -> u64 {
-        let above_hole: u64 = self.out_of_order.iter().map(|range| range.len()).sum();
+        let above_hole: u64 = self.out_of_order.iter().map(Range::len).sum();
         self.reader.unread() + above_hole
     }
 

@@ -215,6 +215,7 @@ impl Endpoint {
     /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones; a first block
     /// that reports a duplicate (RFC 2883 section 4) apart. The older recoveries know nothing of SACK.
     fn read_sack(&mut self, segment: &Segment, una: u64, report: &mut SackReport) {
+        report.is_there = self.negotiated.sack && !segment.sack.as_slice().is_empty();
         if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
             return;
         }

@@ -38,6 +38,8 @@ impl IncomingAck<'_> {
 pub(crate) struct SackReport {
     blocks: [(u64, u64); 4],
     count: usize,
+    /// The ACK has a report, whether it is made use of or not.
+    pub(crate) is_there: bool,
     /// A duplicate that the receiver reports, `[start, end)` (RFC 2883).
     pub(crate) dsack: Option<(u64, u64)>,
 }
@@ -373,7 +375,9 @@ impl Sender {
             newly_sacked > 0
         } else {
             //= rfc5681-2-duplicate-ack
-            !ack.occupies && !window_changed && ack.ack == self.board.una()
+            // Who reports ranges may open its window meanwhile, as Linux does: the report says why the ACK came.
+            let is_answer = !window_changed || ack.sack.is_there;
+            !ack.occupies && is_answer && ack.ack == self.board.una()
         }
     }
 
