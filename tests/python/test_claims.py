@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import ScenarioError
 from ackclock.claims import Finding, judge, load_folders
-from ackclock.claims.folder import load_folder, select
+from ackclock.claims.folder import Option, load_folder, select
 from ackclock.claims.ledger import Laboratory
 from ackclock.claims.words import number
 from conftest import Cli
@@ -255,3 +255,14 @@ def test_a_reason_names_other_claims_that_there_are() -> None:
             known = {name for name in named if any(other.startswith(name) for other in ids)} - {claim.id}
             wrong += [(claim.id, name) for name in named - known]
     assert not wrong
+
+
+def test_an_override_may_hold_only_where_its_flow_or_appliance_is(tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('[[flow]]\nname = "B"\n[[flow]]\n[[appliance]]\nname = "box"\n')
+    there = ("?flow.B.start=1", "?appliance.box.node=1", "seed=2")
+    assert Option("", (*there, "?flow.box.start=1", "?appliance.B.node=1")).on(scenario) == [
+        "flow.B.start=1",
+        "appliance.box.node=1",
+        "seed=2",
+    ]

@@ -236,6 +236,13 @@ def test_an_unknown_setting_and_a_scenario_without_flows_are_refused() -> None:
         FlowEnv(scenario("duration = 3"))
 
 
+def test_a_flow_whose_own_agent_others_may_have_is_refused() -> None:
+    shared = scenario(ONE, 'flow.agent.controller={ kind = "dqn_newreno", agent = "both" }')
+    with pytest.raises(ValueError, match='flow "agent" has a controller whose own agent, "both", others may have'):
+        FlowEnv(shared)
+    FlowEnv(scenario(ONE, 'flow.agent.controller="dqn_newreno"')).reset(seed=1)
+
+
 @pytest.mark.parametrize("action", [7, -1, 0.5])
 def test_an_action_that_is_none_is_refused(action: float) -> None:
     env = FlowEnv(scenario(ONE))
