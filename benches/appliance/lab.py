@@ -152,7 +152,7 @@ class Lab:
 
 
 class SocketMemory:
-    """A control group whose sockets may hold so much memory, while the block lasts: version 1, which counts sockets apart.
+    """A control group of version 1, which counts sockets apart: they may hold so much memory, while the block lasts.
 
     Args:
         size_bytes: The most that sockets of the group hold; none: no group is made.
