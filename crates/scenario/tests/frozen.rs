@@ -148,7 +148,7 @@ fn a_frozen_learner_is_the_learner_that_stopped() {
 #[test]
 fn each_setting_is_carried() {
     for (kind, rest) in [
-        ("dqn_newreno", "min_window = 12"),
+        ("dqn_newreno", "min_window = 40"),
         ("dqn_newreno", "beta = 0.5"),
         ("dqn_newreno", "below_ssthresh = \"avoidance\""),
         ("dqn_cubic", "c = 4.0"),
