@@ -5,6 +5,7 @@ mod lab;
 mod records;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ackclock_agent::policy::Policy as Trained;
 use ackclock_agent::policy::quantised::{Memory, Quantised, Sight};
@@ -133,12 +134,15 @@ fn the_kernel_decides_as_the_engine_does_bit_for_bit() {
 
 /// A policy that `PyTorch` exported with an LSTM (tests/vectors/recurrent), in whole numbers, and its file.
 fn recurrent(name: &str) -> (Quantised, File) {
+    // tests run beside each other, and each removes its file
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let place = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/recurrent");
     let onnx = std::fs::read(place.join(format!("{name}.onnx"))).expect("part of the tree");
     let trained = Trained::from_onnx(&onnx, None).unwrap_or_else(|error| panic!("{name}: {error}"));
     let quantised = Quantised::of(&trained).unwrap_or_else(|error| panic!("{name}: {error}"));
     println!("{name}: {:?}", quantised.accuracy(&trained, 20_000));
-    let file = File::new(name, &quantised.file(&ackclock_agent::policy::agent_of(&onnx).expect("it has one")));
+    let own = format!("{name}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let file = File::new(&own, &quantised.file(&ackclock_agent::policy::agent_of(&onnx).expect("it has one")));
     (quantised, file)
 }
 
