@@ -1,7 +1,7 @@
 """What a notebook shows: of results what was run and what it came to, of a scenario its network and its flows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ackclock._core import Scenario
     from ackclock.report.widget import ReportWidget
     from ackclock.results import Results
+    from ackclock.studies.study import Study
+    from ackclock.studies.widget import StudyWidget
 
 _ROWS = 10
 
@@ -48,7 +50,7 @@ class Static:
     """What is shown in place of a widget where its packages are missing.
 
     Attributes:
-        html: Of the runs, one below the other, and how to get more.
+        html: Of the runs, one below the other, or of the study, and how to get more.
     """
 
     html: str
@@ -69,15 +71,35 @@ def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "R
     """
     if window_s is not None and not window_s[0] < window_s[1]:
         raise ValueError(f"window_s = {window_s}: a time to show has to begin before it ends")
-    try:
-        extras.require("report", "notebook")
-    except extras.MissingPackageError as missing:
-        shown = "".join(result._repr_html_() for result in results)
-        return Static(f"{shown}<p><small>{escape(str(missing))}</small></p>")
+    if (instead := _without_packages(results)) is not None:
+        return instead
     from ackclock.report.content import Window
     from ackclock.report.widget import ReportWidget
 
     return ReportWidget(results, None if window_s is None else Window(*window_s))
+
+
+def study_widget(study: "Study") -> "StudyWidget | Static":
+    """Return a study as a widget, or as it is shown without one.
+
+    Args:
+        study: Any.
+    """
+    if (instead := _without_packages([study])) is not None:
+        return instead
+    from ackclock.studies.widget import StudyWidget
+
+    return StudyWidget(study)
+
+
+def _without_packages(shown: "Sequence[Results | Study]") -> Static | None:
+    """What is shown in place of a widget of these, where its packages are missing."""
+    try:
+        extras.require("report", "notebook")
+    except extras.MissingPackageError as missing:
+        static = "".join(one._repr_html_() for one in shown)
+        return Static(f"{static}<p><small>{escape(str(missing))}</small></p>")
+    return None
 
 
 def framed(name: str, facts: list[str], rest: str) -> str:

@@ -15,6 +15,8 @@ import ackclock
 from ackclock import notebook
 from ackclock.report.widget import ReportWidget
 from ackclock.results import Results
+from ackclock.studies.study import Study
+from ackclock.studies.widget import StudyWidget
 
 #: A notebook's side of a widget, which does what a learner's hands and a cell of Python would.
 _CELL = """
@@ -70,6 +72,42 @@ facts.left = canvases(page);
 facts.told = told;
 document.body.dataset.facts = JSON.stringify(facts);
 """
+
+
+#: A learner chooses the second figure, and the kernel draws it.
+_STUDY_CELL = """
+const told = [], state = STATE, drawn = DRAWN;
+let heard = null;
+const model = {
+  get: name => state[name],
+  set: (name, value) => { state[name] = value; },
+  save_changes: () => { told.push(state.figure); state._picture = drawn[state.figure]; heard(); },
+  on: (name, act) => { if (name === "change:_picture") heard = act; },
+  off: (name, act) => told.push(act === heard),
+};
+const cell = document.getElementById("one"), end = render({ model, el: cell });
+const choice = cell.shadowRoot.querySelector("select"), image = cell.shadowRoot.querySelector("img");
+const facts = { first: choice.value, choices: [...choice.options].map(one => one.value) };
+await image.decode();
+facts.size = [image.naturalWidth > 100, image.clientWidth > 100];
+choice.value = facts.choices[1];
+choice.dispatchEvent(new Event("change"));
+await image.decode();
+facts.alt = image.alt;
+facts.isAnother = image.src === drawn[choice.value].source;
+end();
+facts.told = told;
+facts.dark = cell.hasAttribute("data-dark");
+document.body.dataset.facts = JSON.stringify(facts);
+"""
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    path = {"rate": "10M", "rtt": "20 ms"}
+    return ackclock.study(
+        {"controllers": ["reno", "cubic"], "line_ups": ["alone"], "path": path, "seeds": 2, "duration": "1 s"}
+    )
 
 
 def _chromium(page: Path, tmp_path: Path) -> dict[str, Any]:
@@ -147,3 +185,52 @@ def test_markup_in_a_name_stays_text() -> None:
     shown = result.widget()
     assert isinstance(shown, ReportWidget)
     assert "<script>alert" not in shown._body + shown._content
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium, which runs the module")
+def test_chromium_shows_the_figure_of_a_study_that_is_chosen(study: Study, tmp_path: Path) -> None:
+    shown = study.widget()
+    assert isinstance(shown, StudyWidget)
+    state = json.dumps({name: getattr(shown, name) for name in ("_style", "_body", "_picture", "figure")})
+    drawn = {}
+    for name in [drawn.name for drawn in study.figures()]:
+        shown.figure = name
+        drawn[name] = shown._picture
+    script = shown._esm + _STUDY_CELL.replace("STATE", state.replace("<", "\\u003c")).replace(
+        "DRAWN", json.dumps(drawn)
+    )
+    page = tmp_path / "cell.html"
+    page.write_text(
+        f'<body style="background: #111"><div id="one"></div><script type="module">{script}</script></body>'
+    )
+    facts = _chromium(page, tmp_path)
+    names = list(drawn)
+    assert len(names) > 2 and facts["choices"] == names
+    assert facts["first"] == names[0] and facts["size"] == [True, True]
+    assert facts["isAnother"] and facts["alt"] == drawn[names[1]]["caption"]
+    assert facts["told"] == [names[1], True] and facts["dark"]
+
+
+def test_a_figure_of_a_study_is_drawn_once_and_when_it_is_chosen(study: Study) -> None:
+    shown = study.widget()
+    assert isinstance(shown, StudyWidget)
+    names = [drawn.name for drawn in study.figures()]
+    assert shown.figure == names[0] == shown._picture["name"]
+    shown.figure = names[1]
+    second = shown._picture
+    assert second["name"] == names[1] and second["source"].startswith("data:image/svg+xml;base64,")
+    shown.figure = names[0]
+    shown.figure = names[1]
+    assert shown._picture is second
+    with pytest.raises(Exception, match=f"no such figure; it has {names[0]}, {names[1]}"):
+        shown.figure = "cwnd"
+    assert shown.figure == names[1]
+    assert study.about in shown._body and shown._body.count("<table") == 2  # means and differences
+
+
+def test_a_study_without_anywidget_is_what_it_shows(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr("ackclock.extras.find_spec", lambda name: None if name == "anywidget" else there(name))
+    shown = study.widget()
+    assert isinstance(shown, notebook.Static)
+    assert "<table" in shown._repr_html_() and "ackclock[notebook]" in shown._repr_html_()

@@ -82,7 +82,7 @@ def style() -> str:
 
 def module() -> str:
     """Return the report as a module of JavaScript with `render`, as anywidget takes it."""
-    return f"{_file(_LIBRARY)}\n{_scripts('widget')}"
+    return f"{_file(_LIBRARY)}\n{_file('theme.js')}\n{_scripts('widget')}"
 
 
 def shown(results: list[Results], found: dict[str, Any]) -> dict[str, Any]:

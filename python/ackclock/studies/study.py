@@ -23,7 +23,9 @@ from ackclock.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
+    from ackclock.notebook import Static
     from ackclock.studies.drawn import Drawn
+    from ackclock.studies.widget import StudyWidget
 
 STUDY: Final = "study.json"
 """The file that makes a folder one of a study."""
@@ -117,6 +119,19 @@ class Study:
         from ackclock.studies.ending import write
 
         return write(self, Path(folder), forms)
+
+    def widget(self) -> "StudyWidget | Static":
+        """Return the study for a notebook: each of its figures to choose, drawn when it is chosen, and its tables.
+
+        It works in Jupyter, Colab, VS Code and marimo (there in `mo.ui.anywidget`). Without the packages of
+        `ackclock[notebook]` it is what a study shows by itself, and says so.
+
+        Returns:
+            A widget, whose `figure` is the name of the figure shown; or its static form.
+        """
+        from ackclock import notebook
+
+        return notebook.study_widget(self)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was run, the first figure, and the table of means."""
