@@ -1,6 +1,6 @@
 //! The interface of an algorithm, and the list of ours for static dispatch.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::LazyLock;
 
 use ackclock_declare::Parts;
@@ -175,7 +175,6 @@ macro_rules! controllers {
         }
 
         /// One of the built-in algorithms, or one from outside.
-        #[derive(Clone, Debug)]
         pub enum Controller {
             $($($(
                 #[doc = concat!("Runs as [`", stringify!($running), "`](crate::", stringify!($running), ").")]
@@ -219,8 +218,9 @@ macro_rules! controllers {
         }
 
         static CONTROLLERS: LazyLock<Parts<ControllerConfig, Stack>> = LazyLock::new(|| {
-            let none = std::iter::empty();
-            Parts::new(none$(.chain(parts_of(|config: $parameters| ControllerConfig::$config(config.into()))))*.collect())
+            let mut parts = Vec::new();
+            $(parts.extend(parts_of(|config: $parameters| ControllerConfig::$config(config.into())));)*
+            Parts::new(parts)
         });
 
         dispatch! { $($($($running)+)?)* External Unopened }
@@ -240,6 +240,26 @@ pub fn controllers() -> &'static Parts<ControllerConfig, Stack> {
 
 macro_rules! dispatch {
     ($($variant:ident)*) => {
+        impl Clone for Controller {
+            // As derived, but compiled once: it would be inlined wherever a connection is cloned.
+            #[inline(never)]
+            fn clone(&self) -> Self {
+                match self { $(Self::$variant(inner) => Self::$variant(inner.clone()),)* }
+            }
+        }
+
+        impl Debug for Controller {
+            // What an algorithm tells of itself: all fields of all of them would be a hundredth of the extension.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut shown = f.debug_struct(match self { $(Self::$variant(_) => stringify!($variant),)* });
+                shown.field("cwnd", &self.cwnd()).field("ssthresh", &self.ssthresh());
+                self.inspect(&mut |name, value| {
+                    shown.field(name, &value);
+                });
+                shown.finish()
+            }
+        }
+
         impl CongestionController for Controller {
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $(Self::$variant(inner) => inner.on_ack(ack),)* }

@@ -88,6 +88,23 @@ pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
     format!("is {found}, and must be {wanted}; write {wanted}", wanted = T::wanted())
 }
 
+// Schemas are made in one place: hundreds of fields ask for them.
+
+#[inline(never)]
+fn schema_of(kind: &str) -> Json {
+    json!({ "type": kind })
+}
+
+#[inline(never)]
+fn schema_of_whole_numbers() -> Json {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+#[inline(never)]
+fn schema_of_texts(example: &str) -> Json {
+    json!({ "type": "string", "examples": [example] })
+}
+
 impl Value for bool {
     type Bound = Unordered;
 
@@ -101,7 +118,7 @@ impl Value for bool {
         (*self).into()
     }
     fn schema() -> Json {
-        json!({ "type": "boolean" })
+        schema_of("boolean")
     }
     fn bounded(&self) -> Vec<Unordered> {
         Vec::new()
@@ -130,7 +147,7 @@ impl Value for f64 {
         (*self).into()
     }
     fn schema() -> Json {
-        json!({ "type": "number" })
+        schema_of("number")
     }
     fn bounded(&self) -> Vec<Self> {
         vec![*self]
@@ -158,7 +175,7 @@ macro_rules! whole_numbers {
                 (*self).into()
             }
             fn schema() -> Json {
-                json!({ "type": "integer", "minimum": 0 })
+                schema_of_whole_numbers()
             }
             fn bounded(&self) -> Vec<Self> {
                 vec![*self]
@@ -188,7 +205,7 @@ impl Value for i64 {
         (*self).into()
     }
     fn schema() -> Json {
-        json!({ "type": "integer" })
+        schema_of("integer")
     }
     fn bounded(&self) -> Vec<Self> {
         vec![*self]
@@ -226,7 +243,7 @@ macro_rules! quantities {
                 written_text(self)
             }
             fn schema() -> Json {
-                json!({ "type": "string", "examples": [$example] })
+                schema_of_texts($example)
             }
             fn bounded(&self) -> Vec<Self> {
                 vec![*self]
@@ -261,7 +278,7 @@ impl Value for Amount {
         written_text(self)
     }
     fn schema() -> Json {
-        json!({ "type": "string", "examples": ["10 segments"] })
+        schema_of_texts("10 segments")
     }
     fn bounded(&self) -> Vec<u64> {
         match self {

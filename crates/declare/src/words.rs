@@ -7,6 +7,11 @@ pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'sta
     /// Each value with its word and what it means.
     const ALL: &'static [(&'static str, Self, &'static str)];
 
+    /// Every word.
+    fn every() -> Vec<&'static str> {
+        Self::ALL.iter().map(|(word, ..)| *word).collect()
+    }
+
     /// The word that stands for this value in a scenario.
     fn word(self) -> &'static str {
         Self::ALL.iter().find(|(_, value, _)| *value == self).map_or("", |(word, ..)| word)
@@ -66,20 +71,38 @@ macro_rules! words {
 
 /// `"a", "b" or "c"`.
 pub fn words_of<T: Words>() -> String {
-    let words: Vec<String> = T::ALL.iter().map(|(word, ..)| format!("{word:?}")).collect();
+    listed(&T::every())
+}
+
+/// Reads a word of this list from a scenario's value.
+pub fn read_word<T: Words>(raw: &Json) -> Result<T, String> {
+    let found = raw.as_str().and_then(|text| T::ALL.iter().find(|(word, ..)| *word == text));
+    found.map(|(_, value, _)| *value).ok_or_else(|| unknown(&T::every()))
+}
+
+/// The schema of an enum of words.
+pub fn schema_of_words<T: Words>() -> Json {
+    schema(&T::every())
+}
+
+// There are dozens of such enums: what needs no more than their words is compiled once.
+
+#[inline(never)]
+fn listed(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => words.concat(),
     }
 }
 
-/// Reads a word of this list from a scenario's value.
-pub fn read_word<T: Words>(raw: &Json) -> Result<T, String> {
-    let found = raw.as_str().and_then(|text| T::ALL.iter().find(|(word, ..)| *word == text));
-    found.map(|(_, value, _)| *value).ok_or_else(|| format!("must be {words}; write {words}", words = words_of::<T>()))
+#[inline(never)]
+fn unknown(words: &[&str]) -> String {
+    let words = listed(words);
+    format!("must be {words}; write {words}")
 }
 
-/// The schema of an enum of words.
-pub fn schema_of_words<T: Words>() -> Json {
-    json!({ "enum": T::ALL.iter().map(|(word, ..)| *word).collect::<Vec<_>>() })
+#[inline(never)]
+fn schema(words: &[&str]) -> Json {
+    json!({ "enum": words })
 }
