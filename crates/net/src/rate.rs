@@ -76,6 +76,15 @@ impl RateProcess {
         }
     }
 
+    /// The instant for which [`Self::service_start`] made whoever asked last wait, which is still to come; none of a rate that lets
+    /// packets leave at any time.
+    pub(crate) fn promised(&self) -> Option<SimTime> {
+        match &self.source {
+            Source::Constant(..) | Source::Steps(_) => None,
+            Source::Trace(reader) => Some(reader.promised()),
+        }
+    }
+
     /// When the last bit of a packet has left whose first bit leaves at `start`, which [`Self::service_start`] has
     /// allowed; [`SimTime::NEVER`] if it never does. A packet that starts where the last one ended continues without a
     /// gap.

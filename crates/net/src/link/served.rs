@@ -207,9 +207,12 @@ impl Served {
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
-    /// A packet is in service, and what comes next is its end.
-    fn is_busy(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| current.end == self.wake)
+    /// What comes next is the end of a service, or an opportunity of a trace for which a packet waits already.
+    fn is_busy(&self, now: SimTime) -> bool {
+        match &self.current {
+            Some(current) => current.end == self.wake,
+            None => now < self.wake && self.wake < SimTime::NEVER && self.rate.promised() == Some(self.wake),
+        }
     }
 
     /// Nothing leaves at `now`.
@@ -337,11 +340,11 @@ impl ServedLink<'_> {
         self.parts().0.queue.tally().take()
     }
 
-    /// Serving it again would come to nothing: a packet is in service, and an event for its end is pending, before which nothing
-    /// is to be done.
+    /// Serving it again would come to nothing: an event is pending, for the end of a service or for an opportunity of a trace,
+    /// before which nothing is to be done.
     #[inline]
-    pub fn is_busy(&self) -> bool {
-        self.link.rest.served.as_ref().is_some_and(|served| served.is_busy())
+    pub fn is_busy(&self, now: SimTime) -> bool {
+        self.link.rest.served.as_ref().is_some_and(|served| served.is_busy(now))
     }
 
     /// Nothing leaves the link at `now`, so that [`Self::depart`] would come to nothing.

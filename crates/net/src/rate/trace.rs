@@ -113,7 +113,7 @@ pub struct TraceReader {
     /// Octets left of the last opportunity used, and when that was.
     left: u64,
     left_at: SimTime,
-    /// What [`Self::service_start`] said last.
+    /// The opportunity that [`Self::service_start`] named last.
     promised: SimTime,
     /// After this long, trace and outages stand to each other as before: who has found no opportunity finds none. At most
     /// [`LONGEST_WAIT`].
@@ -134,10 +134,18 @@ impl TraceReader {
         if self.left > 0 && self.left_at == now {
             return now;
         }
+        if now < self.promised {
+            return self.promised; // nothing has been sent since that was said
+        }
         if self.promised != now && self.left_at != now {
             self.skip_to(now);
         }
         self.promised = self.peek(now).unwrap_or(SimTime::NEVER);
+        self.promised
+    }
+
+    /// What [`Self::service_start`] said last.
+    pub(super) fn promised(&self) -> SimTime {
         self.promised
     }
 

@@ -29,7 +29,7 @@ impl Network {
         self.depart(id);
         let Some(mut link) = self.links[id.index()].served() else { return };
         let is_admitted = link.offer(now, &packet);
-        let is_busy = link.is_busy();
+        let is_busy = link.is_busy(now);
         if self.follows_packets() {
             self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
         } else if is_busy {
