@@ -166,12 +166,13 @@ test: build test-rust test-python ## every test
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
+# What the example is built from has other features than in the workspace, and is built anew: that takes longer than its tests.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
 CRATES := --quiet --locked --workspace --exclude ackclock-python $(WITH_BPF)
 test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cases of PROPERTY_SEED
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
 	cargo test $(CRATES)
-	cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
 test-programs: $(VENV)/.packages ## compile the tests of the crates, and run none
 	cargo test $(CRATES) --no-run

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.alone  # Cargo uses every core
 AXES = {"controller": "flow.mine.controller.beta=[0.5, 0.9]", "queue": "topology.bottleneck.queue.threshold=[10, 90]"}
 
 
-AS_OURS = {"CARGO_PROFILE_DEV_OPT_LEVEL": "2", "CARGO_PROFILE_DEV_DEBUG": "line-tables-only"}
-"""The crates are built as for their own tests, so that what is built for these serves here."""
+AS_OURS = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "line-tables-only"}
+"""The crates are built as for the example's tests, so that what is built for these serves here."""
 
 
 @pytest.mark.parametrize("kind", ["controller", "queue"])
