@@ -163,7 +163,6 @@ impl DelayedAcks {
     }
 
     /// Data arrived in order: `octets` of it, in segments of at most `mss`. `rto` bounds the adaptive delay.
-    #[inline]
     pub(crate) fn on_data(&mut self, now: SimTime, octets: u64, mss: u64, rto: SimDuration) {
         self.segments += if octets <= mss { 1 } else { octets.div_ceil(mss) as u32 }; // a division is dear
         self.octets += octets;

@@ -221,7 +221,6 @@ impl Sender {
     }
 
     /// When [`Self::on_timer`] has something to do.
-    #[inline]
     pub(crate) fn deadline(&self) -> SimTime {
         let own = self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline());
         self.fq.as_ref().map_or(own, |fq| own.min(fq.next()))

@@ -53,7 +53,6 @@ fn value_of(bucket: usize) -> u64 {
 
 impl Histogram {
     /// Counts a value once.
-    #[inline]
     pub fn add(&mut self, value: u64) {
         self.add_weighted(value, 1);
     }

@@ -179,7 +179,6 @@ impl Waits {
             && wait <= bounds.wait
     }
 
-    #[inline]
     fn enqueue(&mut self, packet: Waiting) {
         self.waiting_octets += packet.octets;
         self.waiting.push_back(packet);

@@ -21,7 +21,6 @@ pub(crate) struct Uplink<'a> {
 }
 
 impl Output for Uplink<'_> {
-    #[inline]
     fn send(&mut self, segment: &Segment) {
         self.network.send_segment(self.route, segment, self.peer, self.generation);
     }

@@ -84,7 +84,6 @@ impl Endpoint {
     }
 
     /// RFC 9293 section 3.10.7.4, first check, and PAWS before it (RFC 7323 section 5.3).
-    #[inline]
     fn is_acceptable(&mut self, segment: &Segment, start: u64) -> bool {
         if self.acknowledges_unsent(segment) {
             return false;

@@ -163,7 +163,6 @@ impl Endpoint {
         segment
     }
 
-    #[inline]
     fn write_header(&mut self, now: SimTime, offset: u64, flags: Flags, segment: &mut Segment) {
         let acknowledgement = self.receiver.acknowledgement(now);
         let timestamps = self

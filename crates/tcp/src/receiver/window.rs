@@ -23,7 +23,6 @@ impl Receiver {
     }
 
     /// What may be advertised beyond what has arrived.
-    #[inline]
     pub(super) fn free(&self) -> u64 {
         let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
         let room = match &self.tuning {

@@ -50,7 +50,6 @@ impl Sender {
     }
 
     /// What a run may take that begins now.
-    #[inline]
     pub(crate) fn begin_run(&self) -> Run {
         Run {
             mss: self.mss(),

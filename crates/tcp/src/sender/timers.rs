@@ -25,7 +25,6 @@ impl Sender {
     }
 
     /// A probe if one is to be sent, the retransmission timeout otherwise.
-    #[inline]
     pub(super) fn restart_timer(&mut self, now: SimTime) {
         self.timer.restart_at(now);
         if !self.schedule_probe(now, now) {
@@ -34,7 +33,6 @@ impl Sender {
     }
 
     /// New data left: the timer runs, and the probe is put off.
-    #[inline]
     pub(super) fn on_sent_data(&mut self, now: SimTime, was_empty: bool) {
         if was_empty {
             self.timer.restart_at(now);
