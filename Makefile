@@ -95,7 +95,7 @@ record-vegas: build ## record anew which statements of the Vegas study hold in e
 	@cp out/vegas/figures/region.png docs/images/claims-vegas-region.png
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
-record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 50 minutes
+record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes
 	@$(BIN)/ackclock claims kernel --full --keep $(or $(ACKCLOCK_KEPT),out/kept-kernel) -o out/kernel
 	@cp out/kernel/claims.json claims/kernel/recorded.json
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
