@@ -102,8 +102,9 @@ def test_a_scenario_that_the_kernel_cannot_run_is_wrong_input(cli: Cli, bulk: Pa
 @needs_kernel
 def test_a_controller_of_the_program_is_loaded_for_the_run_alone(cli: Cli, bulk: Path) -> None:
     program = str(kernel.program())
-    if subprocess.run([program, "list"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("ackclock-kernel was built without its controllers; make kernel builds them where clang is")
+    listed = subprocess.run([program, "list"], capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip(f"{program} list: {listed.stderr.strip()}; make kernel builds the controllers where clang is")
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     done = cli("run", bulk, "--on", "kernel", "--set", 'flow[0].controller={kind="aimd",a=0.2,b=0.125}', "-o", "aimd")
     assert done.returncode == 0, done.stderr
