@@ -271,3 +271,14 @@ def test_a_forest_plot_has_the_sources_numbers_and_ours() -> None:
     dots = [float(line.get_xdata()[0]) for line in lines if line.get_marker() == "o"]  # type: ignore[index]
     assert len(dots) == 4 * 3
     assert dots[0] == recorded[0].measured.value
+
+
+def test_rows_of_one_quantity_are_named_by_their_studies() -> None:
+    """K1: thirty scenarios, each with its largest difference, which the axis names once."""
+    recorded = judge(select(FOLDERS, ["K1"]), Laboratory(), {})
+    (plot,) = plots(recorded)
+    axis = draw(plot).axes[0]
+    labels = [label.get_text() for label in axis.get_yticklabels()]
+    assert labels[0] == "K1-01  CUBIC, 1 Mbit/s, 40 ms, 20 packets"
+    assert len({label.split("  ")[1] for label in labels}) == len(labels) == 30
+    assert axis.get_xlabel() == "the largest difference of a mean of five runs, in units of what agrees"

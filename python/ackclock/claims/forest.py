@@ -6,6 +6,7 @@ carry a range of agreement; nothing is pooled.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -80,10 +81,10 @@ def draw(plot: Plot) -> Figure:
         for place, finding in enumerate(plot.findings):
             _row(axis, place, finding)
         _ranges(axis, plot.findings)
-        axis.set_yticks(range(len(plot.findings)), [_label(finding) for finding in plot.findings])
+        axis.set_yticks(range(len(plot.findings)), _labels(plot.findings))
         axis.set_ylim(len(plot.findings) - 0.5, -0.5)
         axis.tick_params(axis="y", length=0)
-        axis.set_xlabel(plot.findings[0].claim.unit or "ratio")
+        axis.set_xlabel(_measure(plot.findings))
         handles = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
     return figure
@@ -127,9 +128,27 @@ def _dot(axis: Axes, place: float, measured: Measured, colour: str, name: str) -
     )
 
 
-def _label(finding: Finding) -> str:
-    text = finding.claim.quantity
-    return f"{finding.claim.id}  {text if len(text) <= 52 else text[:50] + ' ...'}"
+def _labels(findings: Sequence[Finding]) -> list[str]:
+    """Name each row by its quantity, or by its study where rows of other studies have the same quantity."""
+    rows_of = Counter(finding.claim.quantity for finding in findings)
+    rows_of_both = Counter((finding.claim.quantity, finding.claim.study.title) for finding in findings)
+
+    def label(finding: Finding) -> str:
+        claim = finding.claim
+        is_told_by_study = rows_of[claim.quantity] > 1 and rows_of_both[claim.quantity, claim.study.title] == 1
+        text = claim.study.title if is_told_by_study else claim.quantity
+        return f"{claim.id}  {text if len(text) <= 52 else text[:50] + ' ...'}"
+
+    return [label(finding) for finding in findings]
+
+
+def _measure(findings: Sequence[Finding]) -> str:
+    """Say what the axis measures: the quantity that all rows have, or their unit."""
+    quantities = {finding.claim.quantity for finding in findings}
+    unit = findings[0].claim.unit
+    if len(findings) == 1 or len(quantities) > 1:
+        return unit or "ratio"
+    return f"{quantities.pop()}, {unit}" if unit else quantities.pop()
 
 
 def number_of(published: str) -> float | None:
