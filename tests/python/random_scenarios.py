@@ -104,6 +104,7 @@ EFFECTS: dict[str, list[Any]] = {
     "aggregate": [{"every": "3 ms"}, {"wait": "2 ms", "packets": 8, "of": "acks"}],
     "keep_order": [False],
     "telemetry": [True],
+    "device_queue": [1, 30],
     "framing": ["ethernet"],
     "discard": [
         [{"kind": "nth", "n": 5}],

@@ -27,6 +27,9 @@ words! {
         /// ACKs, each counted as one segment (RFC 5681 equation 3): with an ACK for every b segments the window grows by
         /// 1/b per round trip, as in the derivation of the square-root law.
         "acks" = Acks,
+        /// As `"acks"`, by integer arithmetic: whole octets are added, and at least one (RFC 5681 section 3.1's implementation note), as
+        /// ns-3 does. From a window of SMSS segments on an ACK adds one octet, however large the window.
+        "acks_rounded" = AcksRounded,
         /// Segments acknowledged, in a window of whole segments, as Linux does: see [`LinuxReno`](crate::LinuxReno).
         "segments" = Segments,
     }
@@ -36,7 +39,8 @@ declare! {
     /// Parameters of [`Reno`].
     #[derive(Copy)]
     pub struct RenoConfig {
-        /// What the window counts: bytes (RFC 3465), ACKs (RFC 5681, the square-root law) or whole segments, as Linux does.
+        /// What the window counts: bytes (RFC 3465), ACKs (RFC 5681, the square-root law), ACKs with what they add rounded down to whole octets,
+        /// as ns-3, or whole segments, as Linux does.
         increase: Increase = Increase::Bytes,
         /// Fraction of the flight size kept on congestion.
         beta: f64 = default(0.5).above(0.0).below(1.0).source("RFC 5681 equation 4"),
@@ -75,7 +79,7 @@ impl Algorithm for RenoConfig {
     fn start(&self, start: Start) -> Controller {
         match self.increase {
             Increase::Segments => Controller::LinuxReno(LinuxReno::new(self, start)),
-            Increase::Bytes | Increase::Acks => Controller::Reno(Reno::new(self, start)),
+            Increase::Bytes | Increase::Acks | Increase::AcksRounded => Controller::Reno(Reno::new(self, start)),
         }
     }
 }
@@ -108,7 +112,7 @@ impl Reno {
     }
 
     fn counts_acks(&self) -> bool {
-        self.config.increase == Increase::Acks
+        matches!(self.config.increase, Increase::Acks | Increase::AcksRounded)
     }
 
     fn window(&self) -> Window {
@@ -123,6 +127,10 @@ impl Reno {
     fn avoid_congestion(&mut self, acked: u64) {
         //= rfc5681-3.1-avoidance
         // RFC 5681 section 3.1, equation (3): cwnd += SMSS*SMSS/cwnd for an ACK; of N bytes, N in place of one SMSS.
+        if self.config.increase == Increase::AcksRounded {
+            self.cwnd += (self.mss * self.mss / self.cwnd).max(1);
+            return;
+        }
         let counted = if self.counts_acks() { self.mss } else { acked };
         //= rfc3465-2.1-octets
         let growth = self.mss * counted + self.remainder;
@@ -257,6 +265,21 @@ mod tests {
         }
         // 100, 99, 98, 97, 96 bytes: half of what ten ACKs would add
         assert!((10_488..=10_492).contains(&reno.cwnd().0), "{}", reno.cwnd());
+    }
+
+    //= rfc5681-3.1-avoidance
+    #[test]
+    fn rounded_growth_is_of_whole_octets_and_never_none() {
+        // ns-3's arithmetic by hand at 495 segments of 1448 octets: 1448 * 1448 / 716 760 = 2.925, of which 2 are added; at 2000 segments
+        // 0.724, of which 1.
+        for (segments, added) in [(495, 2), (2_000, 1)] {
+            let config = RenoConfig { increase: Increase::AcksRounded, ..RenoConfig::default() };
+            let window = Bytes(segments * 1_448);
+            let start = Start { mss: 1_448, initial_window: window.0, initial_ssthresh: Some(window.0) };
+            let mut reno = Reno::new(&config, start);
+            reno.on_ack(&ack(2 * 1_448));
+            assert_eq!(reno.cwnd() - window, Bytes(added));
+        }
     }
 
     //= rfc5681-3.1-one-segment-after-timeout

@@ -70,6 +70,8 @@ pub struct LinkConfig {
     pub framing: Bytes,
     /// What waits for the link.
     pub queue: QueueConfig,
+    /// Packets that the device behind the queue takes, beside the one that it sends.
+    pub device_queue: Option<u32>,
     /// A discarder in front of the queue (index into [`NetworkConfig::discarders`]).
     pub discarder: Option<usize>,
     /// Record every packet that enters the link's wire, for a pcapng file.
@@ -87,7 +89,10 @@ impl LinkConfig {
     /// True if the link is served packet by packet; a DropTail queue before a plain wire needs only a clock, unless it writes
     /// of the packet that it begins to send.
     pub fn is_served(&self) -> bool {
-        !matches!(self.queue, QueueConfig::DropTail(_)) || self.channel.is_some() || self.telemetry
+        !matches!(self.queue, QueueConfig::DropTail(_))
+            || self.device_queue.is_some()
+            || self.channel.is_some()
+            || self.telemetry
     }
 
     /// True if it can be changed while it works: it is served, and its rate is one of steps.
@@ -107,7 +112,7 @@ impl LinkConfig {
     /// True if how much may wait before it can be changed.
     pub fn takes_limit(&self) -> bool {
         let place = QueuePlace { link: &self.name, rate: self.rate, seed: 0 };
-        Queue::new(&self.queue, &place).room().is_some()
+        Queue::of(self, &place).room().is_some()
     }
 
     /// True if its queue or what it does to packets is from outside this crate.

@@ -9,6 +9,7 @@
 pub mod abc;
 pub mod cake;
 pub mod codel;
+pub mod device;
 pub mod drop_tail;
 pub mod drr;
 pub mod dualpi2;
@@ -42,6 +43,7 @@ use std::sync::LazyLock;
 use ackclock_declare::{About, Declared, Part, Parts, Review};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
+use crate::config::LinkConfig;
 use crate::own::PartStart;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
@@ -52,6 +54,8 @@ pub use abc::{Abc, AbcQueueConfig};
 pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
 #[doc(inline)]
 pub use codel::{Codel, CodelConfig, CodelParameters};
+#[doc(inline)]
+pub use device::Device;
 #[doc(inline)]
 pub use drop_tail::{DropTail, DropTailConfig};
 #[doc(inline)]
@@ -233,6 +237,8 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         pub enum Queue {
             $($(#[$meta])* $name(Box<$module::$name>),)*
+            /// Any of them, and a device that takes from it.
+            Device(Box<Device>),
             /// A discipline from outside this crate.
             External(Box<dyn ExternalQueue>),
         }
@@ -250,8 +256,19 @@ macro_rules! disciplines {
         static QUEUES: LazyLock<Parts<QueueConfig>> =
             LazyLock::new(|| Parts::new(vec![$(part_of(QueueConfig::$name)),*]));
 
-        dispatch! { $($name)* External }
+        dispatch! { $($name)* Device External }
     };
+}
+
+impl Queue {
+    /// What waits for a link, with the device in front of it, if it has one.
+    pub fn of(link: &LinkConfig, place: &QueuePlace<'_>) -> Self {
+        let discipline = Self::new(&link.queue, place);
+        match link.device_queue {
+            Some(limit) => Self::Device(Box::new(Device::new(discipline, limit))),
+            None => discipline,
+        }
+    }
 }
 
 macro_rules! dispatch {

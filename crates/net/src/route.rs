@@ -114,6 +114,7 @@ mod tests {
             delay: SimDuration::ZERO,
             framing: Bytes(0),
             queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
+            device_queue: None,
             discarder: None,
             capture: false,
             telemetry: false,

@@ -77,6 +77,7 @@ fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::Lin
         delay,
         framing: ackclock_units::Bytes(0),
         queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
+        device_queue: None,
         discarder: None,
         capture: false,
         telemetry: false,

@@ -112,6 +112,9 @@ fn link(link: &Link) -> Value {
     let rate = format!("{} kbit/s", 1 + u32::from(link.rate_kbps));
     let mut made = json!({ "rate": rate, "delay": format!("{} us", link.delay_us), "queue": queue });
     made["telemetry"] = (link.delay_us % 2 == 1).into();
+    if link.delay_us % 5 == 1 {
+        made["device_queue"] = (1 + u32::from(link.rate_kbps) % 100).into();
+    }
     let part = |value: u8| f64::from(value) / 300.0;
     if let Some(loss) = link.loss {
         made["loss"] = json!({ "kind": "random", "p": part(loss) });

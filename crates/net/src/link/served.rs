@@ -79,7 +79,7 @@ impl Served {
         let plain = || Box::new(ChannelConfig::constant(config.rate, config.delay));
         let channel = config.channel.clone().unwrap_or_else(plain);
         let place = QueuePlace { link: &config.name, rate: config.rate, seed };
-        let queue = Queue::new(&config.queue, &place);
+        let queue = Queue::of(config, &place);
         Self {
             rate_span: queue.rate_span(),
             nominal: config.rate,

@@ -11,6 +11,7 @@ fn link(rate: u64, limit: QueueLimit) -> Link {
         delay: SimDuration::from_millis(1),
         framing: Bytes(0),
         queue: QueueConfig::DropTail(DropTailConfig { limit }),
+        device_queue: None,
         discarder: None,
         capture: false,
         telemetry: false,

@@ -116,6 +116,9 @@ impl Checker<'_, '_> {
         if framing > MAX_FRAMING {
             self.report(&path.key("framing"), "must be at most 65535 bytes", "an Ethernet frame adds 38");
         }
+        if half.device_queue == Some(0) {
+            self.report(&path.key("device_queue"), "must be at least 1 packet", "leave it out for a link without one");
+        }
         let queue =
             PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
         let config = self.chosen(&queue.queue, &queue.context(rate, None), &queue.path);
@@ -129,6 +132,7 @@ impl Checker<'_, '_> {
             delay: channel.delay.values().max().unwrap_or_default(),
             framing,
             queue: config,
+            device_queue: half.device_queue,
             discarder: None,
             capture: half.capture.unwrap_or(false),
             telemetry: half.telemetry.unwrap_or(false),
@@ -244,6 +248,7 @@ fn half(table: &LinkTable) -> HalfLink {
         delay: table.delay.clone(),
         framing: table.framing,
         queue: table.queue.clone(),
+        device_queue: table.device_queue,
         discard: table.discard.clone(),
         capture: table.capture,
         telemetry: table.telemetry,

@@ -128,6 +128,8 @@ layer! {
         framing: Framing,
         /// What waits for the link.
         queue: Queue,
+        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
+        device_queue: u32,
         /// What is dropped before the queue.
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
@@ -168,6 +170,8 @@ layer! {
         framing: Framing,
         /// What waits for the link.
         queue: Queue,
+        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
+        device_queue: u32,
         /// What is dropped before the queue.
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
@@ -216,6 +220,8 @@ table! {
         framing: Framing,
         /// What waits for the link.
         queue: Queue,
+        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
+        device_queue: u32,
         /// What is dropped before the queue.
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
@@ -253,6 +259,7 @@ impl ExplicitLink {
             delay: self.delay.clone(),
             framing: self.framing,
             queue: self.queue.clone(),
+            device_queue: self.device_queue,
             discard: self.discard.clone(),
             capture: self.capture,
             telemetry: self.telemetry,

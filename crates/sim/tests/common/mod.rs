@@ -173,6 +173,7 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
             delay,
             framing: Bytes(0),
             queue: queue.clone(),
+            device_queue: None,
             discarder: None,
             capture: false,
             telemetry: false,

@@ -18,6 +18,7 @@ fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
         delay: SimDuration::from_millis(1),
         framing: Bytes(0),
         queue: QueueConfig::DropTail(DropTailConfig { limit }),
+        device_queue: None,
         discarder: None,
         capture: false,
         telemetry: false,
