@@ -81,12 +81,10 @@ record-testbeds: build ## H1 of the HighSpeed thesis over testbeds of 2005: meas
 	@cp out/testbeds/figures/testbeds.png docs/images/claims-highspeed-testbeds.png
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
-record-dqn: build ## D1 to D4 on ns-3's testbed anew, by action, ten seeds on every queue (ACKCLOCK_KEPT; some 20 minutes of CPU)
-	@$(BIN)/ackclock claims D1a D1b D1c D1d D1e D1g D2a D2b D2c D2d D3a D3b D3c D3d D3e D4a D4b D4c D4d --full \
-		--keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
-	@cp out/dqn/claims.json claims/dqn-2023/recorded-testbed.json
-	@$(BIN)/ackclock claims D3h D3i D3j --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn-shared
-	@cp out/dqn-shared/claims.json claims/dqn-2023/recorded-shared.json
+record-dqn: build ## everything of the DQN study anew, ten seeds: measurements, figures, the page's tables (ACKCLOCK_KEPT; an hour of CPU)
+	@$(BIN)/ackclock claims dqn-2023 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
+	@cp out/dqn/claims.json claims/dqn-2023/recorded.json
+	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p"); do if [ -f $$figure ]; then cp $$figure ../../../docs/images/claims-dqn-$$figure; fi; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 record-vegas: build ## record anew which statements of the Vegas study hold in each cell of the whole grid, and its figure

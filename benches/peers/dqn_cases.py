@@ -13,16 +13,13 @@ FOLDER = Path(__file__).resolve().parents[2] / "claims" / "dqn-2023"
 # Without anything random one run may sit on an edge: a seed of a lone classic flow is a delay within 0.2 % of 30 ms.
 DELAYS_MS = (30.0, 30.03, 29.97, 30.06, 29.94)
 
-# ns-3's queue of 100 packets below FQ-CoDel, which CoDel does not see: 12 ms at 100 Mbit/s, 24 ms at 50.
-TARGETS_MS = {"100": 17.0, "50": 29.0}
-
 OURS = {
-    "newreno": '{ kind = "reno", increase = "acks" }',
-    "cubic": '{ kind = "cubic", hystart = "linux" }',
+    "newreno": '"reno"',
+    "cubic": '"cubic"',
     "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "action" }',
     "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action", hystart = "linux" }',
 }
-"""Controllers by their names in ns-3's program; NewReno there has SACK and counts ACKs, which is ackclock's Reno so."""
+"""Controllers by their names in ns-3's program; with the profile ns3-3.4x ackclock's Reno is ns-3's NewReno with SACK."""
 
 WORDS = {"newreno": "NewReno", "cubic": "CUBIC", "dqn_newreno": "DQN-NewReno", "dqn_cubic": "DQN-CUBIC"}
 
@@ -78,7 +75,6 @@ def _alone(rate: str, access: str, controller: str) -> Row:
         (
             f'topology.bottleneck.rate="{rate} Mbit/s"',
             f'topology.access.rate="{access} Mbit/s"',
-            f'topology.bottleneck.queue={{ kind = "fq_codel", target = "{TARGETS_MS[rate]:g} ms" }}',
         ),
     )
 

@@ -87,10 +87,10 @@ def run_ackclock(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, A
 
 
 def _queues(row: Row) -> list[str]:
-    """FQ-CoDel over a device everywhere; one flow's scenario names its queues in its row and for all access links."""
+    """Behind FQ-CoDel, which the scenarios have, a device that takes 100 packets, as ns-3's do."""
     if row.scenario == "single.toml":
-        return ['topology.access.queue={ kind = "fq_codel", target = "17 ms" }']
-    return [f'topology.link[{link}].queue={{ kind = "fq_codel", target = "17 ms" }}' for link in range(5)]
+        return ["topology.access.device_queue=100", "topology.bottleneck.device_queue=100"]
+    return [f"topology.link[{link}].device_queue=100" for link in range(5)]
 
 
 def _of_ackclock(results: Results, flows: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 CONTROLLERS = {"newreno": "TcpNewReno", "cubic": "TcpCubic"}
-OURS: dict[str, str | dict[str, str]] = {"newreno": {"kind": "reno", "increase": "acks"}, "cubic": "cubic"}
+OURS: dict[str, str | dict[str, str]] = {"newreno": {"kind": "reno", "increase": "acks_rounded"}, "cubic": "cubic"}
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -199,16 +199,16 @@ def _of(some: Claim, values: list[float], *, simulated: bool = True) -> Finding:
 def test_a_run_and_a_record_are_in_no_count_together() -> None:
     """D2a1 agrees from 5.2 to 15.6: 10, 9, 11 do (2.48 either way), 10, 4, 16 are undecided (14.9 either way).
 
-    Four of 10 on record agree, where the three of the run leave it undecided, which each count says of its own.
+    Four of 10 on record agree, where the three of the run leave it undecided: the four are counted, and a line says so.
     """
     plain = replace(claim("dqn-2023", "D2a1"), on_record=None)
     record = _of(plain, [9.9, 10.0, 10.0, 10.1], simulated=False)
     wide = replace(plain, on_record=record.as_dict())
     now = [_of(wide, [10.0, 4.0, 16.0]), _of(plain, [10.0, 9.0, 11.0])]
-    assert [verdict(each) for each in now] == ["undecided (on record: agrees)", "agrees"]
+    assert [verdict(each) for each in now] == ["agrees (these: undecided)", "agrees"]
     assert counts([*now, record]) == [
-        "simulated now: 2 statements of the source: 1 agrees, 1 undecided",
-        "1 of these has a record that rests on more, by which 1 agrees: D2a1",
+        "simulated now: 2 statements of the source: 2 agree",
+        "for 1 of these the verdict of a record is counted, which rests on more: D2a1",
         "on record: 1 statement of the source: 1 agrees",
     ]
     as_many = replace(plain, on_record=_of(plain, [9.9, 10.0, 10.1], simulated=False).as_dict())
@@ -224,7 +224,7 @@ def test_a_record_of_more_choices_stands_beside_a_run_of_few() -> None:
     more = tuple(((option,), Measured(0.5), "agrees") for option in choice.options[1:3])
     entry = Finding(some, Measured(0.5), "agrees", "agrees", None, more).as_dict()  # type: ignore[arg-type]
     run = Finding(replace(some, on_record=entry), Measured(0.5), "undecided", "agrees", None, more[:1])  # type: ignore[arg-type]
-    assert verdict(run) == "undecided (on record: agrees)"
+    assert verdict(run) == "agrees (these: undecided)"
     whole = Finding(replace(some, on_record=entry), Measured(0.5), "agrees", "agrees", None, more)  # type: ignore[arg-type]
     assert verdict(whole) == "agrees"
 

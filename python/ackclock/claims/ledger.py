@@ -109,7 +109,8 @@ class Finding:
             **_numbers(self.measured),
             "simulated": self.simulated,
             "made": self.made.as_dict(),
-            "verdict": self.verdict,
+            "verdict": decisive(self).verdict,
+            "verdict_of_these": self.verdict,
             "recorded_verdict": self.recorded,
             "reason": claim.reason,
             "choices_agreeing": self.agreeing,
@@ -388,6 +389,15 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
 
 def _option(choice: Choice, name: str | None) -> Option:
     return next((option for option in choice.options if option.name == name), choice.options[0])
+
+
+def decisive(finding: Finding) -> Finding:
+    """Return what the verdict on a claim rests on: what came out now, or what is on record if that rests on more.
+
+    Args:
+        finding: What came out.
+    """
+    return recorded_with_more(finding) or finding
 
 
 def recorded_with_more(finding: Finding) -> Finding | None:

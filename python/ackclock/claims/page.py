@@ -8,7 +8,7 @@ from typing import Any
 from ackclock import storage
 from ackclock.claims import forest
 from ackclock.claims.folder import Folder
-from ackclock.claims.ledger import Choices, Finding, Laboratory
+from ackclock.claims.ledger import Choices, Finding, Laboratory, decisive
 from ackclock.claims.measured import Measured
 from ackclock.claims.origin import now
 from ackclock.claims.words import chance, counts, limits, more, number, origin, record, spread, verdict
@@ -144,7 +144,7 @@ def _overview(findings: Sequence[Finding]) -> Table:
             "measured": number(f.measured.value),
             "spread": spread(f.measured),
             "unit": f.claim.unit,
-            "verdict": Tag(verdict(f), f.verdict),
+            "verdict": Tag(verdict(f), decisive(f).verdict),
             "choices": f"{f.agreeing} of {f.tried}",
             "whose": _WHOSE[f.claim.origin],
             "from": origin(f),
@@ -186,13 +186,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         ("also", _also(finding.measured)),
         ("agreement", f"{limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
-        ("what decides" if finding.verdict == "agrees" else "reason", claim.reason),
+        ("what decides" if decisive(finding).verdict == "agrees" else "reason", claim.reason),
     ]
     agreeing = sum(judged == "agrees" for _, _, judged in finding.others)
     asked = sum(judged != "open" for _, _, judged in finding.others)
     return {
         "id": claim.id,
-        "verdict": finding.verdict,
+        "verdict": decisive(finding).verdict,
         "facts": [(name, text) for name, text in facts if text],
         "others": html(_others(finding)) if finding.others else "",
         "is_short": len(finding.others) <= _SHORT,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ackclock.claims.folder import Claim
 from ackclock.claims.intervals import Interval
-from ackclock.claims.ledger import Finding, recorded_with_more
+from ackclock.claims.ledger import Finding, decisive, recorded_with_more
 from ackclock.claims.measured import Measured
 from ackclock.estimates import CONFIDENCE
 
@@ -90,32 +90,31 @@ def more(finding: Finding) -> str:
 
 
 def verdict(finding: Finding) -> str:
-    """Say the verdict, and beside that of a run the one of a record that rests on more.
+    """Say the verdict, and beside that of a record that rests on more what these seeds or choices alone would give.
 
     Args:
         finding: What came out.
     """
-    other = recorded_with_more(finding)
-    return finding.verdict if other is None else f"{finding.verdict} (on record: {other.verdict})"
+    rests_on = decisive(finding)
+    return rests_on.verdict if rests_on.verdict == finding.verdict else f"{rests_on.verdict} (these: {finding.verdict})"
 
 
 def counts(findings: Sequence[Finding]) -> list[str]:
     """Say how many agree, differ, are undecided, open: of what was simulated now and of what is on record, by origin.
 
     What is on record is in no count of what was simulated now, nor the other way round. Where a record rests on more
-    than the run, a line of its own says how the verdicts on record are.
+    than the run, its verdict is counted, and a line of its own says of which.
 
     Args:
         findings: All of them.
     """
     now = [finding for finding in findings if finding.simulated]
     old = [finding for finding in findings if not finding.simulated]
-    better = [other for finding in now if (other := recorded_with_more(finding)) is not None]
+    better = [finding.claim.id for finding in now if recorded_with_more(finding) is not None]
     lines = [f"simulated now: {line}" for line in _by_origin(now)]
     if better:
-        ids = ", ".join(finding.claim.id for finding in better)
-        which = "have a record that rests" if len(better) > 1 else "has a record that rests"
-        lines.append(f"{len(better)} of these {which} on more, by which {_tally(better)}: {ids}")
+        which = f"for {len(better)} of these the verdict of a record is counted, which rests on more"
+        lines.append(f"{which}: {', '.join(better)}")
     return lines + [f"on record: {line}" for line in _by_origin(old)]
 
 
@@ -131,7 +130,7 @@ def _by_origin(findings: Sequence[Finding]) -> list[str]:
 
 def _tally(findings: Sequence[Finding]) -> str:
     """Return such as "3 agree, 1 differs"."""
-    verdicts = [finding.verdict for finding in findings]
+    verdicts = [decisive(finding).verdict for finding in findings]
     counted = [(verdicts.count(verdict), verdict, words) for verdict, words in VERDICTS if verdict in verdicts]
     return ", ".join(f"{count} {verdict if count == 1 else words}" for count, verdict, words in counted)
 

@@ -124,13 +124,14 @@ def _begin(folders: list[str]) -> None:
 
 
 def _print(findings: list[Any], folder: Path) -> None:
+    from ackclock.claims.ledger import decisive
     from ackclock.claims.words import number, origin, spread, verdict
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from"):
         table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
     for finding in findings:
-        claim, said = finding.claim, f"[{_STYLES[finding.verdict]}]{verdict(finding)}[/]"
+        claim, said = finding.claim, f"[{_STYLES[decisive(finding).verdict]}]{verdict(finding)}[/]"
         measured = number(finding.measured.value), spread(finding.measured)
         values = map(name, (claim.quantity, claim.published, *measured, claim.unit))
         grid = f"{finding.agreeing} of {finding.tried}"
@@ -143,18 +144,19 @@ def _print(findings: list[Any], folder: Path) -> None:
 
 
 def _print_notes(findings: list[Any]) -> None:
+    from ackclock.claims.ledger import decisive
     from ackclock.claims.words import more
 
     console = output()
     console.print()
     for finding in findings:
         if finding.agreeing < finding.tried:
-            where = _WHERE.get(finding.verdict, "depends on choices that the source leaves open")
+            where = _WHERE.get(decisive(finding).verdict, "depends on choices that the source leaves open")
             reason = finding.claim.reason or "no reason found yet"
             console.print(name(f"{finding.claim.id} {where}: {reason}"), soft_wrap=True)
         if more(finding):
             console.print(name(f"{finding.claim.id}: {more(finding)}"), soft_wrap=True)
-        if finding.recorded not in (None, finding.verdict):
+        if finding.recorded not in (None, decisive(finding).verdict):
             console.print(name(f"{finding.claim.id}: verdicts.toml has {finding.recorded}"), style="bold red")
     console.print()
 

@@ -28,7 +28,7 @@ macro_rules! overlay_replaces {
     };
 }
 
-overlay_replaces!(bool, f64);
+overlay_replaces!(bool, f64, u32);
 
 /// A variant without parameters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]

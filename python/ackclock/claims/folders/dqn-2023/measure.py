@@ -38,7 +38,6 @@ MORE = ("double", "five steps", "memory", "all")
 """Further ones, which are in no study with them."""
 
 Measure = Callable[[Runs], Measured]
-Rate = Callable[[Results, str], float]
 
 
 def goodput(results: Results, flow: str = "1") -> float:
@@ -94,14 +93,16 @@ def jain(first: float, second: float) -> float:
 # ---- D1: one flow --------------------------------------------------------------------------------------------------
 
 
-def gain(rate: str, above: str, below: str, of: Rate = throughput) -> Measure:
+def gain(rate: str, above: str, below: str) -> Measure:
     """By how much one controller's rate is above another's, in Mbit/s."""
     other = next(each for each in RATES if each != rate)
 
     def measure(runs: Runs) -> Measured:
-        gains = {each: of(runs[f"{each} {above}"], "1") - of(runs[f"{each} {below}"], "1") for each in RATES}
-        also = {f"at {other} Mbit/s": gains[other], below: of(runs[f"{rate} {below}"], "1")}
-        return Measured(gains[rate], also | {above: of(runs[f"{rate} {above}"], "1")})
+        gains = {
+            each: throughput(runs[f"{each} {above}"], "1") - throughput(runs[f"{each} {below}"], "1") for each in RATES
+        }
+        also = {f"at {other} Mbit/s": gains[other], below: throughput(runs[f"{rate} {below}"], "1")}
+        return Measured(gains[rate], also | {above: throughput(runs[f"{rate} {above}"], "1")})
 
     return measure
 
@@ -142,10 +143,10 @@ def losing_less(runs: Runs) -> Measured:
 
 
 def steadiest_early(runs: Runs) -> Measured:
-    """How unsteady DQN-CUBIC's window is from 5 s to 25 s, beside the steadiest of the others, at 100 Mbit/s."""
+    """How much less steady DQN-CUBIC's window is from 5 s to 25 s than the steadiest of the others, at 100 Mbit/s."""
     spreads = {name: unsteadiness(runs[f"100 {name}"], 5.0, LEARNED_S) for name in (*CLASSIC, *LEARNED)}
     least = min(spread for name, spread in spreads.items() if name != "dqn_cubic")
-    return Measured(spreads["dqn_cubic"] / least if least else None, spreads)
+    return Measured(spreads["dqn_cubic"] - least, spreads)
 
 
 def level(learned: str, classic: str) -> Measure:
@@ -158,11 +159,14 @@ def level(learned: str, classic: str) -> Measure:
     return measure
 
 
-def grows(learned: str, classic: str, of: Rate = throughput) -> Measure:
+def grows(learned: str, classic: str) -> Measure:
     """By how much the gain at 100 Mbit/s is above that at 50 Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        gains = {rate: of(runs[f"{rate} {learned}"], "1") - of(runs[f"{rate} {classic}"], "1") for rate in RATES}
+        gains = {
+            rate: throughput(runs[f"{rate} {learned}"], "1") - throughput(runs[f"{rate} {classic}"], "1")
+            for rate in RATES
+        }
         return Measured(gains["100"] - gains["50"], {f"gain at {rate} Mbit/s": gains[rate] for rate in RATES})
 
     return measure
@@ -171,17 +175,17 @@ def grows(learned: str, classic: str, of: Rate = throughput) -> Measure:
 # ---- D2 and D3: pairs ----------------------------------------------------------------------------------------------
 
 
-def _flows(runs: Runs, case: str, of: Rate = throughput) -> dict[str, float]:
-    return {f"flow {flow}": of(runs[case], flow) for flow in ("1", "2")}
+def _flows(runs: Runs, case: str) -> dict[str, float]:
+    return {f"flow {flow}": throughput(runs[case], flow) for flow in ("1", "2")}
 
 
-def difference(case: str, *beside: str, of: Rate = throughput) -> Measure:
+def difference(case: str, *beside: str) -> Measure:
     """By how much flow 1's rate is above flow 2's, in Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        first, second = _flows(runs, case, of).values()
-        others = {f"{other}: flow {flow}": of(runs[other], flow) for other in beside for flow in ("1", "2")}
-        return Measured(first - second, _flows(runs, case, of) | {"apart": abs(first - second)} | others)
+        first, second = _flows(runs, case).values()
+        others = {f"{other}: flow {flow}": throughput(runs[other], flow) for other in beside for flow in ("1", "2")}
+        return Measured(first - second, _flows(runs, case) | {"apart": abs(first - second)} | others)
 
     return measure
 
@@ -204,12 +208,32 @@ def utilisation(case: str) -> Measure:
     return measure
 
 
-def fairer(case: str, other: str) -> Measure:
-    """By how much one case's index is above another's."""
+def fairer(case: str, *others: str) -> Measure:
+    """By how much one case's index is above the least of others'."""
 
     def measure(runs: Runs) -> Measured:
-        values = {name: jain(*_flows(runs, name).values()) for name in (case, other)}
-        return Measured(values[case] - values[other], values)
+        values = {name: jain(*_flows(runs, name).values()) for name in (case, *others)}
+        return Measured(values[case] - min(values[other] for other in others), values)
+
+    return measure
+
+
+def less_fair(case: str, *others: str) -> Measure:
+    """By how much one case's index is below the least of others'."""
+
+    def measure(runs: Runs) -> Measured:
+        found = fairer(case, *others)(runs)
+        return Measured(-found.value if found.value is not None else None, found.also)
+
+    return measure
+
+
+def fuller(case: str, *others: str) -> Measure:
+    """By how much more of the bottleneck one case uses than the best of others, in percent."""
+
+    def measure(runs: Runs) -> Measured:
+        values = {name: sum(_flows(runs, name).values()) for name in (case, *others)}
+        return Measured(values[case] - max(values[other] for other in others), values)
 
     return measure
 
@@ -217,12 +241,12 @@ def fairer(case: str, other: str) -> Measure:
 # ---- D4: changing rates --------------------------------------------------------------------------------------------
 
 
-def period(case: str, index: int, *beside: str, scale: float = WITH_HEADERS, flow: str = "1") -> Measure:
-    """A flow's average in one of the three periods, in Mbit/s; `scale` 1 is goodput."""
+def period(case: str, index: int, *beside: str, flow: str = "1") -> Measure:
+    """A flow's average in one of the three periods, in Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
         def average(name: str, flow: str) -> float:
-            return scale * between(runs[name], flow, *PERIODS[index])
+            return WITH_HEADERS * between(runs[name], flow, *PERIODS[index])
 
         other_flow = "2" if flow == "1" else "1"
         also = {f"flow {other_flow}": average(case, other_flow)}
@@ -239,6 +263,26 @@ def used(case: str, index: int) -> Measure:
     def measure(runs: Runs) -> Measured:
         both = [WITH_HEADERS * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")]
         return Measured(100 * sum(both) / LINKS_MBPS[index])
+
+    return measure
+
+
+def ahead(case: str, index: int) -> Measure:
+    """By how much flow 1's average in one of the periods is above flow 2's, in Mbit/s."""
+
+    def measure(runs: Runs) -> Measured:
+        rates = {f"flow {flow}": WITH_HEADERS * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")}
+        return Measured(rates["flow 1"] - rates["flow 2"], rates)
+
+    return measure
+
+
+def uses_more(case: str, other: str, index: int) -> Measure:
+    """By how much more of the bottleneck one case uses than another in one of the periods, in percent."""
+
+    def measure(runs: Runs) -> Measured:
+        shares = {name: used(name, index)(runs).value or 0.0 for name in (case, other)}
+        return Measured(shares[case] - shares[other], shares)
 
     return measure
 
@@ -267,7 +311,7 @@ def losses(above: str, below: str) -> Measure:
     """Segments that flow 1 lost under one controller beside those under another."""
 
     def measure(runs: Runs) -> Measured:
-        counts = {name: float(lost(runs[name])) for name in (above, below, *CLASSIC)}
+        counts = {name: float(lost(runs[name])) for name in (above, below, *CLASSIC) if name in runs}
         value = counts[above] / counts[below] if counts[below] else None
         return Measured(value, {f"{name} lost": count for name, count in counts.items()})
 
@@ -354,28 +398,27 @@ def _changes() -> dict[str, Measure]:
     return found
 
 
-def _first_testbed() -> dict[str, Measure]:
-    """The same of goodput, learning with each tuple; D4g and D4h are on the other testbed, with headers."""
+def _by_tuple() -> dict[str, Measure]:
+    """The same, learning with each tuple."""
     found = {
-        "D1f1": gain("100", "dqn_newreno", "newreno", goodput),
-        "D1f2": gain("100", "dqn_newreno", "cubic", goodput),
-        "D1f3": gain("100", "dqn_cubic", "newreno", goodput),
-        "D1f4": gain("100", "dqn_cubic", "cubic", goodput),
+        "D1f1": gain("100", "dqn_newreno", "newreno"),
+        "D1f2": gain("100", "dqn_newreno", "cubic"),
+        "D1f3": gain("100", "dqn_cubic", "newreno"),
+        "D1f4": gain("100", "dqn_cubic", "cubic"),
         "D1f5": fewest_lost,
         "D1f6": losing_less,
         "D1f7": level("dqn_newreno", "newreno"),
-        "D1f8": grows("dqn_newreno", "newreno", goodput),
-        "D3f1": difference("dqn_newreno", of=goodput),
-        "D3f2": fairness("dqn_newreno"),
-        "D3f3": fairness("dqn_cubic"),
-        "D4e7": losses("dqn_cubic", "dqn_newreno"),
+        "D1f8": grows("dqn_newreno", "newreno"),
+        "D3g1": difference("dqn_newreno"),
+        "D3g2": fairness("dqn_newreno"),
+        "D3g3": fairness("dqn_cubic"),
+        "D4h4": losses("dqn_cubic", "dqn_newreno"),
     }
     pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
-    found |= {f"D2e{number}": difference(pair, of=goodput) for number, pair in enumerate(pairs, 1)}
-    periods = [(name, index) for name in LEARNED for index in range(3)]
+    found |= {f"D2e{number}": difference(pair) for number, pair in enumerate(pairs, 1)}
     for letter, case in zip("gh", LEARNED, strict=True):
         found |= {f"D4{letter}{index + 1}": period(case, index) for index in range(3)}
-    return found | {f"D4e{number}": period(*each, scale=1.0) for number, each in enumerate(periods, 1)}
+    return found
 
 
 MEASURES: dict[str, Measure] = {
@@ -393,6 +436,7 @@ MEASURES: dict[str, Measure] = {
     "D1d2": level("dqn_cubic", "cubic"),
     "D1e1": grows("dqn_newreno", "newreno"),
     "D1e2": grows("dqn_cubic", "newreno"),
+    "D1h": gain("100", "dqn_cubic", "dqn_newreno"),
     "D1g1": gain("100", "dqn_newreno", "newreno"),
     "D1g2": gain("100", "dqn_cubic", "newreno"),
     **_pairs(),
@@ -400,17 +444,21 @@ MEASURES: dict[str, Measure] = {
     **_one_agent(),
     "D3c3": utilisation("dqn_newreno"),
     "D3d3": utilisation("dqn_cubic"),
-    "D3g1": difference("dqn_newreno"),
-    "D3g2": fairness("dqn_newreno"),
-    **{f"D4f{index + 1}": period("dqn_newreno", index) for index in range(3)},
+    "D2f": fairer("dqn_cubic, newreno", "dqn_newreno, newreno"),
+    "D2g": fuller("dqn_cubic, cubic", "dqn_newreno, cubic"),
     "D3e": fairer("dqn_cubic", "dqn_newreno"),
+    "D3k": less_fair("dqn_newreno", *CLASSIC),
+    "D3l": fuller("dqn_cubic", *CLASSIC, "dqn_newreno"),
+    "D4i1": ahead("dqn_newreno", 2),
+    "D4i2": ahead("dqn_cubic", 2),
+    "D4j": uses_more("dqn_cubic", "dqn_newreno", 1),
     **_changes(),
     "D4c1": carries_on("dqn_newreno"),
     "D4c2": carries_on("dqn_cubic"),
     "D4d": losses("dqn_cubic", "dqn_newreno"),
     "D4d2": lost_by("dqn_newreno"),
     "D4d3": lost_by("dqn_cubic"),
-    **_first_testbed(),
+    **_by_tuple(),
     **{f"D6{letter}": regained(case) for letter, case in zip("abcdefjk", RETURNING, strict=True)},
     **{f"D6{letter}": regained(case) for letter, case in zip("ghil", MORE, strict=True)},
     "D6m": above_cubic("no dropout"),

@@ -1,4 +1,4 @@
-"""The papers' figures: windows and goodput of one flow, what each seed learns, pairs, round trips, changing rates.
+"""The papers' figures: one flow, what each seed learns, pairs, round trips, changing rates.
 
 Of the papers' own curves only the averages are printed; those are drawn beside ours where there are any.
 """
@@ -6,12 +6,14 @@ Of the papers' own curves only the averages are printed; those are drawn beside 
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib as mpl
 import polars as pl
 from matplotlib.figure import Figure
 
 from ackclock.claims import panels
-from ackclock.claims.figures import Curve, Picture
+from ackclock.claims.figures import STYLE, Curve, Picture
 from ackclock.claims.folder import Study
+from ackclock.claims.intervals import of_mean
 from ackclock.claims.ledger import Choices, Laboratory
 from ackclock.claims.panels import Column
 from ackclock.results import Results
@@ -26,6 +28,10 @@ CONTROLLERS = {
 BINS = 5
 """Samples of half a second that a point of a figure stands for."""
 SEGMENT_BYTES = 1448
+MBPS = 1e-6 * 1500 / SEGMENT_BYTES
+"""Goodput in bit/s to throughput with headers in Mbit/s, which the papers have."""
+GAINS_MBPS = {"cubic": 12.0, "dqn_newreno": 13.0, "dqn_cubic": 14.0}
+"""How far above NewReno the papers have each (D1b), at the larger of the two rates."""
 SLOW_START_S = 3.0
 """Windows are drawn from here on: slow start and the recovery after it reach five times what follows."""
 
@@ -77,7 +83,7 @@ def _name(case: str) -> str:
 
 
 def alone(rate: str) -> Draw:
-    """Draw cwnd and goodput of one flow under each controller, a column for each queue, seed 1."""
+    """Draw cwnd and throughput of one flow under each controller, a column for each queue, seed 1."""
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         parts = []
@@ -85,22 +91,46 @@ def alone(rate: str) -> Draw:
             runs = laboratory.runs(study, choices)
             found = [(runs[f"{rate} {key}"], *look) for key, look in CONTROLLERS.items() if f"{rate} {key}" in runs]
             above = [Curve(n, *_window(r), c) for r, n, c in found]
-            below = [Curve(n, *_series(r, "1", "goodput_bps", 1e-6, BINS), c) for r, n, c in found]
+            below = [Curve(n, *_series(r, "1", "goodput_bps", MBPS, BINS), c) for r, n, c in found]
             parts.append(Column(queue, above, below))
-        return panels.columns(parts, "cwnd after 3 s (segments)", "goodput (Mbit/s)")
+        return panels.columns(parts, "cwnd after 3 s (segments)", "throughput (Mbit/s)")
 
     return draw
 
 
+def averages(laboratory: Laboratory, study: Study) -> Figure:
+    """Draw one flow's mean throughput under each controller with its interval, at both rates, under the first queue."""
+    grid = next(iter(laboratory.settings(study).values()))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(panels.WIDTH, 3.4), layout="constrained")
+        for axis, rate in zip(figure.subplots(1, 2), ("50", "100"), strict=True):
+            means = {}
+            for place, (key, (name, color)) in enumerate(CONTROLLERS.items()):
+                every = [laboratory.runs(study, choices)[f"{rate} {key}"].flow("1")["goodput_bps"] for choices in grid]
+                interval = of_mean([MBPS * float(each) for each in every])
+                means[key] = interval.middle
+                half = interval.half if interval.freedom else 0.0
+                axis.errorbar(place, interval.middle, half, fmt="o", color=color, capsize=4, label=name)
+            if rate == "100":
+                places = [list(CONTROLLERS).index(key) for key in GAINS_MBPS]
+                gains = [means["newreno"] + gain for gain in GAINS_MBPS.values()]
+                axis.plot(places, gains, "D", color="black", fillstyle="none", label="NewReno + the papers' gain")
+            axis.set_xticks(range(len(CONTROLLERS)), [name for name, _ in CONTROLLERS.values()])
+            axis.set_title(f"{rate} Mbit/s")
+            axis.set_ylabel("throughput (Mbit/s)")
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
 def learning(case: str) -> Draw:
-    """Draw goodput and reward of each seed over time with their average, a column for each queue."""
+    """Draw throughput and reward of each seed over time with their average, a column for each queue."""
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         parts = []
         for setting, repetitions in laboratory.settings(study).items():
             every = [laboratory.runs(study, choices)[case] for choices in repetitions]
-            parts.append(Column(setting[0].name, _seeds(every, "goodput_bps", 1e-6), _seeds(every, "reward", 1.0)))
-        return panels.columns(parts, "goodput (Mbit/s)", "reward")
+            parts.append(Column(setting[0].name, _seeds(every, "goodput_bps", MBPS), _seeds(every, "reward", 1.0)))
+        return panels.columns(parts, "throughput (Mbit/s)", "reward")
 
     return draw
 
@@ -116,7 +146,7 @@ def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
 
 
 def shared(names: tuple[str, str], papers: Averages) -> Draw:
-    """Draw the goodput of both flows of each case, seed 1: above under the first queue, below under the second.
+    """Draw the throughput of both flows of each case, seed 1: above under the first queue, below under the second.
 
     Where one queue was simulated only, windows are below. Lines of dashes are the papers' averages; their curves are
     not known.
@@ -147,7 +177,7 @@ def shared(names: tuple[str, str], papers: Averages) -> Draw:
 
 def _both(results: Results, names: tuple[str, str], windows: bool = False) -> list[Curve]:
     looks = zip(("1", "2"), names, (FIRST, SECOND), strict=True)
-    column, factor = ("cwnd_bytes", 1 / SEGMENT_BYTES) if windows else ("goodput_bps", 1e-6)
+    column, factor = ("cwnd_bytes", 1 / SEGMENT_BYTES) if windows else ("goodput_bps", MBPS)
     return [Curve(name, *_series(results, flow, column, factor, BINS), color) for flow, name, color in looks]
 
 
@@ -162,17 +192,18 @@ def _averages(parts: Sequence[tuple[float, float]], names: tuple[str, str]) -> l
 ROUND_TRIPS = ("40 ms", "60 ms")
 PAIR = ("flow 1", "flow 2")
 
-ONE, WHAT = "cwnd and goodput of one flow", "What each seed learns, 100 Mbit/s"
-TUPLE = "learning with each tuple, first testbed"
+ONE, WHAT = "cwnd and throughput of one flow", "What each seed learns, 100 Mbit/s"
+TUPLE = "learning with each tuple"
 
 PICTURES = [
+    Picture("averages", "D1a2", "one", "One flow's mean throughput, 95 % over the seeds (figure 8)", averages),
     Picture("one-flow-classic", "D1a1", "one classic", f"{ONE}, 100 Mbit/s", alone("100")),
     Picture("one-flow-50", "D1b", "one", f"{ONE}, 50 Mbit/s, seed 1", alone("50")),
     Picture("one-flow-100", "D1c", "one", f"{ONE}, 100 Mbit/s, seed 1", alone("100")),
     Picture("learning-dqn-newreno", "D1d", "one", f"{WHAT}, DQN-NewReno", learning("100 dqn_newreno")),
     Picture("learning-dqn-cubic", "D1e", "one", f"{WHAT}, DQN-CUBIC", learning("100 dqn_cubic")),
-    Picture("one-flow-by-tuple", "D1f", "first: one", f"{ONE}, 100 Mbit/s, {TUPLE}, seed 1", alone("100")),
-    Picture("pairs", "D2", "pairs", "Goodput of two flows, seed 1", shared(PAIR, PAIRS)),
+    Picture("one-flow-by-tuple", "D1f", "one by tuple", f"{ONE}, 100 Mbit/s, {TUPLE}, seed 1", alone("100")),
+    Picture("pairs", "D2", "pairs", "Throughput of two flows, seed 1", shared(PAIR, PAIRS)),
     Picture("rtts", "D3", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS, RTTS)),
     Picture("changing", "D4", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR, CHANGING)),
 ]
