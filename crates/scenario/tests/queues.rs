@@ -124,6 +124,21 @@ fn red_marks_instead_of_dropping_where_both_ends_agree() {
 }
 
 #[test]
+fn a_device_lengthens_a_queue_in_order_of_arrival_by_what_it_takes() {
+    // Ten packets in order of arrival, and behind them twenty, are thirty: the same packets are dropped, and arrive at the same times.
+    let flows = "[[flow]]\ncount = 3\n[[flow]]\nreverse = true";
+    let [one, two] = [30, 10].map(|limit| format!("{{ kind = \"drop_tail\", limit = \"{limit} packets\" }}"));
+    let of = |queue: &str| {
+        let outcome = run(&dumbbell(queue, flows));
+        let goodput: Vec<f64> = outcome.summary.flows.iter().map(|flow| flow.goodput_bps).collect();
+        (goodput, bottleneck(&outcome).drops, bottleneck(&outcome).utilization)
+    };
+    assert_eq!(of(&one), of(&format!("{two}, device_queue = 20")));
+    assert_ne!(of(&one), of(&format!("{two}, device_queue = 19")));
+    assert_eq!(blamed("\"fq_codel\", device_queue = 0")[0], "topology.bottleneck.device_queue");
+}
+
+#[test]
 fn a_token_bucket_decides_the_rate() {
     let queue = "{ kind = \"tbf\", rate = \"4 Mbit/s\", burst = \"15 kB\", limit = \"60 packets\" }";
     let outcome = run(&dumbbell(queue, "[[flow]]"));
