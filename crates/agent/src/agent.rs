@@ -332,6 +332,10 @@ impl CongestionController for Agent {
         }
     }
 
+    fn on_feedback(&mut self, counted: bool) -> bool {
+        self.own.on_feedback(counted)
+    }
+
     fn on_handshake(&mut self, srtt: SimDuration) {
         self.own.on_handshake(srtt);
     }

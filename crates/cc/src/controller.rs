@@ -48,6 +48,13 @@ use crate::{
 /// down to [`Self::ssthresh`] as it is when `on_congestion` returns, and what the controller changes during the recovery
 /// counts after it only.
 pub trait CongestionController: Debug + Send {
+    /// The handshake has settled what ACKs can tell of marks: how many there were (RFC 9768, RFC 8257, QUIC), or, if they are
+    /// not `counted`, no more than that there was one (RFC 3168), or nothing. Told once, before anything else; until then an
+    /// algorithm takes them for counted. False declines ECN: data leaves as not ECN-capable.
+    fn on_feedback(&mut self, _counted: bool) -> bool {
+        true
+    }
+
     /// The handshake is over, and took a round trip, which is smoothed as the first sample of any; not if none could be taken.
     fn on_handshake(&mut self, _srtt: SimDuration) {}
 
@@ -293,6 +300,15 @@ macro_rules! dispatch {
             }
             fn on_handshake(&mut self, srtt: SimDuration) {
                 match self { $(Self::$variant(inner) => inner.on_handshake(srtt),)* }
+            }
+            fn on_feedback(&mut self, counted: bool) -> bool {
+                match self {
+                    Self::Prague(prague) if !counted => {
+                        *self = prague.in_its_place();
+                        false
+                    }
+                    $(Self::$variant(inner) => inner.on_feedback(counted),)*
+                }
             }
             fn on_telemetry(&mut self, hops: &[HopRecord]) {
                 match self { $(Self::$variant(inner) => inner.on_telemetry(hops),)* }

@@ -7,11 +7,14 @@
 //! As in the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a burst lasts
 //! a 4096th of a second at most; pacing is a 32nd faster in the first half of each virtual round trip and as much slower in
 //! the second, which keeps a step from marking whole round trips and sparing others; the rate goes down to 100 kbit/s, below
-//! two segments in a round trip, with two segments as the window that bounds what is in flight.
+//! two segments in a round trip, with two segments as the window that bounds what is in flight. Where the feedback does not count
+//! marks, because the peer knows RFC 3168 alone or no ECN at all, Reno runs in its place and data is not ECN-capable
+//! (`prague_reno`, with `TCP_CONG_NO_FALLBACK_RFC3168`): ECT(1) would say that both ends count (RFC 9331 section 4.2).
 //!
-//! Departures: where Accurate ECN is not agreed to, losses alone are answered, with the same growth, and not by Reno's rules; segments
-//! do not become smaller at low rates; the module paces up and down at windows of up to four segments only. A bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference
-//! round trip counts from the beginning and not only after some hundred round trips; losses are answered as Reno does.
+//! Departures: segments do not become smaller at low rates; the module paces up and down at windows of up to four segments only. A
+//! bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference round trip counts from
+//! the beginning and not only after some hundred round trips; losses are answered as Reno does; the feedback of DCTCP (RFC 8257),
+//! which counts too, is good enough.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -22,6 +25,7 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::dctcp::{Answered, MarkedFraction};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartEvent};
+use crate::reno::RenoConfig;
 
 declare! {
     /// Parameters of [`Prague`].
@@ -44,8 +48,8 @@ declare! {
 impl Algorithm for PragueConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "DCTCP for the Internet's low-latency service (L4S); sets tcp.ecn, accurate_ecn and ect1 at both ends",
-        source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331",
-        departures: "without Accurate ECN it is not Reno; a bottleneck that marks as RFC 3168 says is not detected; segments do not become smaller at low rates; independence of the round trip begins at once",
+        source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331; Reno without ECN where the feedback does not count marks, as in the authors' module",
+        departures: "a bottleneck that marks as RFC 3168 says is not detected; segments do not become smaller at low rates; independence of the round trip begins at once",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),
@@ -123,6 +127,16 @@ impl Prague {
             is_slower: false,
             before_loss: None,
         }
+    }
+
+    /// What runs where marks are not counted: Reno (the authors' `prague_reno`).
+    //= rfc9331-4.2-counted-marks
+    pub(crate) fn in_its_place(&self) -> Controller {
+        RenoConfig::default().start(Start {
+            mss: self.mss as u64,
+            initial_window: self.cwnd as u64,
+            initial_ssthresh: self.ssthresh.map(|octets| octets as u64),
+        })
     }
 
     fn virtual_rtt(&self) -> SimDuration {
@@ -339,6 +353,23 @@ mod tests {
         assert_eq!(prague.pacing_rate(), Some(Bandwidth(7_750_775))); // the second half: 1/32 less
         prague.on_congestion(&loss(100 * MSS));
         assert_eq!(prague.cwnd(), Bytes(51_000)); // 50 005, up to whole segments
+    }
+
+    //= rfc9331-4.2-counted-marks
+    #[test]
+    fn without_counted_marks_it_declines_ecn_and_is_reno() {
+        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: Some(50 * MSS) };
+        let mut controller = PragueConfig::default().start(start);
+        assert!(controller.on_feedback(true));
+        assert!(controller.demands().marks);
+        assert!(!controller.on_feedback(false));
+        assert!(!controller.demands().marks);
+        // RFC 5681: a segment in a round trip of any length (equation 3), half of the flight size after a loss (equation 4)
+        controller.on_ack(&at(5, 0, 5));
+        assert_eq!(controller.cwnd(), Bytes(100_010)); // 1000 * 1000 / 100 000
+        controller.on_congestion(&loss(80 * MSS));
+        assert_eq!(controller.ssthresh(), Some(Bytes(40_000)));
+        assert_eq!(controller.pacing_rate(), None);
     }
 
     /// The mean rate, segments a second, over a path that marks each segment with probability `p`.

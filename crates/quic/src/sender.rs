@@ -130,6 +130,7 @@ impl Sender {
     pub(crate) fn open(&mut self, controller: &ControllerConfig) {
         let datagram = Bytes(self.config.datagram());
         self.controller = Controller::new(controller, datagram, self.config.initial_window(), None);
+        self.controller.on_feedback(self.config.ecn); // with which QUIC always counts (RFC 9000 section 13.4.1)
         if self.controller.demands().samples {
             self.rates = Some(Box::default());
         }

@@ -3,7 +3,7 @@
 use ackclock_cc::{ControllerConfig, DctcpConfig, SiadConfig, controllers};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
 use ackclock_scenario::Scenario;
-use ackclock_sim::{FlowConfig, Simulation, SimulationConfig};
+use ackclock_sim::{FlowConfig, LinkSummary, Simulation, SimulationConfig};
 use ackclock_tcp::{EcnConfig, EcnMode};
 use ackclock_units::{Bytes, SimDuration};
 
@@ -71,6 +71,27 @@ fn marks_are_on_at_both_ends_unless_a_table_says_otherwise() {
     assert_eq!(prague, EcnConfig { accurate: true, ect1: true, dctcp_feedback: false, ..on });
     let own = flow("\"dctcp\"\nsender_tcp = { ecn = \"off\" }");
     assert_eq!((own.sender.ecn.mode, own.receiver.ecn.mode), (EcnMode::Off, EcnMode::Request));
+}
+
+//= rfc9331-4.2-counted-marks
+#[test]
+fn prague_to_a_peer_that_does_not_count_marks_is_reno_without_ecn() {
+    // The authors' module: prague_reno, and TCP_CONG_NO_FALLBACK_RFC3168. What allows no mark waits to the limit and is dropped there.
+    let queue = "{ kind = \"threshold\", threshold = \"8 packets\", limit = \"40 packets\" }";
+    let run = |flow: &str| {
+        let config = parse(&text(queue, &format!("{flow}\ntcp = {{ profile = \"rfc\" }}")));
+        let summary = Simulation::new(&config).finish().summary;
+        let [drops, marks] = [|link: &LinkSummary| link.drops, |link: &LinkSummary| link.marks]
+            .map(|count| summary.links.iter().map(count).sum::<u64>());
+        (summary.flows[0].goodput_bps.to_bits(), drops, marks)
+    };
+    let reno = run("controller = \"reno\"");
+    assert!(reno.1 > 0 && reno.2 == 0, "{reno:?}");
+    for peer in ["accurate_ecn = false", "ecn = \"off\""] {
+        assert_eq!(run(&format!("controller = \"prague\"\nreceiver_tcp = {{ {peer} }}")), reno, "{peer}");
+    }
+    let (_, drops, marks) = run("controller = \"prague\"");
+    assert!(drops == 0 && marks > 0, "{drops} drops, {marks} marks");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! Of DCTCP's echo: one ACK goes out at a change, in the new state, and not two. Retransmissions, SYNs, and pure ACKs without their own
 //! congestion control (RFC 5690) are not ECN-capable.
 
+use ackclock_cc::{CongestionController, Controller};
 use ackclock_wire::{AccurateEcn, Ecn, Flags};
 
 use crate::accurate_ecn::{OctetsByMark, OctetsDelivered, OctetsReceived};
@@ -136,6 +137,16 @@ impl EcnSender {
         (self.feedback, self.awaits_handshake) = (feedback, awaits_handshake);
         let counts_octets = with_option && feedback == Feedback::Accurate;
         self.octets = counts_octets.then(|| Box::new(OctetsDelivered::default()));
+    }
+
+    /// A controller begins: it hears what the feedback tells, and may decline ECN with that. What the peer sends is echoed all the
+    /// same.
+    pub(crate) fn introduce(&mut self, controller: &mut Controller) {
+        if !controller.on_feedback(self.counts_marks()) {
+            //= rfc9331-4.2-counted-marks
+            self.feedback = Feedback::None;
+            self.octets = None;
+        }
     }
 
     /// The peer tells in which mark our SYN or SYN-ACK arrived, which left without one.

@@ -297,6 +297,7 @@ impl Sender {
             SocketOption::Congestion(config) => {
                 let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
                 self.controller = Controller::new(config, Bytes(self.mss()), cwnd, ssthresh);
+                self.ecn.introduce(&mut self.controller);
                 self.settle_requirements();
             }
             SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}

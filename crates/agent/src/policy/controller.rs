@@ -84,6 +84,9 @@ impl CongestionController for PolicyController {
     fn demands(&self) -> Demands {
         self.agent.demands()
     }
+    fn on_feedback(&mut self, counted: bool) -> bool {
+        self.agent.on_feedback(counted)
+    }
     fn on_handshake(&mut self, srtt: SimDuration) {
         self.agent.on_handshake(srtt);
     }

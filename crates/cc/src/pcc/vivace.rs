@@ -3,15 +3,21 @@
 //! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey, Schapira, "PCC Vivace: Online-Learning Congestion Control", NSDI
 //! 2018, equation (1) and section 4 (rate control), with the constants of section 6.
 //!
-//! As in the authors' programs: at most two round trips of the rate are in flight and the rate is at least two segments in a
+//! Two pairs of trials have to agree before the rate moves, or trials begin again, as in the authors' program of the paper's year
+//! (PCC-Uspace, `pcc_sender.cpp`, `kNumIntervalGroupsInProbing`); the paper takes one pair for each step (`pairs` = 1), in whose
+//! difference losses by chance weigh more than the rates do. A later program (`pcc_vivace_sender.cpp`) takes three, of which two lead
+//! up and only three down: chance then leads up, and at 8 % of random loss it keeps half of a link of which the paper's utility wants
+//! next to nothing. The step is the paper's, along the mean gradient of the pairs.
+//!
+//! As in the authors' programs, too: at most two round trips of the rate are in flight and the rate is at least two segments in a
 //! round trip (PCC-Kernel); the start doubles only when the last rate is known to have paid, and takes no draining queue for
 //! a gain; an interval takes ten segments at least, and a step half a Mbit/s (PCC-Uspace); a gradient of delay that is less
 //! than the error of its regression counts for nothing.
 //!
 //! Departures: a step is never more than that of a trial for being the least; after the start a draining queue pays, as in
-//! the paper's equation and unlike later code; each step takes one pair of trials, as in the paper, where the authors' programs
-//! take two that have to agree; the first window leaves at once; an interval of which something is unaccounted for four round trips
-//! after its end is judged without that, and halves the rate if nothing of it has arrived.
+//! the paper's equation and unlike later code; each step begins with trials, as in the paper, where the authors' programs go on by single
+//! intervals until the gradient turns; the first window leaves at once; an interval of which something is unaccounted for four
+//! round trips after its end is judged without that, and halves the rate if nothing of it has arrived.
 //!
 //! Checked: all constants against those of the authors' and of WebRTC's first version; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -46,6 +52,8 @@ declare! {
         latency_tolerance: f64 = default(0.01).at_least(0.0).at_most(1e6),
         /// What the rate changes by at least, Mbit/s, unless that is more than the step of a trial.
         least_step: f64 = default(0.5).at_least(0.0).at_most(1e6).source("kMinimumRateChange of PCC-Uspace"),
+        /// Pairs of trials that have to agree before the rate moves.
+        pairs: u32 = default(2).at_least(1).at_most(MOST_PAIRS as u32).unit("pairs").source("kNumIntervalGroupsInProbing of PCC-Uspace"),
         /// Segments that an interval takes at least.
         interval_segments: u32 = default(10).at_least(2).at_most(100_000).unit("segments").source("PCC-Uspace"),
     }
@@ -59,7 +67,7 @@ impl Algorithm for VivaceConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
         source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
-        departures: "each step takes one pair of trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs",
+        departures: "two pairs of trials have to agree, as in the authors' program, and each step begins with trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs",
         ..Name::called("pcc_vivace")
     }];
 
@@ -82,7 +90,11 @@ pub(super) struct Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Start,
-    Trial { up: bool },
+    /// Of this pair, the one of more or the one of less.
+    Trial {
+        pair: usize,
+        up: bool,
+    },
     Wait,
 }
 
@@ -90,11 +102,22 @@ enum Kind {
 enum State {
     /// Doubling, once it is known what the last rate was worth; the rate and utility before.
     Starting { last: Option<(f64, f64)>, awaits: bool },
-    /// A pair of trials: how many have begun, which comes first, and their utilities.
-    Probing { begun: u32, first_up: bool, more: Option<f64>, less: Option<f64> },
+    /// Pairs of trials: how many trials have begun, which of the present pair comes first, and what came of them.
+    Probing { begun: usize, first_up: bool, pairs: [Pair; MOST_PAIRS] },
 }
 
-const PROBING: State = State::Probing { begun: 0, first_up: false, more: None, less: None };
+const MOST_PAIRS: usize = 5;
+
+/// The utilities of a little more and of a little less.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    more: Option<f64>,
+    less: Option<f64>,
+}
+
+const UNTRIED: Pair = Pair { more: None, less: None };
+
+const PROBING: State = State::Probing { begun: 0, first_up: false, pairs: [UNTRIED; MOST_PAIRS] };
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -165,30 +188,36 @@ impl VivaceStrategy {
         self.probe(self.rate + change);
     }
 
-    fn learn_trial(&mut self, up: bool, utility: f64) {
-        let State::Probing { more, less, .. } = &mut self.state else { return };
-        if up {
-            *more = Some(utility);
-        } else {
-            *less = Some(utility);
+    fn learn_trial(&mut self, pair: usize, up: bool, utility: f64) {
+        let count = self.config.pairs as usize;
+        let State::Probing { pairs, .. } = &mut self.state else { return };
+        *(if up { &mut pairs[pair].more } else { &mut pairs[pair].less }) = Some(utility);
+        let (mut sum, mut ups) = (0.0, 0);
+        for pair in &pairs[..count] {
+            let (Some(more), Some(less)) = (pair.more, pair.less) else { return };
+            sum += more - less;
+            ups += usize::from(more > less);
         }
-        if let (Some(more), Some(less)) = (*more, *less) {
-            self.follow((more - less) / (2.0 * self.config.epsilon * self.rate));
+        if ups == 0 || ups == count {
+            self.follow(sum / count as f64 / (2.0 * self.config.epsilon * self.rate));
+        } else {
+            self.probe(self.rate);
         }
     }
 
     fn plan_trial(&mut self, random: &mut RandomStream) -> (f64, Kind) {
         let State::Probing { begun, first_up, .. } = &mut self.state else { return (self.rate, Kind::Wait) };
-        if *begun == 2 {
+        let (pair, is_first) = (*begun / 2, begun.is_multiple_of(2));
+        if pair == self.config.pairs as usize {
             return (self.rate, Kind::Wait);
         }
-        if *begun == 0 {
+        if is_first {
             *first_up = random.chance(0.5);
         }
-        let up = *first_up == (*begun == 0);
+        let up = *first_up == is_first;
         *begun += 1;
         let sign = if up { 1.0 } else { -1.0 };
-        (self.rate * (1.0 + sign * self.config.epsilon), Kind::Trial { up })
+        (self.rate * (1.0 + sign * self.config.epsilon), Kind::Trial { pair, up })
     }
 }
 
@@ -257,7 +286,7 @@ impl Strategy for VivaceStrategy {
                     self.probe(rate);
                 }
             }
-            (Kind::Trial { up }, _) => self.learn_trial(up, utility),
+            (Kind::Trial { pair, up }, _) => self.learn_trial(pair, up, utility),
             _ => {}
         }
     }
@@ -315,6 +344,21 @@ mod tests {
             let mut strategy = strategy(rate, 0.5);
             strategy.follow(1e-3);
             assert!((strategy.rate - rate - step).abs() < 1e-9); // a twentieth of 4 is less than a half
+        }
+    }
+
+    #[test]
+    fn the_rate_moves_where_both_pairs_agree() {
+        // PCC-Uspace, CanMakeDecision: trials of 105 and 95, so much more worth for more than for less; a step of the mean over 10
+        for (differences, rate) in
+            [([5.0, 5.0], 100.5), ([4.0, 2.0], 100.3), ([-5.0, -5.0], 99.5), ([-5.0, 9.0], 100.0)]
+        {
+            let mut strategy = strategy(100.0, 0.0);
+            for (pair, difference) in differences.into_iter().enumerate() {
+                strategy.learn_trial(pair, true, 60.0 + difference);
+                strategy.learn_trial(pair, false, 60.0);
+            }
+            assert!((strategy.rate - rate).abs() < 1e-9, "{differences:?}: {}", strategy.rate);
         }
     }
 

@@ -26,9 +26,8 @@ impl Endpoint {
                 self.handshake.deferred_syn = Some(Box::new(*segment));
             }
             ConnectionPhase::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
+                self.set_feedback(ecn::agreed(self.config.ecn, segment.flags));
                 self.negotiate(segment);
-                let feedback = ecn::agreed(self.config.ecn, segment.flags);
-                self.set_feedback(feedback);
                 self.ecn.on_syn_ack(segment.ecn);
                 self.sender.ecn.on_handshake_echo(segment.flags);
                 self.note_accurate_option(segment);
@@ -60,10 +59,10 @@ impl Endpoint {
     }
 
     fn answer_syn(&mut self, now: SimTime, syn: &Segment, out: &mut impl Output) {
-        self.negotiate(syn);
         let (feedback, flags) = ecn::answer(self.config.ecn, syn.flags, syn.ecn);
         self.handshake.ecn = flags;
         self.set_feedback(feedback);
+        self.negotiate(syn);
         self.phase = ConnectionPhase::SynReceived;
         self.handshake.retries = 0;
         self.send_syn(now, out);
@@ -104,7 +103,8 @@ impl Endpoint {
         //= rfc9293-3.7.1-mss-bounds-segments
         let mss = u64::from(self.handshake.offered_mss.min(peer).saturating_sub(options).max(1));
         let window = self.initial_window(mss);
-        let controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
+        let mut controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
+        self.sender.ecn.introduce(&mut controller);
         self.sender.set_negotiated(mss, self.negotiated.sack, window, controller);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
         if self.negotiated.ack_control {
