@@ -105,12 +105,13 @@ def averages(laboratory: Laboratory, study: Study) -> Figure:
         figure = Figure(figsize=(panels.WIDTH, 3.4), layout="constrained")
         for axis, rate in zip(figure.subplots(1, 2), ("50", "100"), strict=True):
             means = {}
-            for place, (key, (name, color)) in enumerate(CONTROLLERS.items()):
+            for place, (key, (_, color)) in enumerate(CONTROLLERS.items()):
                 every = [laboratory.runs(study, choices)[f"{rate} {key}"].flow("1")["goodput_bps"] for choices in grid]
                 interval = of_mean([MBPS * float(each) for each in every])
                 means[key] = interval.middle
                 half = interval.half if interval.freedom else 0.0
-                axis.errorbar(place, interval.middle, half, fmt="o", color=color, capsize=4, label=name)
+                label = "_" if place else "ours, 95 %"
+                axis.errorbar(place, interval.middle, half, fmt="o", color=color, capsize=4, label=label)
             if rate == "100":
                 places = [list(CONTROLLERS).index(key) for key in GAINS_MBPS]
                 gains = [means["newreno"] + gain for gain in GAINS_MBPS.values()]
@@ -118,7 +119,7 @@ def averages(laboratory: Laboratory, study: Study) -> Figure:
             axis.set_xticks(range(len(CONTROLLERS)), [name for name, _ in CONTROLLERS.values()])
             axis.set_title(f"{rate} Mbit/s")
             axis.set_ylabel("throughput (Mbit/s)")
-        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
