@@ -43,15 +43,17 @@ def _goodput(results: Results, flows: Sequence[str] = tuple(OBSERVED)) -> float:
 
 def _column(results: Results, title: str) -> Column:
     """Return rates and their average above, cumulative bytes below."""
-    above, below, all_values = [], [], []
+    above, below, all_values, all_sums = [], [], [], []
     for flow, color in OBSERVED.items():
         time, values = _rates(results, flow)
         sums = pl.Series(values).cum_sum() * (1e3 * BIN_S / 8 / 1e6)
         above.append(Curve(flow, time, values, color))
         below.append(Curve(flow, time, sums.to_list(), color))
         all_values.append(values)
-    average = [sum(pair) / len(pair) for pair in zip(*all_values, strict=True)]
-    return Column(title, [*above, Curve("average", time, average, AVERAGE)], below)
+        all_sums.append(sums.to_list())
+    average, middle = ([sum(pair) / len(pair) for pair in zip(*rows, strict=True)] for rows in (all_values, all_sums))
+    means = [Curve("average", time, values, AVERAGE) for values in (average, middle)]
+    return Column(title, [*above, means[0]], [*below, means[1]])
 
 
 def beside(*cases: str) -> Callable[[Laboratory, Study], Figure]:
@@ -246,7 +248,7 @@ def region(_laboratory: Laboratory | None, _study: Study | None) -> Figure:
 
 
 def _starts() -> dict[str, int]:
-    """Return under how many of the nine other starts all twelve hold, by the cells in which they do with the first."""
+    """Return under how many of the five other starts all twelve hold, by the cells in which they do with the first."""
     claims = json.loads((FOLDER / "recorded.json").read_text(encoding="utf-8"))["claims"]
     others: list[dict[str, Any]] = next((claim["other_choices"] for claim in claims if claim["id"] == "V15"), [])
     found: dict[str, int] = {}
@@ -264,13 +266,13 @@ def _panel(axis: Axes, counts: list[list[int]], starts: list[list[int | None]], 
     shades = mpl.colormaps["Oranges"]
     for y, row in enumerate(counts):
         for x, count in enumerate(row):
-            of_nine = starts[y][x] if count == whole else None
-            text = str(count) if of_nine is None else f"{of_nine}/9"
-            colour = "black" if of_nine is None or of_nine < 5 else "white"
-            weight = "normal" if of_nine is None else "bold"
+            others = starts[y][x] if count == whole else None
+            text = str(count) if others is None else f"{others}/5"
+            colour = "black" if others is None or others < 3 else "white"
+            weight = "normal" if others is None else "bold"
             box = (
-                {"facecolor": shades(0.2 + 0.07 * of_nine), "edgecolor": "#c8501e", "pad": 1.6}
-                if of_nine is not None
+                {"facecolor": shades(0.2 + 0.13 * others), "edgecolor": "#c8501e", "pad": 1.6}
+                if others is not None
                 else None
             )
             axis.text(x, y, text, ha="center", va="center", fontsize=7.5, color=colour, weight=weight, bbox=box)
@@ -282,7 +284,7 @@ PICTURES = [
         "V6",
         "vegas",
         "How many of the twelve statements of V1 to V6 hold, on record, one run each; framed: all, and under how many "
-        "of nine other starts they all do",
+        "of five other starts they all do",
         region,
     ),
     Picture(
