@@ -151,10 +151,11 @@ def skew(laboratory: Laboratory, study: Study) -> Figure:
 
 
 def _each(laboratory: Laboratory, study: Study, name: str) -> list[Choices]:
-    """Return the combinations with each option of one choice that is tried, and the first of every other."""
+    """Return the combinations with each tried option of one choice, in ascending order, and the first of others."""
     index = [choice.name for choice in study.choices].index(name)
     grid = laboratory.grid(study)
-    return [c for c in grid if all(i == index or option == grid[0][i] for i, option in enumerate(c))]
+    found = [c for c in grid if all(i == index or option == grid[0][i] for i, option in enumerate(c))]
+    return sorted(found, key=lambda choices: _leading(choices[index].name))
 
 
 STEPS = ("forward by 50 ms", "forward by 1 s", "back by 50 ms")
