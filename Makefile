@@ -87,10 +87,11 @@ record-dqn: build ## everything of the DQN study anew, ten seeds: measurements, 
 	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p"); do if [ -f $$figure ]; then cp $$figure ../../../docs/images/claims-dqn-$$figure; fi; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
-record-vegas: build ## record anew which statements of the Vegas study hold in each cell of the whole grid, and its figure
-	@$(BIN)/ackclock claims V1a --full -o out/vegas
-	@cp out/vegas/regions.json claims/vegas-1999/regions.json
-	@cp out/vegas/figures/region.png docs/images/claims-vegas-region.png
+record-vegas: build ## record the Vegas study anew over its whole grid: measurements, figures, the page's tables (ACKCLOCK_KEPT; some 40 minutes of CPU)
+	@$(BIN)/ackclock claims vegas-1999 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/vegas
+	@$(BIN)/python claims/vegas-1999/record.py out/vegas
+	@cd out/vegas/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-vegas-//p"); do cp $$figure ../../../docs/images/claims-vegas-$$figure; done
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_vegas.py tests/python/test_claims_pages.py
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
 record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes

@@ -1,7 +1,7 @@
 """The page of claims: one HTML file that needs nothing else, with its figures and numbers beside it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,12 @@ def _overview(findings: Sequence[Finding]) -> Table:
         }
         for f in findings
     ]
-    return Table("", "", _OVERVIEW, rows)
+    return Table("", "", _filled(_OVERVIEW, rows), rows)
+
+
+def _filled(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """Return the columns that have a word in them."""
+    return [column for column in columns if any(str(row[column.key]) for row in rows)]
 
 
 def _choices(findings: Sequence[Finding]) -> Table:
@@ -233,7 +238,8 @@ def _others(finding: Finding) -> Table:
         Column("spread", "95 %"),
         Column("verdict", "verdict", is_text=True),
     ]
-    return Table("", "", columns, [_other(*other) for other in finding.others])
+    rows = [_other(*other) for other in finding.others]
+    return Table("", "", _filled(columns, rows), rows)
 
 
 def _other(choices: Choices, measured: Measured, said: str) -> dict[str, str | Tag]:

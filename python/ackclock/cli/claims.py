@@ -123,19 +123,27 @@ def _begin(folders: list[str]) -> None:
     print(f"next: see {target / 'README.md'}")
 
 
+_HEADINGS = ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from")
+"""Of the table; a column without a word in it is left out."""
+
+
 def _print(findings: list[Any], folder: Path) -> None:
     from ackclock.claims.ledger import decisive
     from ackclock.claims.words import number, origin, spread, verdict
 
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from"):
-        table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
+    rows: list[tuple[Text | str, ...]] = []
     for finding in findings:
         claim, said = finding.claim, f"[{_STYLES[decisive(finding).verdict]}]{verdict(finding)}[/]"
         measured = number(finding.measured.value), spread(finding.measured)
-        values = map(name, (claim.quantity, claim.published, *measured, claim.unit))
         grid = f"{finding.agreeing} of {finding.tried}"
-        table.add_row(Text(plain(claim.id), "cyan"), *values, said, grid, origin(finding))
+        words = (name(word) for word in (claim.quantity, claim.published, *measured, claim.unit))
+        rows.append((Text(plain(claim.id), "cyan"), *words, said, grid, origin(finding)))
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    filled = [place for place in range(len(_HEADINGS)) if any(str(row[place]) for row in rows)]
+    for heading in (_HEADINGS[place] for place in filled):
+        table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(row[place] for place in filled))
     console = output()
     console.print(table)
     _print_notes(findings)

@@ -1,6 +1,11 @@
 """From the results of a study's cases to the number that is set beside the paper's statement."""
 
+import math
+import tomllib
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -237,6 +242,50 @@ def fast_same(runs: Runs) -> Measured:
     return Measured(same({case: runs[case] for case in ("3 both", "3 both, another offset")}).value)
 
 
+def overhead(runs: Runs) -> Measured:
+    """What timestamps cost where there is nothing to cure, beside what modified Vegas gains where there is."""
+    cost = 1 - _ratio(goodput(runs["1 vegas, timestamps"]), goodput(runs["1 vegas"]))
+    gain = _ratio(goodput(runs["3 both"]), goodput(runs["3 vegas"])) - 1
+    also = {"cost": cost, "gain": gain}
+    return Measured(_ratio(cost, gain), also)
+
+
+def retransmissions(runs: Runs) -> Measured:
+    """Retransmitted segments of the observed connections beside B; where Tahoe has none there is no question."""
+    cases = ("2 vegas", "2 tahoe")
+    counts = {case: float(sum(runs[case].flow(flow)["retransmitted_segments"] for flow in OBSERVED)) for case in cases}
+    vegas, tahoe = counts.values()
+    return Measured(vegas / tahoe if tahoe else None, counts)
+
+
+def unfairness(runs: Runs) -> Measured:
+    """How far apart two connections of different round trips are under Vegas, beside under Tahoe."""
+    shares = {
+        case: _ratio(goodput(results, ["A2"]), goodput(results, ["A1"])) for case, results in sorted(runs.items())
+    }
+    tahoe, vegas = (abs(math.log(share)) if 0 < share < math.inf else math.inf for share in shares.values())
+    also = {f"longer / shorter, {case}": share for case, share in shares.items()}
+    return Measured(_ratio(vegas, tahoe), also, weight=tahoe)
+
+
+def together(runs: Runs) -> Measured:
+    """How many of the statements that are judged together hold, by their limits in `claims.toml`."""
+    held = {claim["id"]: _holds(claim, MEASURES[claim["id"]](runs).value) for claim in _together()}
+    return Measured(float(sum(held.values())), {claim: float(holds) for claim, holds in held.items()})
+
+
+@cache
+def _together() -> list[dict[str, Any]]:
+    table = tomllib.loads((Path(__file__).parent / "claims.toml").read_text(encoding="utf-8"))
+    return [claim for claim in table["claim"] if "region" in claim]
+
+
+def _holds(claim: dict[str, Any], value: float | None) -> bool:
+    return value is not None and claim.get("low", -math.inf) <= value <= claim.get("high", math.inf)
+
+
+ONE_MISSING = ("3 vegas, SGPQ in all but R2", "3 vegas, SGPQ in all but R3")
+
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V1a": quotient("1 vegas", "1 tahoe"),
     "V1b": steadier("1 vegas", "1 tahoe"),
@@ -253,7 +302,8 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V5b": where_vegas_collapses(alone("3 second", "A2")),
     "V6a": where_vegas_collapses(both("3 both")),
     "V6b": where_vegas_collapses(quotient("3 both, least RTT", "3 vegas, SGPQ")),
-    "V4c": quotient("3 vegas, SGPQ in R1 only", "3 vegas"),
+    "V4c": where_vegas_collapses(best_of(ONE_MISSING, ["3 vegas, SGPQ in all"])),
+    "V4g": where_vegas_collapses(best_of(["3 both"], ONE_MISSING)),
     "V4f": quotient("3 both, data both ways", "3 vegas, data both ways, SGPQ"),
     "V4d": quotient("3 vegas, data both ways, SGPQ", "3 vegas, data both ways"),
     "V4e": quotient("2 tahoe, small packets, SGPQ", "2 tahoe, small packets"),
@@ -292,7 +342,8 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
         ["50:1, 8 back, Vegas, SGPQ", "50:1, 8 back, modified, SGPQ"],
     ),
     "V10": base_rtt,
-    "V11": worst_of("20 ms and 20 ms"),
+    "V11a": quotient("5 ms and 35 ms", "20 ms and 20 ms"),
+    "V11b": quotient("35 ms and 5 ms", "20 ms and 20 ms"),
     "V12a": tick_law,
     "V12b": fine_ticks,
     "V12c": fast_alone("3 first", "A1"),
@@ -300,4 +351,11 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "V12e": fast_pair("3 both", "3 vegas"),
     "V12f": fast_same,
     "V12g": quotient("tolerant, 500 ppm", "tolerant, 0 ppm"),
+    "V12h": quotient("least, 500 ppm", "3 both, least RTT"),
+    "V12i": worst_of("3 both, least RTT", "least", "least, 500 ppm"),
+    "V12j": worst_of("tolerant, 0 ppm", "tolerant", "tolerant, 500 ppm"),
+    "V13": where_vegas_collapses(overhead),
+    "V14a": retransmissions,
+    "V14b": unfairness,
+    "V15": together,
 }

@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import polars as pl
@@ -42,15 +43,17 @@ def _goodput(results: Results, flows: Sequence[str] = tuple(OBSERVED)) -> float:
 
 def _column(results: Results, title: str) -> Column:
     """Return rates and their average above, cumulative bytes below."""
-    above, below, all_values = [], [], []
+    above, below, all_values, all_sums = [], [], [], []
     for flow, color in OBSERVED.items():
         time, values = _rates(results, flow)
         sums = pl.Series(values).cum_sum() * (1e3 * BIN_S / 8 / 1e6)
         above.append(Curve(flow, time, values, color))
         below.append(Curve(flow, time, sums.to_list(), color))
         all_values.append(values)
-    average = [sum(pair) / len(pair) for pair in zip(*all_values, strict=True)]
-    return Column(title, [*above, Curve("average", time, average, AVERAGE)], below)
+        all_sums.append(sums.to_list())
+    average, middle = ([sum(pair) / len(pair) for pair in zip(*rows, strict=True)] for rows in (all_values, all_sums))
+    means = [Curve("average", time, values, AVERAGE) for values in (average, middle)]
+    return Column(title, [*above, means[0]], [*below, means[1]])
 
 
 def beside(*cases: str) -> Callable[[Laboratory, Study], Figure]:
@@ -83,18 +86,15 @@ def _named(case: str) -> str:
 def _over_grid(
     laboratory: Laboratory, study: Study, cells: Sequence[tuple[str, str, str]], ends: tuple[float, float], scale: str
 ) -> Figure:
-    """Draw a table for each quotient of two cases: rates and delays down, queues across; first constants and seed."""
-    constants, rate, delay, queue, seed = study.choices
+    """Draw a table for each quotient of two cases: rates and delays down, queues across; first constants."""
+    constants, rate, delay, queue = study.choices
     chosen = [choices for choices in laboratory.grid(study) if choices[0] == constants.options[0]]
     grid = {tuple(o.name for o in choices[1:]): choices for choices in chosen}
-    tried = [sorted({key[i] for key in grid}, key=_leading) for i in range(len(study.choices) - 1)]
+    tried = [sorted({key[i] for key in grid}, key=_leading) for i in range(3)]
     rows = [(r, d) for r in tried[0] for d in tried[1]]
     parts = []
     for title, above, below in cells:
-        values = [
-            [_quotient(laboratory, study, grid[r, d, q, seed.options[0].name], above, below) for q in tried[2]]
-            for r, d in rows
-        ]
+        values = [[_quotient(laboratory, study, grid[r, d, q], above, below) for q in tried[2]] for r, d in rows]
         parts.append(Table(title, values, *ends, scale="log" if scale == "log" else "linear"))
     names = [f"{r}, {d}" for r, d in rows]
     return panels.tables(parts, (f"{rate.title}, {delay.title}", names), (f"{queue.title} (packets)", tried[2]))
@@ -151,10 +151,11 @@ def skew(laboratory: Laboratory, study: Study) -> Figure:
 
 
 def _each(laboratory: Laboratory, study: Study, name: str) -> list[Choices]:
-    """Return the combinations with each option of one choice that is tried, and the first of every other."""
+    """Return the combinations with each tried option of one choice, in ascending order, and the first of others."""
     index = [choice.name for choice in study.choices].index(name)
     grid = laboratory.grid(study)
-    return [c for c in grid if all(i == index or option == grid[0][i] for i, option in enumerate(c))]
+    found = [c for c in grid if all(i == index or option == grid[0][i] for i, option in enumerate(c))]
+    return sorted(found, key=lambda choices: _leading(choices[index].name))
 
 
 STEPS = ("forward by 50 ms", "forward by 1 s", "back by 50 ms")
@@ -219,24 +220,26 @@ def _case(ratio: str, who: str, cure: str) -> str:
     return f"{ratio}, {who}" if cure == "plain" else f"{ratio}, {who}, {cure}"
 
 
-RECORD = Path(__file__).parent / "regions.json"
-"""Which of the statements of V1 to V6 hold in each cell of the whole grid: what a `--full` run writes."""
+FOLDER = Path(__file__).parent
+"""What a `--full` run has put on record: `regions.json`, the statements of V1 to V6 in each cell of the whole grid, and
+`recorded.json`, of V15 how they hold under other starts."""
 
 
-def region(laboratory: Laboratory, study: Study) -> Figure:
+def region(_laboratory: Laboratory | None, _study: Study | None) -> Figure:
     """How many of the twelve statements hold in each cell that is on record, a panel for each kind of Vegas."""
-    (record,) = json.loads(RECORD.read_text(encoding="utf-8"))["regions"]
+    (record,) = json.loads((FOLDER / "regions.json").read_text(encoding="utf-8"))["regions"]
     options = [choice["options"] for choice in record["choices"]]
-    constants, rates, delays, queues, seeds = options
-    counts = zip(itertools.product(*options), record["held"], strict=True)
-    cells = {tuple(cell[:4]): held.bit_count() for cell, held in counts if cell[4] == seeds[0]}
+    constants, rates, delays, queues = options
+    cells = {c: held.bit_count() for c, held in zip(itertools.product(*options), record["held"], strict=True)}
+    starts = _starts()
     rows = [(r, d) for r in sorted(rates, key=_leading) for d in sorted(delays, key=_leading)]
     heads = sorted(queues, key=_leading)
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(panels.WIDTH, 9.0), layout="constrained")
         axes = figure.subplots(2, (len(constants) + 1) // 2, sharey=True, sharex=True).flat
         for axis, name in zip(axes, sorted(constants), strict=False):
-            _panel(axis, [[cells[name, r, d, q] for q in heads] for r, d in rows], len(record["ids"]))
+            whole = [[starts.get(f"{name}; {r}, {d}, {q}") for q in heads] for r, d in rows]
+            _panel(axis, [[cells[name, r, d, q] for q in heads] for r, d in rows], whole, len(record["ids"]))
             axis.set_title(name.replace(", ", ",\n", 1), fontsize=8.5)
             axis.set_xticks(range(len(heads)), heads)
             axis.set_yticks(range(len(rows)), [f"{r}, {d}" for r, d in rows], fontsize=8)
@@ -245,16 +248,35 @@ def region(laboratory: Laboratory, study: Study) -> Figure:
     return figure
 
 
-def _panel(axis: Axes, counts: list[list[int]], whole: int) -> None:
+def _starts() -> dict[str, int]:
+    """Return under how many of the five other starts all twelve hold, by the cells in which they do with the first."""
+    claims = json.loads((FOLDER / "recorded.json").read_text(encoding="utf-8"))["claims"]
+    others: list[dict[str, Any]] = next((claim["other_choices"] for claim in claims if claim["id"] == "V15"), [])
+    found: dict[str, int] = {}
+    for other in others:
+        if other["choices"]["starts"] != "1":
+            place = other["choices"]["place"]
+            found[place] = found.get(place, 0) + (other["verdict"] == "agrees")
+    return found
+
+
+def _panel(axis: Axes, counts: list[list[int]], starts: list[list[int | None]], whole: int) -> None:
     axis.imshow(counts, cmap="Blues", vmin=2, vmax=whole + 3, aspect="auto")
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
+    shades = mpl.colormaps["Oranges"]
     for y, row in enumerate(counts):
         for x, count in enumerate(row):
-            full = count == whole
-            colour, weight = ("white", "bold") if full else ("black", "normal")
-            box = {"facecolor": "#c8501e", "edgecolor": "none", "pad": 2.0} if full else None
-            axis.text(x, y, str(count), ha="center", va="center", fontsize=8, color=colour, weight=weight, bbox=box)
+            others = starts[y][x] if count == whole else None
+            text = str(count) if others is None else f"{others}/5"
+            colour = "black" if others is None or others < 3 else "white"
+            weight = "normal" if others is None else "bold"
+            box = (
+                {"facecolor": shades(0.2 + 0.13 * others), "edgecolor": "#c8501e", "pad": 1.6}
+                if others is not None
+                else None
+            )
+            axis.text(x, y, text, ha="center", va="center", fontsize=7.5, color=colour, weight=weight, bbox=box)
 
 
 PICTURES = [
@@ -262,19 +284,62 @@ PICTURES = [
         "region",
         "V6",
         "vegas",
-        "How many of the twelve statements of V1 to V6 hold, on record: the whole grid with the first seed; all in red",
+        "How many of the twelve statements of V1 to V6 hold, on record, one run each; framed: all, and under how many "
+        "of five other starts they all do",
         region,
     ),
-    Picture("experiment-1", "V1", "vegas", "Experiment 1: alone", beside("1 tahoe", "1 vegas")),
-    Picture("experiment-2", "V2", "vegas", "Experiment 2: forward congestion", beside("2 tahoe", "2 vegas")),
-    Picture("experiment-3", "V3", "vegas", "Experiment 3: backward congestion", beside("3 tahoe", "3 vegas")),
-    Picture("left", "V3", "vegas", "Experiment 3 / experiment 1, over the grid", left),
-    Picture("sgpq", "V4", "vegas", "Experiment 3 with SGPQ", beside("3 tahoe, SGPQ", "3 vegas, SGPQ")),
-    Picture("modified", "V6", "vegas", "Experiment 3, modified Vegas", beside("3 first", "3 second", "3 both")),
-    Picture("gains", "V6", "vegas", "Experiment 3: goodput with a remedy / without, over the grid", gains),
-    Picture("ticks", "V7b", "ticks", "Ticks of the receiver's clock", ticks),
-    Picture("skew", "V8b", "skew", "Goodput over the skew between the clocks, 300 s", skew),
-    Picture("steps", "V8d", "steps", "Goodput around the moment at which the receiver's clock is set", steps),
-    Picture("asymmetry", "V9", "asymmetry", "A slower way back, 1.5 Mbit/s there; A1 and A2 alone", asymmetry),
-    Picture("asymmetry-both-ways", "V9", "asymmetry", "A slower way back, with eight connections on it", both_ways),
+    Picture(
+        "experiment-1",
+        "V1",
+        "vegas",
+        "Experiment 1, the paper's figures 3 and 4: alone; the first cell, one run each",
+        beside("1 tahoe", "1 vegas"),
+    ),
+    Picture(
+        "experiment-2",
+        "V2",
+        "vegas",
+        "Experiment 2, figures 5 and 6: forward congestion; the first cell, one run each",
+        beside("2 tahoe", "2 vegas"),
+    ),
+    Picture(
+        "experiment-3",
+        "V3",
+        "vegas",
+        "Experiment 3, figures 7 and 8: backward congestion; the first cell, one run each",
+        beside("3 tahoe", "3 vegas"),
+    ),
+    Picture("left", "V3", "vegas", "Experiment 3 / experiment 1, over the grid, one run each", left),
+    Picture(
+        "sgpq",
+        "V4",
+        "vegas",
+        "Experiment 3 with SGPQ, figures 9 and 10; the first cell, one run each",
+        beside("3 tahoe, SGPQ", "3 vegas, SGPQ"),
+    ),
+    Picture(
+        "modified",
+        "V6",
+        "vegas",
+        "Experiment 3, modified Vegas, figures 11 to 13; the first cell, one run each",
+        beside("3 first", "3 second", "3 both"),
+    ),
+    Picture(
+        "gains", "V6", "vegas", "Experiment 3: goodput with a remedy / without, over the grid, one run each", gains
+    ),
+    Picture("ticks", "V7b", "ticks", "Ticks of the receiver's clock, one run each", ticks),
+    Picture("skew", "V8b", "skew", "Goodput over the skew between the clocks, 300 s, one run each", skew),
+    Picture(
+        "steps", "V8d", "steps", "Goodput around the moment at which the receiver's clock is set, one run each", steps
+    ),
+    Picture(
+        "asymmetry", "V9", "asymmetry", "A slower way back, 1.5 Mbit/s there; A1 and A2 alone, one run each", asymmetry
+    ),
+    Picture(
+        "asymmetry-both-ways",
+        "V9",
+        "asymmetry",
+        "A slower way back, with eight connections on it, one run each",
+        both_ways,
+    ),
 ]

@@ -1,0 +1,73 @@
+"""Put a `--full` run on record: `python record.py FOLDER`, as `make record-vegas` does, and draw the region anew.
+
+`recorded.json` has of each claim what the run's `claims.json` has, with how many cells of the quick and of the whole
+grid agree and their medians. Of the claims over the 768 cells the single cells are left out: of those that are judged
+together, `regions.json` says which hold where. Departures: none.
+"""
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ackclock.claims.folder import Claim, load_folder, load_module
+from ackclock.claims.intervals import Interval, of_ends
+from ackclock.pages import written_picture
+
+HERE = Path(__file__).parent
+LARGE = "vegas"
+"""The study whose grid is too large for a record of single cells."""
+
+
+def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how many cells agree of those where the question arises, and the median of what was measured there."""
+    asked = [cell for cell in cells if cell["measured"] is not None]
+    agreeing = sum(cell["verdict"] == "agrees" for cell in asked)
+    median = statistics.median(cell["measured"] for cell in asked) if asked else None
+    return {"agreeing": agreeing, "tried": len(asked), "median": median}
+
+
+def slim(claim: Claim, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a claim's entry of `claims.json`."""
+    choices = claim.study.open_choices
+    first = {choice.name: choice.options[0].name for choice in choices}
+    judged = {"choices": first, "measured": entry["measured"], "verdict": claim.verdict(*_value(entry))}
+    cells = [judged, *entry["other_choices"]]
+    quick = {choice.name: {option.name for option in choice.options[: choice.quick]} for choice in choices}
+    among = [cell for cell in cells if all(name in quick[key] for key, name in cell["choices"].items())]
+    others = [] if claim.study.name == LARGE else [_other(claim, other) for other in entry["other_choices"]]
+    return entry | {"quick": counts(among), "whole": counts(cells), "other_choices": others}
+
+
+def _value(entry: Mapping[str, Any]) -> tuple[float | None, Interval | None]:
+    """What a verdict rests on: a value, and its interval where there is one."""
+    if entry["interval"] is None:
+        return entry["measured"], None
+    low, high = entry["interval"]
+    return entry["measured"], of_ends(low, high, int(entry["seeds"]))
+
+
+def _other(claim: Claim, other: dict[str, Any]) -> dict[str, Any]:
+    """What was measured beside is kept where a page shows it: of what only `--full` simulates, and of V15."""
+    return other if claim.study.costly or claim.study.name == "starts" else other | {"also": {}}
+
+
+def main(run: Path) -> None:
+    """Write both records and the picture that is drawn from them."""
+    claims = {claim.id: claim for claim in load_folder(HERE).claims}
+    content = json.loads((run / "claims.json").read_text(encoding="utf-8"))
+    if not content["full"] or {entry["id"] for entry in content["claims"]} != set(claims):
+        raise SystemExit(f"{run} is no run of all claims with --full")
+    entries = [slim(claims[entry["id"]], entry) for entry in content["claims"]]
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    head = json.dumps(content | {"claims": []}, ensure_ascii=False).removesuffix("[]}")
+    (HERE / "recorded.json").write_text(f"{head}[\n{lines}\n]}}\n", encoding="utf-8")
+    (HERE / "regions.json").write_text((run / "regions.json").read_text(encoding="utf-8"), encoding="utf-8")
+    picture = next(each for each in load_module(HERE / "pictures.py").PICTURES if each.name == "region")
+    written_picture(picture.name, picture.title, picture.draw(None, None), run / "figures")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,232 @@
+"""Claims of the Vegas study: its page beside what is on record, and measures by hand.
+
+`make record-vegas` records anew: measurements, figures and,
+by this file with ACKCLOCK_UPDATE_DOCS=1, the page's tables.
+`<!-- claims: V1a V3 -->` opens a table of the claims whose ids begin so, `<!-- beside: V4c V5a -->` one of what was
+measured beside them in the first cell, `<!-- queues -->` and `<!-- starts -->` tables of where all twelve hold.
+"""
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ackclock.claims import Claim, Folder, load_folders
+from ackclock.claims.folder import load_module
+from ackclock.claims.words import limits, number
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
+TABLE = re.compile(r"<!-- (claims: |beside: |queues|starts)([^>]*?) ?-->\n.*?<!-- end of claims -->", re.DOTALL)
+PACKET_BITS = 8 * 540
+"""Of a full segment of the study."""
+
+
+@pytest.fixture(scope="module")
+def folder() -> Folder:
+    return next(folder for folder in load_folders() if folder.path.name == "vegas-1999")
+
+
+@pytest.fixture(scope="module")
+def measures(folder: Folder) -> ModuleType:
+    return load_module(folder.path / "measure.py")
+
+
+def is_of(claim: str, prefixes: Iterable[str]) -> bool:
+    """Whether an id begins so; V1 is no beginning of V12."""
+    return any(re.match(rf"{prefix}(?!\d)", claim) for prefix in prefixes)
+
+
+def on_record(folder: Folder, prefixes: list[str]) -> Iterator[tuple[Claim, dict[str, Any]]]:
+    for claim in folder.claims:
+        if is_of(claim.id, prefixes):
+            assert claim.on_record is not None, claim.id
+            yield claim, dict(claim.on_record)
+
+
+def of_claims(folder: Folder, prefixes: list[str]) -> str:
+    """The first cell, how much of both grids agrees, and the verdicts."""
+    rows = ["| | quantity | asked | first cell | quick grid | whole grid | verdict |", "|---|---|---|---|---|---|---|"]
+    for claim, entry in on_record(folder, prefixes):
+        name = f"{claim.id} (ours)" if claim.origin == "ours" else claim.id
+        cells = (name, claim.quantity, limits(claim), _value(entry), _grid(entry["quick"]), _grid(entry["whole"]))
+        rows.append(f"| {' | '.join(cells)} | {_verdicts(folder, claim, entry)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _value(entry: dict[str, Any]) -> str:
+    interval = entry["interval"]
+    return number(entry["measured"]) + (f" ± {number((interval[1] - interval[0]) / 2)}" if interval else "")
+
+
+def _grid(counts: dict[str, Any]) -> str:
+    return f"{number(counts['median'])}, {counts['agreeing']} of {counts['tried']}"
+
+
+def _verdicts(folder: Folder, claim: Claim, entry: dict[str, Any]) -> str:
+    quick, whole = folder.recorded[claim.id], entry["verdict"]
+    return quick if quick == whole else f"{quick}; **whole grid: {whole}**"
+
+
+def beside(folder: Folder, prefixes: list[str]) -> str:
+    """What was measured beside some claims in the first cell, goodputs in kbit/s without saying so again."""
+    rows = ["| | in the first cell |", "|---|---|"]
+    for claim, entry in on_record(folder, prefixes):
+        named = [f"{name.replace(' kbit/s', '')}: {number(value)}" for name, value in entry["also"].items()]
+        rows.append(f"| {claim.id} | {'; '.join(named)} |")
+    return "\n".join(rows) + "\n"
+
+
+def region(folder: Folder) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    (record,) = json.loads((folder.path / "regions.json").read_text(encoding="utf-8"))["regions"]
+    cells = itertools.product(*(choice["options"] for choice in record["choices"]))
+    return record, dict(zip(cells, record["held"], strict=True))
+
+
+def whole(folder: Folder) -> list[tuple[str, ...]]:
+    """The cells in which all statements hold."""
+    record, held = region(folder)
+    return [cell for cell, mask in held.items() if mask == 2 ** len(record["ids"]) - 1]
+
+
+def other_starts(folder: Folder) -> dict[str, list[bool]]:
+    """Whether all hold under each start but the first, by cell."""
+    found: dict[str, list[bool]] = {}
+    ((_, entry),) = on_record(folder, ["V15"])
+    for other in entry["other_choices"]:
+        if other["choices"]["starts"] != "1":
+            found.setdefault(other["choices"]["place"], []).append(other["verdict"] == "agrees")
+    return found
+
+
+def place(cell: tuple[str, ...]) -> str:
+    return f"{cell[0]}; {', '.join(cell[1:])}"
+
+
+def is_long(cell: tuple[str, ...]) -> bool:
+    """Whether a full queue takes longer to drain than a round trip to propagate."""
+    _, rate, delay, queue = cell
+    return int(queue) * PACKET_BITS / (float(rate.split()[0]) * 1e6) > 2 * float(delay.split()[0]) / 1e3
+
+
+def of_queues(folder: Folder) -> str:
+    """Cells with queues longer than their path, and the others."""
+    record, held = region(folder)
+    collapses = 1 << record["ids"].index("V3b")
+    found, starts = whole(folder), other_starts(folder)
+    heads = ("queue", "a full queue drains", "cells", "V3b holds", "all twelve hold", "... and under five other starts")
+    rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for short, long in itertools.product((False, True), (True, False)):
+        cells = [cell for cell in held if (is_long(cell), cell[3] == "10") == (long, short)]
+        good = [cell for cell in found if cell in cells]
+        collapsed = sum(bool(held[cell] & collapses) for cell in cells)
+        sure = sum(all(starts[place(cell)]) for cell in good)
+        queue, drains = "10 packets" if short else "25 to 100", "for longer than a round trip" if long else "for less"
+        rows.append(f"| {queue} | {drains} | {len(cells)} | {collapsed} | {len(good)} | {sure} |")
+    return "\n".join(rows) + "\n"
+
+
+def of_starts(folder: Folder) -> str:
+    """Each network that has cells in which all hold: which kinds of Vegas, and under how many of five other starts."""
+    starts = other_starts(folder)
+    networks: dict[str, list[str]] = {}
+    for cell in whole(folder):
+        count = sum(starts[place(cell)])
+        networks.setdefault(", ".join(cell[1:]), []).append(f"{cell[0].replace(', ', ' ', 1)}: {count}")
+    ranked = sorted(networks.items(), key=lambda item: -len(item[1]))
+    rows = ["| network | Vegas: of five other starts |", "|---|---|"]
+    return "\n".join([*rows, *(f"| {name} | {'; '.join(kinds)} |" for name, kinds in ranked)]) + "\n"
+
+
+def test_the_page_has_the_numbers_on_record(folder: Folder) -> None:
+    writers = {"claims: ": of_claims, "beside: ": beside}
+
+    def written(found: re.Match[str]) -> str:
+        kind, words = found[1], found[2]
+        rows = writers[kind](folder, words.split()) if kind in writers else _of(kind, folder)
+        return f"{found[0].splitlines()[0]}\n{rows}<!-- end of claims -->"
+
+    text = PAGE.read_text(encoding="utf-8")
+    renewed = TABLE.sub(written, text)
+    if os.environ.get("ACKCLOCK_UPDATE_DOCS"):
+        PAGE.write_text(renewed, encoding="utf-8")
+        text = renewed
+    assert text == renewed, "ACKCLOCK_UPDATE_DOCS=1 writes the tables"
+    shown = {word for kind, words in TABLE.findall(text) if kind == "claims: " for word in words.split()}
+    missing = [c.id for c in folder.claims if not is_of(c.id, shown) and not c.study.costly]
+    assert missing == []
+
+
+def _of(kind: str, folder: Folder) -> str:
+    return of_queues(folder) if kind == "queues" else of_starts(folder)
+
+
+def test_the_page_names_whatever_differs(folder: Folder) -> None:
+    text = TABLE.sub("", PAGE.read_text(encoding="utf-8"))
+    assert [claim for claim, verdict in folder.recorded.items() if verdict == "differs" and claim not in text] == []
+
+
+def test_the_record_is_of_one_run_of_a_commit(folder: Folder) -> None:
+    """A record of a tree with changes cannot be made again."""
+    made = {claim.made for claim in folder.claims}
+    assert len(made) == 1
+    (one,) = made
+    assert one is not None
+    assert one.commit
+    assert not one.commit.endswith("-dirty")
+    assert json.loads((folder.path / "regions.json").read_text())["made"] == one.as_dict()
+
+
+def test_what_the_page_says_of_the_region(folder: Folder) -> None:
+    """Its words: some fifty cells, one in seven and over four in ten of the long ones, 70 % and a third of starts."""
+    _, held = region(folder)
+    found, starts = whole(folder), other_starts(folder)
+    long = [cell for cell in held if is_long(cell) and cell[3] != "10"]
+    assert 45 <= len(found) <= 55
+    assert sum(cell in found for cell in long) / len(long) == pytest.approx(1 / 7, abs=0.01)
+    assert 0.4 < sum(held[cell].bit_count() == 11 for cell in long) / len(long) < 0.5
+    assert {cell[0] for cell in held} - {cell[0] for cell in found} == {"ns-2, least, 1 and 3"}
+    runs = [start for cell in starts.values() for start in cell]
+    assert sum(runs) / len(runs) == pytest.approx(0.7, abs=0.01)
+    assert sum(map(all, starts.values())) / len(starts) == pytest.approx(1 / 3, abs=0.02)
+    assert sum(starts["ns-2, latest, 1 and 3; 1.5 Mbit/s, 20 ms, 50"]) == 3
+    assert sum(all(each) for name, each in starts.items() if name.endswith("; 0.5 Mbit/s, 20 ms, 100")) == 5
+
+
+def test_other_starts_are_tried_wherever_all_statements_hold(folder: Folder) -> None:
+    study = next(claim.study for claim in folder.claims if claim.id == "V15")
+    assert [option.name for option in study.choices[0].options] == [place(cell) for cell in whole(folder)]
+
+
+def test_reasons_have_no_counts_of_a_grid(folder: Folder) -> None:
+    """A run may change them; they stand in tables that a test holds to the record."""
+    count = re.compile(
+        r"\b(\d+|one|two|three|four|five|six|seven|ten) (that differ|cells|agree)|\d+ of \d+ (cells|agree)"
+    )
+    named = [claim.id for claim in folder.claims if count.search(claim.reason)]
+    assert named == []
+
+
+def test_what_timestamps_cost_by_hand(measures: ModuleType) -> None:
+    """540 of 552 bytes: 2.2 % less; doubled goodput is a gain of 1: 0.022."""
+    rates = {"1 vegas": 1000e3, "1 vegas, timestamps": 1000e3 * 540 / 552, "3 vegas": 400e3, "3 both": 800e3}
+    runs = {case: _steady(A1=rate / 2, A2=rate / 2) for case, rate in rates.items()}
+    assert measures.overhead(runs).value == pytest.approx(12 / 552)
+
+
+def test_unfairness_is_the_same_either_way(measures: ModuleType) -> None:
+    """Twice and half are as far from 1; the fourth root of 2 is a quarter as far."""
+    runs = {"tahoe": _steady(A1=1e6, A2=2e6), "vegas": _steady(A1=2**0.25 * 1e6, A2=1e6)}
+    assert measures.unfairness(runs).value == pytest.approx(0.25)
+
+
+def _steady(**rates: float) -> SimpleNamespace:
+    """Results of connections with constant rates in bit/s."""
+    rows = [(flow, time / 5, rate) for flow, rate in rates.items() for time in range(1, 151)]
+    return SimpleNamespace(flows=pl.DataFrame(rows, schema=["flow", "time_s", "goodput_bps"], orient="row"))
