@@ -115,8 +115,7 @@ fn controllers_of(profile: &Profile) -> Table {
 
 /// Topologies with their parameters.
 pub fn topologies() -> Value {
-    const LINK: &str =
-        "a link: { rate, delay, framing, queue, device_queue, discard, capture, telemetry, reverse }; see `ackclock links`";
+    const LINK: &str = "a link: { rate, delay, framing, queue, device_queue, discard, capture, telemetry, reverse }; see `ackclock links`";
     json!([
         entry(
             "dumbbell",

@@ -63,6 +63,14 @@ fn a_trace_delivers_a_packet_an_opportunity() {
 }
 
 #[test]
+fn what_leaves_at_an_opportunity_may_arrive_at_once() {
+    // As above, over no distance.
+    let link = "rate = { instants = \"3 3 7 19 20\" }, delay = \"0 ms\"";
+    let summary = run(&chain(link, BULK).replacen("trace", "measure = { from = \"2 s\", to = \"18 s\" }\ntrace", 1));
+    assert_eq!(forward(&summary).delivered_packets, 4_000);
+}
+
+#[test]
 fn a_trace_is_read_from_a_file_beside_the_scenario() {
     let folder = tempfile();
     std::fs::write(folder.join("cell.down"), "3\n3\n7\n19\n20\n").expect("a writable folder");

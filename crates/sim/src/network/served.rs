@@ -26,7 +26,8 @@ impl Network {
         let now = self.now();
         let packet = Packet { hop, ..*self.packets.get(place) };
         self.packets.remove(place);
-        self.depart(id);
+        let arrivals = self.depart(id);
+        self.arrive_at_once(id, arrivals);
         let Some(mut link) = self.links[id.index()].served() else { return };
         let is_admitted = link.offer(now, &packet);
         let is_busy = link.is_busy(now);
@@ -40,32 +41,50 @@ impl Network {
         }
     }
 
-    /// What leaves a served link travels on.
-    fn depart(&mut self, id: LinkId) {
+    /// What leaves a served link travels on. Returns how many arrivals at this very moment are to be scheduled by
+    /// [`Self::arrive_at_once`]: they come before what else is scheduled now for now, such as the service of this link.
+    #[must_use]
+    fn depart(&mut self, id: LinkId) -> usize {
         let now = self.now();
-        let Some(mut link) = self.links[id.index()].served() else { return };
+        let Some(mut link) = self.links[id.index()].served() else { return 0 };
         if link.keeps_all(now) {
-            return;
+            return 0;
         }
         let notice = |arrival| self.host_noise.at(id, arrival);
-        let lost = link.depart(now, &mut self.packets, notice, |arrival| self.queue.push(arrival, Event::Link(id)));
+        let mut at_once = 0;
+        let lost = link.depart(now, &mut self.packets, notice, |arrival| {
+            if arrival > now {
+                self.queue.push(arrival, Event::Link(id));
+            } else {
+                at_once += 1;
+            }
+        });
         if self.follows_packets() {
             self.tell_loss(id, lost, DropCause::Loss);
+        }
+        at_once
+    }
+
+    /// See [`Self::depart`].
+    fn arrive_at_once(&mut self, id: LinkId, arrivals: usize) {
+        for _ in 0..arrivals {
+            self.queue.push(self.now(), Event::Link(id));
         }
     }
 
     /// The service event of a link fires; it is the queue's first.
     pub(crate) fn on_service(&mut self, id: LinkId) {
         let now = self.now();
-        let mut next = None;
+        let (mut next, mut arrivals) = (None, 0);
         if self.links[id.index()].served().is_some_and(|mut link| link.is_due(now)) {
-            self.depart(id);
+            arrivals = self.depart(id);
             next = self.serve(id);
         }
         match next {
             Some(time) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
         }
+        self.arrive_at_once(id, arrivals);
     }
 
     /// Asks for the memory of the packet that comes out of a link after the next one, and of the link behind. Returns the end that it goes
@@ -87,7 +106,8 @@ impl Network {
     #[cold]
     pub(crate) fn change(&mut self, change: &LinkChange) {
         let (now, id) = (self.now(), change.link);
-        self.depart(id);
+        let arrivals = self.depart(id);
+        self.arrive_at_once(id, arrivals);
         if let Some(mut link) = self.links[id.index()].served() {
             link.change(now, change);
         }
