@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
+.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -73,12 +73,13 @@ record-controllers: build ## record the claims about controllers anew: measureme
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
 
-record-testbeds: build ## H1 of the HighSpeed thesis over testbeds of 2005: measurements, figure, the page's table (ACKCLOCK_KEPT)
-	@$(BIN)/ackclock claims H1n H1o H1p --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/testbeds
-	@cp out/testbeds/claims.json claims/highspeed-2005/recorded-testbeds.json
-	@$(BIN)/ackclock claims H1r H1s H1t --full --seeds 1 --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/altaimd
-	@cp out/altaimd/claims.json claims/highspeed-2005/recorded-altaimd.json
-	@cp out/testbeds/figures/testbeds.png docs/images/claims-highspeed-testbeds.png
+# One run makes the whole record, so that all of it is of one engine and one commit. A run with --keep can be ended and taken up again.
+record-highspeed: build ## the claims on the HighSpeed appliance anew: record, figures, tables of both pages (ACKCLOCK_KEPT; hours)
+	@$(BIN)/ackclock claims highspeed-2005 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/highspeed
+	@cp out/highspeed/claims.json claims/highspeed-2005/recorded.json
+	@cd out/highspeed/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-highspeed-//p"); do cp $$figure ../../../docs/images/claims-highspeed-$$figure; done
+	@cp out/highspeed/figures/credit.png docs/images/claims-latency.png
+	@cp out/highspeed/figures/credit-disciplines.png docs/images/claims-latency-disciplines.png
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 record-dqn: build ## everything of the DQN study anew, ten seeds: measurements, figures, the page's tables (ACKCLOCK_KEPT; an hour of CPU)

@@ -1,8 +1,10 @@
 """Claims on the HighSpeed appliance: their sums by hand, the laws that explain them, and what is on record."""
 
 import re
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import polars as pl
 import pytest
 
 from ackclock import Scenario, run
@@ -22,6 +24,11 @@ def folder() -> Folder:
 @pytest.fixture(scope="module")
 def shares(folder: Folder) -> ModuleType:
     return load_module(folder.path / "measure_shares.py")
+
+
+@pytest.fixture(scope="module")
+def buffers(folder: Folder) -> ModuleType:
+    return load_module(folder.path / "measure_buffers.py")
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +110,31 @@ def test_the_record_is_of_this_simulator(folder: Folder, shares: ModuleType) -> 
     assert record is not None
     (entry,) = [other for other in record["other_choices"] if other["choices"]["ethernet"] == option.name]
     assert goodput == pytest.approx(entry["measured"], abs=5.0)
+
+
+def test_cwnd_below_ssthresh_is_slow_start_outside_of_a_recovery_only(buffers: ModuleType) -> None:
+    """ssthresh 10; a recovery of a loss from 20.02 to 20.035 s: of 9, 5, 8, 12, 6 only 8 and 6 are slow start."""
+    times = [20.01, 20.02, 20.03, 20.04, 20.05, 20.06]
+    windows = [12.0, 9.0, 5.0, 8.0, 12.0, 6.0]
+    rows = pl.DataFrame({"time_s": times, "cwnd_bytes": windows}).with_columns(
+        ssthresh_bytes=pl.lit(10.0), direction=pl.lit("forward")
+    )
+    episode = {"appliance": "box", "direction": "forward", "cause": "loss", "time_s": 20.02, "duration_s": 0.015}
+    results = SimpleNamespace(appliances=rows, episodes=pl.DataFrame([episode]))
+    assert sorted(buffers.restarts(results)) == pytest.approx([0.6, 0.8])
+    after_a_timeout = SimpleNamespace(appliances=rows, episodes=pl.DataFrame([episode | {"cause": "timeout"}]))
+    assert sorted(buffers.restarts(after_a_timeout)) == pytest.approx([0.5, 0.6]), "9, 5 and 8 are one, down to half"
+
+
+def test_the_page_has_the_regions_on_record(folder: Folder) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "claims-highspeed.md").read_text(encoding="utf-8")
+    counted = {
+        claim.id: re.search(r"under (\d+) of (\d+) combinations", claim.on_record["region"])
+        for claim in folder.claims
+        if claim.id in {"H3e", "H3a"} and claim.on_record is not None
+    }
+    said = {"H3e": "both hold under {} of the {} combinations", "H3a": "Here {} of {} have both"}
+    for name, found in counted.items():
+        assert found is not None
+        assert said[name].format(*found.groups()) in page
+    assert len(counted) == 2

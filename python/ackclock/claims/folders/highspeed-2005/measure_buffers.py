@@ -53,14 +53,14 @@ IN_SLOW_START = pl.col("cwnd_bytes") < pl.col("ssthresh_bytes")
 
 
 def size_bytes(case: str) -> int:
-    """Return the size that a case is named by.
+    """Return the size that a case is named by, or a manifest has.
 
     Examples:
-        >>> size_bytes("64 KiB")
-        65536
+        >>> size_bytes("64 KiB"), size_bytes("65.536 kB")
+        (65536, 65536)
     """
     value, unit = case.split()
-    return int(value) * UNITS[unit]
+    return round(float(value) * UNITS[unit])
 
 
 def law_ms(results: Results, size: int) -> float:
@@ -93,6 +93,14 @@ def exponent(sizes: Sequence[str]) -> Measure:
         return Measured(slope, also | {f"{size} Mbit/s": goodput(runs[size]) for size in sizes})
 
     return measure
+
+
+def beside_law(runs: Runs) -> Measured:
+    """Latency beside the law's, of the size that the appliance's buffers have."""
+    results = runs["appliance"]
+    size = size_bytes(results.manifest["scenario"]["appliance"][0]["far"]["tcp"]["send_buffer"])
+    also = {"goodput Mbit/s": goodput(results), "mean added latency ms": latency_ms(results)}
+    return Measured(also["mean added latency ms"] / law_ms(results, size), also)
 
 
 def furthest_from_law(runs: Runs) -> Measured:
@@ -159,33 +167,75 @@ def above_intervals(runs: Runs) -> Measured:
     return Measured(value, _beside(runs, "bounded", "interval", "socket"))
 
 
-def empty(runs: Runs) -> Measured:
-    """How much of the time there is nothing to send."""
-    also = {
-        "nothing at all %": time_share(runs["bounded"], NOTHING_AT_ALL),
-        "without ECE %": time_share(runs["socket"], NOTHING_TO_SEND),
-    }
-    return Measured(time_share(runs["bounded"], NOTHING_TO_SEND), also)
+def dry(case: str) -> Measure:
+    """How much more of the time than without ECE there is nothing to send, in percent of the time."""
+
+    def measure(runs: Runs) -> Measured:
+        also = {
+            "with ECE %": time_share(runs[case], NOTHING_TO_SEND),
+            "without ECE %": time_share(runs["socket"], NOTHING_TO_SEND),
+            "nothing at all %": time_share(runs[case], NOTHING_AT_ALL),
+        }
+        return Measured(also["with ECE %"] - also["without ECE %"], also)
+
+    return measure
 
 
-def restarts(results: Results) -> int:
-    """Return how often the far side went from avoidance back to slow start."""
-    state = samples(results).select(slow=IN_SLOW_START, before=IN_SLOW_START.shift(1))
-    return state.filter(pl.col("slow") & ~pl.col("before")).height
+def in_recovery(results: Results, times: pl.Series) -> pl.Series:
+    """Return at which times the far side is in a recovery, where cwnd below ssthresh is no slow start.
+
+    Args:
+        results: Of a run.
+        times: In order. What follows a timeout is slow start.
+    """
+    forward = (pl.col("direction") == "forward") & pl.col("appliance").is_not_null() & (pl.col("cause") != "timeout")
+    episodes = results.episodes.filter(forward).sort("time_s")
+    ends = episodes.select("time_s", end=pl.col("time_s") + pl.col("duration_s").fill_null(math.inf))
+    joined = pl.DataFrame({"time_s": times}).join_asof(ends, on="time_s", strategy="backward")
+    return (joined["time_s"] <= joined["end"]).fill_null(value=False)
 
 
-def slow_start(runs: Runs) -> Measured:
-    """How often the far side goes back to slow start, in a minute."""
-    results = runs["bounded"]
-    rows = samples(results)
-    minutes = (float(rows["time_s"].max()) - SETTLED_S) / 60  # type: ignore[arg-type]
-    also = {
-        "without ECE": restarts(runs["socket"]) / minutes,
-        "least far cwnd kB": float(rows["cwnd_bytes"].min()) / 1e3,  # type: ignore[arg-type]
-        "far timeouts": float(kept(results)["timeouts"]),
-        "far fast recoveries": float(kept(results)["fast_recoveries"]),
-    }
-    return Measured(restarts(results) / minutes, also)
+def restarts(results: Results) -> list[float]:
+    """Return for each return to slow start how far it goes: the least cwnd in it, of ssthresh."""
+    rows = samples(results).sort("time_s")
+    rows = rows.with_columns(recovering=in_recovery(results, rows["time_s"]))
+    slow = IN_SLOW_START & ~pl.col("recovering")
+    rows = rows.select(
+        slow=slow,
+        episode=(slow & ~slow.shift(1)).fill_null(value=False).cum_sum(),
+        part=pl.col("cwnd_bytes") / pl.col("ssthresh_bytes"),
+    )
+    found = rows.filter(pl.col("slow") & (pl.col("episode") > 0)).group_by("episode").agg(pl.col("part").min())
+    return found["part"].to_list()
+
+
+def slow_start(case: str) -> Measure:
+    """How much oftener than without ECE the far side goes back to slow start, in a minute, and how deep it goes."""
+
+    def measure(runs: Runs) -> Measured:
+        rows = samples(runs[case])
+        minutes = (float(rows["time_s"].max()) - SETTLED_S) / 60  # type: ignore[arg-type]
+        also: dict[str, float] = {"least far cwnd kB": float(rows["cwnd_bytes"].min()) / 1e3}  # type: ignore[arg-type]
+        for name, results in (("with ECE", runs[case]), ("without ECE", runs["socket"])):
+            found, far = restarts(results), kept(results)
+            also[f"{name} /min"] = len(found) / minutes
+            also[f"{name}, cwnd / ssthresh then"] = math.fsum(found) / len(found) if found else 1.0
+            also[f"{name}, far timeouts"] = float(far["timeouts"])
+            also[f"{name}, far fast recoveries"] = float(far["fast_recoveries"])
+        return Measured(also["with ECE /min"] - also["without ECE /min"], also)
+
+    return measure
+
+
+def window_kept(case: str) -> Measure:
+    """Goodput beside that without ECE, with how often the far side goes back to slow start nevertheless."""
+
+    def measure(runs: Runs) -> Measured:
+        found = without_loss(case)(runs)
+        often = slow_start(case)(runs).also
+        return Measured(found.value, {**found.also, **{name: often[name] for name in often if name.endswith("/min")}})
+
+    return measure
 
 
 def reserve(runs: Runs) -> Measured:
@@ -265,34 +315,13 @@ def stay(case: str) -> Measure:
     return measure
 
 
-def dry(case: str) -> Measure:
-    """How much of the time there is nothing to send."""
-
-    def measure(runs: Runs) -> Measured:
-        return Measured(
-            time_share(runs[case], NOTHING_TO_SEND), {"without ECE %": time_share(runs["socket"], NOTHING_TO_SEND)}
-        )
-
-    return measure
-
-
-def back_to_slow_start(case: str) -> Measure:
-    """How often the far side goes back to slow start, in a minute, beside that without ECE."""
-
-    def measure(runs: Runs) -> Measured:
-        minutes = (float(samples(runs[case])["time_s"].max()) - SETTLED_S) / 60  # type: ignore[arg-type]
-        return Measured(restarts(runs[case]) / minutes, {"without ECE": restarts(runs["socket"]) / minutes})
-
-    return measure
-
-
 def _limits() -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for letter in "ab":
         found[f"H4{letter}1"] = kept_throughput("bounded")
         found[f"H4{letter}2"] = rises
-        found[f"H4{letter}3"] = empty
-        found[f"H4{letter}4"] = slow_start
+        found[f"H4{letter}3"] = dry("bounded")
+        found[f"H4{letter}4"] = slow_start("bounded")
         found[f"H4{letter}5"] = above_intervals
     return found
 
@@ -302,7 +331,7 @@ SIZES = ("1 MiB", "4 MiB", "16 MiB", "64 MiB")
 MEASURES: dict[str, Measure] = {
     "H2a": exponent(SIZES),
     "H2b": exponent(("64 KiB", "256 KiB")),
-    "H2c": furthest_from_law,
+    "H2c": beside_law,
     "H2d": slope("16 MiB", "64 MiB"),
     "H2e": furthest_from_law,
     "H3a": kept_throughput("ece"),
@@ -310,19 +339,23 @@ MEASURES: dict[str, Measure] = {
     "H3c": beyond_the_interval,
     **_limits(),
     "H3d": end_to_end("interval", "socket"),
+    "H3h": end_to_end("interval", "socket"),
     "H4a6": end_to_end("droptail", "socket"),
     "H4a7": end_to_end("droptail", "interval"),
     "H4b6": end_to_end("red", "socket"),
     "H4b7": end_to_end("red", "interval"),
-    "H3e": without_loss("interval"),
-    "H3f": stay("interval"),
+    "H3e": kept_throughput("ece"),
+    "H3f": held_down,
+    "H3g": kept_throughput("ece"),
     "H4a10": dry("droptail"),
     "H4a11": stay("droptail"),
     "H4b10": dry("red"),
     "H4b11": stay("red"),
     "H4a8": without_loss("droptail"),
-    "H4a9": back_to_slow_start("droptail"),
+    "H4a9": slow_start("droptail"),
     "H4b8": without_loss("red"),
-    "H4b9": back_to_slow_start("red"),
+    "H4b9": slow_start("red"),
+    "H4a12": window_kept("droptail"),
+    "H4b12": window_kept("red"),
     "H4c": reserve,
 }

@@ -71,6 +71,13 @@ def bursts(runs: Runs) -> Measured:
     return Measured(old(runs["one by one"]) / old(runs["with"]), _shares(runs))
 
 
+def small_queues(runs: Runs) -> Measured:
+    """What the old flow has through an appliance whose socket may have little in its device, beside one without."""
+    found = {case: old(results) for case, results in runs.items()}
+    also = {f"{case} Mbit/s": rate for case, rate in found.items()}
+    return Measured(found["with"] / found["no small queues"], also, weight=found["no small queues"])
+
+
 def alone(runs: Runs) -> Measured:
     """A Reno flow that no other hinders, where the queue is shortest, in Mbit/s."""
     goodputs = {case: float(results.flow("old")["goodput_bps"]) / 1e6 for case, results in runs.items()}
@@ -166,6 +173,7 @@ MEASURES: dict[str, Measure] = {
     "H1h": gain,
     "H1i": alone,
     "H1j": bursts,
+    "H1u": small_queues,
     "H1k": share("without"),
     "H1l": share("with"),
     "H1m": gain,

@@ -77,15 +77,16 @@ ROWS: tuple[tuple[str, Callable[[Results], tuple[list[float], list[float]]], str
 )
 
 
-def over_time(case: str) -> Callable[[Laboratory, Study], Figure]:
+def over_time(case: str, shown: tuple[int, int]) -> Callable[[Laboratory, Study], Figure]:
     """Draw in-socket data, both windows and latency over time, a column for each of up to four combinations.
 
     Args:
         case: Which simulation of each combination.
+        shown: How many options of the first and of the second choice, from the first on.
     """
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
-        tried = _columns(laboratory, study)
+        tried = _columns(laboratory, study, shown)
         with mpl.rc_context(STYLE):
             figure = Figure(figsize=(WIDTH, 7.2), layout="constrained")
             axes = figure.subplots(len(ROWS), len(tried), sharex=True, squeeze=False)
@@ -100,10 +101,10 @@ def over_time(case: str) -> Callable[[Laboratory, Study], Figure]:
     return draw
 
 
-def _columns(laboratory: Laboratory, study: Study) -> list[Choices]:
-    """Return the first combination, and up to three in which one of the first two choices is another quick one."""
+def _columns(laboratory: Laboratory, study: Study, shown: tuple[int, int]) -> list[Choices]:
+    """Return the first combination, and up to three in which one of the first two choices is another that is shown."""
     first, *grid = laboratory.grid(study)
-    near = [choice.options[: choice.quick] for choice in study.choices[:2]]
+    near = [choice.options[:count] for choice, count in zip(study.choices, shown, strict=False)]
 
     def is_beside(choices: Choices) -> bool:
         changed = [index for index, (option, other) in enumerate(zip(choices, first, strict=True)) if option != other]
@@ -160,10 +161,10 @@ def _amount(name: str) -> float:
 
 PICTURES = [
     Picture("latency", "H2d", "buffer size", "Latency over the size of the appliance's buffers", latency),
-    Picture("intervals", "H3b", "intervals", "ECE at intervals", over_time("ece")),
+    Picture("intervals", "H3b", "intervals", "ECE at intervals", over_time("ece", (2, 3))),
     Picture("intervals-grid", "H3b", "intervals", "ECE at intervals", grid("ece", "interval")),
-    Picture("droptail", "H4a4", "droptail", "ECE over a limit, DropTail-like", over_time("bounded")),
+    Picture("droptail", "H4a4", "droptail", "ECE over a limit, DropTail-like", over_time("bounded", (3, 2))),
     Picture("droptail-grid", "H4a4", "droptail", "ECE over a limit, DropTail-like", grid("bounded", "limit")),
-    Picture("red", "H4b4", "red", "ECE over a threshold, RED-like", over_time("bounded")),
+    Picture("red", "H4b4", "red", "ECE over a threshold, RED-like", over_time("bounded", (3, 2))),
     Picture("red-grid", "H4b4", "red", "ECE over a threshold, RED-like", grid("bounded", "limit")),
 ]

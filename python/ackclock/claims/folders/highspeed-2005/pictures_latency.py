@@ -121,6 +121,6 @@ def disciplines(laboratory: Laboratory, study: Study) -> Figure:
 
 
 PICTURES = [
-    Picture("latency", "H5b1", "latency", "Where credit holds the added latency", grid),
-    Picture("latency-disciplines", "H5f4", "disciplines", "Four disciplines that bound latency", disciplines),
+    Picture("credit", "H5b1", "latency", "Where credit holds the added latency", grid),
+    Picture("credit-disciplines", "H5f4", "disciplines", "Four disciplines that bound latency", disciplines),
 ]

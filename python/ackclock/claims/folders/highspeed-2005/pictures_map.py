@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ackclock.claims.figures import STYLE, Picture
-from ackclock.claims.folder import Folder, Study, load_module
+from ackclock.claims.folder import Study, load_module
 from ackclock.claims.ledger import Choices, Laboratory
-from ackclock.claims.markdown import on_record
 from ackclock.claims.panels import WIDTH
 
 _shares = load_module(Path(__file__).parent / "measure_shares.py")
@@ -36,37 +35,28 @@ def testbeds(laboratory: Laboratory, study: Study) -> Figure:
         tuple(option.name for option in setting): {case: mean(repetitions, case) for case in RANGES}
         for setting, repetitions in laboratory.settings(study).items()
     }
-    return drawn(found)
+    seeds = min(len(repetitions) for repetitions in laboratory.settings(study).values())
+    return drawn(found, f"{study.title.split(':')[0]}, {seeds} {'seed' if seeds == 1 else 'seeds'} each")
 
 
-def recorded(folder: Folder) -> Mapping[Cell, Mapping[str, float]]:
-    """Return what is on record of each testbed.
-
-    Args:
-        folder: With claims H1n and H1o.
-    """
-    found: dict[Cell, dict[str, float]] = {}
-    for case, claim in (("without", "H1n"), ("with", "H1o")):
-        finding = on_record(folder, claim)
-        first = tuple(choice.options[0].name for choice in finding.claim.study.open_choices)
-        others = [(tuple(option.name for option in choices), measured) for choices, measured, _ in finding.others]
-        for cell, measured in [(first, finding.measured), *others]:
-            if measured.value is not None:
-                found.setdefault(cell, {})[case] = measured.value
-    return found
-
-
-def drawn(found: Mapping[Cell, Mapping[str, float]]) -> Figure:
+def drawn(found: Mapping[Cell, Mapping[str, float]], how: str) -> Figure:
     """Draw a table for each bottleneck, a row for each queue and a column for each kind of cards.
 
     Args:
         found: Mbit/s without and with the appliance.
+        how: For how long, and with how many seeds.
     """
     rows = sorted({cell[1] for cell in found}, key=lambda name: int(name.split()[0]))
     columns = list(dict.fromkeys(_column(cell) for cell in found))
     pipes = list(dict.fromkeys(cell[3] for cell in found))
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 0.9 + 0.55 * len(rows) * len(pipes)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 1.3 + 0.55 * len(rows) * len(pipes)), layout="constrained")
+        ranges = " and ".join(f"{low:.1f} to {high:.1f}" for low, high in RANGES.values())
+        figure.supxlabel(
+            f"Goodput of the old flow in Mbit/s; {how}.\n"
+            f"Shaded: within a tenth of the thesis' ({ranges}); bold: both are.",
+            fontsize=8,
+        )
         axes = figure.subplots(len(pipes), len(RANGES), squeeze=False, sharex=True, sharey=True)
         for line, pipe in zip(axes, pipes, strict=True):
             for axis, case in zip(line, RANGES, strict=True):
