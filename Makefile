@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery
+.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -82,10 +82,16 @@ record-highspeed: build ## the claims on the HighSpeed appliance anew: record, f
 	@cp out/highspeed/figures/credit-disciplines.png docs/images/claims-latency-disciplines.png
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
-record-dqn: build ## everything of the DQN study anew, ten seeds: measurements, figures, the page's tables (ACKCLOCK_KEPT; an hour of CPU)
-	@$(BIN)/ackclock claims dqn-2023 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
+# What learns with each tuple takes up to half a minute a run: five seeds.
+DQN_BY_ACTION := D1a D1b D1c D1d D1e D1g D1h D2a D2b D2c D2d D2f D2g D3a D3b D3c D3d D3e D3h D3i D3j D3k D3l D4a D4b D4c D4d D4i D4j D6
+DQN_BY_TUPLE := D1f D2e D3g D4g D4h
+
+record-dqn: build ## the DQN study anew, ten seeds on every queue: record, figures, the page's tables (ACKCLOCK_KEPT; some 40 minutes of CPU)
+	@$(BIN)/ackclock claims $(DQN_BY_ACTION) --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
 	@cp out/dqn/claims.json claims/dqn-2023/recorded.json
-	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p"); do if [ -f $$figure ]; then cp $$figure ../../../docs/images/claims-dqn-$$figure; fi; done
+	@$(BIN)/ackclock claims $(DQN_BY_TUPLE) --full --seeds 5 --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn-tuple
+	@cp out/dqn-tuple/claims.json claims/dqn-2023/recorded-tuple.json
+	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p" | grep -v twin); do cp $$figure ../../../docs/images/claims-dqn-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 record-vegas: build ## record the Vegas study anew over its whole grid: measurements, figures, the page's tables (ACKCLOCK_KEPT; some 40 minutes of CPU)

@@ -19,7 +19,7 @@ OURS = {
     "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "action" }',
     "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action", hystart = "linux" }',
 }
-"""Controllers by their names in ns-3's program, whose NewReno with SACK is ackclock's Reno with the profile ns3-3.4x."""
+"""Controllers by their names in ns-3's program; ackclock's Reno with the profile ns3-3.4x is its NewReno with SACK."""
 
 WORDS = {"newreno": "NewReno", "cubic": "CUBIC", "dqn_newreno": "DQN-NewReno", "dqn_cubic": "DQN-CUBIC"}
 

@@ -1,5 +1,7 @@
 """Claims that rest on several seeds, or are too costly for every day: means, the record, the papers' own sums."""
 
+import re
+from collections import Counter, defaultdict
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +14,7 @@ from ackclock.claims.ledger import Laboratory
 from ackclock.claims.measured import mean
 
 FOLDERS = load_folders()
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +60,28 @@ def test_the_papers_averages_give_the_papers_indices(
 
 
 def test_seeds_are_repetitions_of_each_queue(folder: Folder) -> None:
-    study = next(claim.study for claim in costly(folder) if claim.study.name == "first: one")
+    study = next(claim.study for claim in costly(folder) if claim.study.name == "rtts by tuple")
     settings = Laboratory(full=True).settings(study)
     queues = [setting[0].name for setting in settings]
-    assert queues == ["FQ-CoDel", "DropTail, 100 packets", "FQ-CoDel over device"]
-    assert [len(repetitions) for repetitions in settings.values()] == [10, 10, 10]
-    assert [len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()] == [2, 2, 2]
+    assert queues == ["FQ-CoDel over device", "DropTail 250, jitter"]
+    assert [len(repetitions) for repetitions in settings.values()] == [10, 10]
+    assert [len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()] == [2, 2]
+
+
+def test_the_page_counts_what_each_queue_gives(folder: Folder) -> None:
+    """The rows of its first table are the verdicts on record of the papers' own statements, queue by queue."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for claim in folder.claims:
+        if claim.origin == "source" and claim.on_record is not None:
+            first = claim.study.open_choices[0].options[0].name
+            counts[first][claim.on_record["verdict_of_these"]] += 1
+            for other in claim.on_record["other_choices"]:
+                counts[next(iter(other["choices"].values()))][other["verdict"]] += 1
+    page = (ROOT / "docs" / "explanation" / "claims-dqn.md").read_text(encoding="utf-8")
+    for queue, verdicts in counts.items():
+        row = f" | {verdicts['agrees']} | {verdicts['differs']} | {verdicts['undecided']} |"
+        assert re.search(rf"(?m)^\| {queue}(, on which verdicts rest)?{re.escape(row)}$", page), (queue, row)
+    assert {sum(verdicts.values()) for verdicts in counts.values()} == {66}
 
 
 def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
@@ -72,7 +91,8 @@ def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
     assert [finding.claim.id for finding in findings if finding.simulated or finding.measured.value is None] == []
     for finding in findings:
         assert finding.measured.also["seeds"] >= 3, finding.claim.id
-        assert len(finding.others) >= 1 or not finding.claim.study.open_choices, "the other queues"
+        open_choices = finding.claim.study.open_choices
+        assert len(finding.others) >= 1 or all(len(each.options) == 1 for each in open_choices), "the other queues"
 
 
 def test_the_record_is_of_this_simulator(folder: Folder) -> None:

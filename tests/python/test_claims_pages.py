@@ -47,10 +47,10 @@ def test_what_is_not_on_record_is_not_written() -> None:
 
 def test_a_table_by_option_has_a_row_for_each() -> None:
     dqn = next(folder for folder in FOLDERS if folder.path.name == "dqn-2023")
-    text = renewed("<!-- record by option: dqn-2023 D2e1 | D2e1:flow 1 -->\n<!-- end of record -->", FOLDERS)
+    text = renewed("<!-- record by option: dqn-2023 D3h1 | D3h1:flow 1 -->\n<!-- end of record -->", FOLDERS)
     rows = [line for line in text.splitlines() if re.match(r"\| (FQ|DropTail)", line)]
-    assert len(rows) == 3
-    assert on_record(dqn, "D2e1").claim.id == "D2e1"
+    assert len(rows) == 5
+    assert on_record(dqn, "D3h1").claim.id == "D3h1"
 
 
 def test_a_grid_has_a_row_for_each_option_of_the_first_choice() -> None:
