@@ -56,7 +56,7 @@ def of_claims(folder: Folder, prefixes: list[str]) -> str:
     for claim, entry in on_record(folder, prefixes):
         name = f"{claim.id} (ours)" if claim.origin == "ours" else claim.id
         cells = (name, claim.quantity, limits(claim), _value(entry), _grid(entry["quick"]), _grid(entry["whole"]))
-        rows.append(f"| {' | '.join(cells)} | {_verdicts(folder, claim, entry)} |")
+        rows.append(f"| {' | '.join(cells)} | {entry['verdict']} |")
     return "\n".join(rows) + "\n"
 
 
@@ -67,11 +67,6 @@ def _value(entry: dict[str, Any]) -> str:
 
 def _grid(counts: dict[str, Any]) -> str:
     return f"{number(counts['median'])}, {counts['agreeing']} of {counts['tried']}"
-
-
-def _verdicts(folder: Folder, claim: Claim, entry: dict[str, Any]) -> str:
-    quick, whole = folder.recorded[claim.id], entry["verdict"]
-    return quick if quick == whole else f"{quick}; **whole grid: {whole}**"
 
 
 def beside(folder: Folder, prefixes: list[str]) -> str:
