@@ -226,7 +226,8 @@ fn a_connection_remembers_until_its_policy_is_exchanged() {
     registration::unload(alias).expect("kept");
 }
 
-/// Runs a connection until a decision takes 10 us on average, three times at most, as other work only adds to it.
+/// Runs a connection until a decision takes 20 us on average, three times at most, as other work only adds to it. (8 to 12 us on the EPYC of
+/// docs/explanation/performance.md: more where the processor sleeps between decisions.)
 fn decides_in_time(lab: &Lab, alias: &str, what: &str) {
     let took = || {
         let before = spent(alias);
@@ -238,7 +239,7 @@ fn decides_in_time(lab: &Lab, alias: &str, what: &str) {
         println!("{what}: {decisions} decisions, {each:.2} us each");
         each
     };
-    assert!((0..3).any(|_| took() < 10.0), "{what}: see above");
+    assert!((0..3).any(|_| took() < 20.0), "{what}: see above");
 }
 
 fn spent(alias: &str) -> Spent {
