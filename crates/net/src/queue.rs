@@ -261,7 +261,7 @@ macro_rules! disciplines {
 }
 
 impl Queue {
-    /// What waits for a link, with the device in front of it, if it has one.
+    /// What waits for a link, with the device that takes from it, if it has one.
     pub fn of(link: &LinkConfig, place: &QueuePlace<'_>) -> Self {
         let discipline = Self::new(&link.queue, place);
         match link.device_queue {
