@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
+.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -99,6 +99,13 @@ record-vegas: build ## record the Vegas study anew over its whole grid: measurem
 	@$(BIN)/python claims/vegas-1999/record.py out/vegas
 	@cd out/vegas/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-vegas-//p"); do cp $$figure ../../../docs/images/claims-vegas-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_vegas.py tests/python/test_claims_pages.py
+
+record-learned: build ## the learned controller beside CUBIC, BBRv3, Copa and PCC Vivace anew (ACKCLOCK_TRACES: recorded traces; ACKCLOCK_KEPT; two minutes of CPU)
+	@test -n "$$ACKCLOCK_TRACES" || { echo "ACKCLOCK_TRACES names no folder of recorded traces: claims on recorded cells would keep their old record"; exit 1; }
+	@$(BIN)/ackclock claims learned --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/learned
+	@cp out/learned/claims.json claims/learned/recorded.json
+	@for figure in run trade; do cp out/learned/figures/learned-$$figure.png docs/images/claims-learned-$$figure.png; done
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
 record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes

@@ -5,7 +5,6 @@ by this file, with ACKCLOCK_UPDATE_DOCS=1, the page's tables.
 Verdicts that changed are for a person.
 """
 
-import os
 import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -16,6 +15,7 @@ import pytest
 from ackclock.claims import Folder, load_folders
 from ackclock.claims.folder import load_module
 from ackclock.claims.words import number
+from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-controllers.md"
 TABLE = re.compile(r"<!-- claims: ([C0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)
@@ -53,10 +53,7 @@ def test_the_page_has_the_numbers_on_record(folder: Folder) -> None:
     written = TABLE.sub(
         lambda found: f"<!-- claims: {found[1]} -->\n{table(folder, found[1].split())}<!-- end of claims -->", page
     )
-    if os.environ.get("ACKCLOCK_UPDATE_DOCS"):
-        PAGE.write_text(written, encoding="utf-8")
-        page = written
-    assert page == written, "ACKCLOCK_UPDATE_DOCS=1 writes the tables"
+    page = assert_written(PAGE, written)
     shown = " ".join(found[1] for found in TABLE.finditer(page)).split()
     assert sorted(set(shown)) == sorted({re.match(r"C\d+", claim.id)[0] for claim in folder.claims})  # type: ignore[index]
     assert len(shown) == len(set(shown))

@@ -4,7 +4,6 @@
 tables by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
 """
 
-import os
 import re
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +15,7 @@ from ackclock.claims import Folder, Laboratory, load_folders
 from ackclock.claims.folder import Study, load_folder, load_module
 from ackclock.claims.kept import TRIES
 from ackclock.claims.words import number
+from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "same-as-linux.md"
 TABLE = re.compile(r"<!-- claims: ([K0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)
@@ -97,10 +97,7 @@ def test_the_page_has_the_numbers_on_record(folder: Folder, same: ModuleType) ->
     written = TABLE.sub(
         lambda found: f"<!-- claims: {found[1]} -->\n{table(found[1].split())}<!-- end of claims -->", page
     )
-    if os.environ.get("ACKCLOCK_UPDATE_DOCS"):
-        PAGE.write_text(written, encoding="utf-8")
-        page = written
-    assert page == written, "ACKCLOCK_UPDATE_DOCS=1 writes the tables"
+    page = assert_written(PAGE, written)
     shown = " ".join(found[1] for found in TABLE.finditer(page)).split()
     assert sorted(shown) == sorted({re.match(r"K\d", claim.id)[0] for claim in folder.claims})  # type: ignore[index]
 

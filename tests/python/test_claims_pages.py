@@ -1,7 +1,6 @@
 """Tables of pages are those of the records; ACKCLOCK_UPDATE_DOCS=1 writes them."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from ackclock.claims import Interval, Measured, load_folders, twin
 from ackclock.claims.markdown import cell, on_record, renewed
+from pages import assert_written
 
 FOLDERS = load_folders()
 PATHS = [folder.path for folder in FOLDERS]
@@ -20,10 +20,7 @@ MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="ut
 def test_a_page_has_the_numbers_on_record(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     written = twin.renewed(renewed(text, FOLDERS), PATHS)
-    if os.environ.get("ACKCLOCK_UPDATE_DOCS"):
-        page.write_text(written, encoding="utf-8")
-        text = written
-    assert text == written, "ACKCLOCK_UPDATE_DOCS=1 writes the tables"
+    assert_written(page, written)
 
 
 def test_some_pages_have_such_tables() -> None:
