@@ -237,9 +237,7 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         pub enum Queue {
             $($(#[$meta])* $name(Box<$module::$name>),)*
-            /// Any of them, and a device that takes from it.
-            Device(Box<Device>),
-            /// A discipline from outside this crate.
+            /// A discipline from outside this crate, or any of them with a device that takes from it.
             External(Box<dyn ExternalQueue>),
         }
 
@@ -256,7 +254,7 @@ macro_rules! disciplines {
         static QUEUES: LazyLock<Parts<QueueConfig>> =
             LazyLock::new(|| Parts::new(vec![$(part_of(QueueConfig::$name)),*]));
 
-        dispatch! { $($name)* Device External }
+        dispatch! { $($name)* External }
     };
 }
 
@@ -265,7 +263,8 @@ impl Queue {
     pub fn of(link: &LinkConfig, place: &QueuePlace<'_>) -> Self {
         let discipline = Self::new(&link.queue, place);
         match link.device_queue {
-            Some(limit) => Self::Device(Box::new(Device::new(discipline, limit))),
+            // No variant of its own, which would let the calls below call themselves: they are no longer compiled into a link's.
+            Some(limit) => Self::External(Box::new(Device::new(discipline, limit))),
             None => discipline,
         }
     }
