@@ -98,6 +98,19 @@ class CongestionController(ControllerState, Named, ABC):
             event: Its cause, and the FlightSize or cwnd to compute the reduction from.
         """
 
+    def on_feedback(self, counted: bool) -> bool:  # noqa: FBT001 - a value, and the only one
+        """Hear what ACKs can tell of marks; called once, before anything else.
+
+        Args:
+            counted: How many there were (RFC 9768, RFC 8257, QUIC); otherwise no more than that there was one
+                (RFC 3168), or nothing.
+
+        Returns:
+            False to decline ECN: data then leaves as not ECN-capable. RFC 9331 section 4.2 wants that of an algorithm
+            that counts marks where they are not counted.
+        """
+        return True
+
     def on_spurious(self, now_ns: int) -> None:
         """Undo the response to the last congestion episode, which proved spurious.
 
@@ -165,7 +178,7 @@ class CongestionController(ControllerState, Named, ABC):
 
 _REQUIRED = tuple(sorted(CongestionController.__abstractmethods__))
 _OF_SAMPLES = ("on_delivered", "on_lost", "on_timer")
-_METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_spurious", "on_send", "on_restart", "set_cwnd", "set_ssthresh")
+_METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_feedback", "on_spurious", "on_send", "on_restart", "set_cwnd", "set_ssthresh")
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def test_a_scenario_file_finds_the_class_beside_it(cli: Cli) -> None:
 
 
 AIMD_ALONE = """\
-duration = "400 s"
+duration = "150 s"
 trace = false
 measure = { from = "20 s" }
 tcp = { delayed_ack = false }
@@ -336,6 +336,39 @@ class Own(CongestionController):
     events = ackclock.run(_dumbbell(f"python:{name}:Own", tmp_path), events=["controller_state"]).events
     told = list(zip(events["from_state"], events["to_state"], strict=True))
     assert told[:2] == [("slow_start", "probing"), ("probing", "slow_start")]
+
+
+@pytest.mark.parametrize(("feedback", "counted"), [("tcp.accurate_ecn=true", True), ("tcp.accurate_ecn=false", False)])
+def test_a_controller_hears_whether_marks_are_counted_and_may_decline_ecn(
+    module: Callable[[str], str], tmp_path: Path, feedback: str, *, counted: bool
+) -> None:
+    name = module("""
+class Own(CongestionController):
+    heard = []
+    def on_feedback(self, counted):
+        self.heard.append(counted)
+        return counted
+    def on_ack(self, ack):
+        self.cwnd_bytes += ack.newly_acked_bytes // 8
+    def on_congestion(self, event):
+        self.cwnd_bytes = max(self.cwnd_bytes // 2, 2 * self.mss_bytes)
+
+class Vague(Own):
+    def on_feedback(self, counted):
+        return "maybe"
+""")
+    marks = ["tcp.ecn=request", feedback, 'topology.bottleneck.queue={ kind = "threshold", threshold = "9 packets" }']
+
+    def scenario(of: str) -> Scenario:
+        text = _dumbbell(f"python:{name}:{of}", tmp_path).to_json()
+        return Scenario.from_json(text, marks, tmp_path)
+
+    results = ackclock.run(scenario("Own"))
+    link = next(link for link in results.summary["links"] if link["name"] == "bottleneck")
+    assert (link["marks"] > 0) == counted
+    assert set(sys.modules[name].Own.heard) == {counted}
+    with pytest.raises(TypeError, match=r"returned 'maybe', where True belongs, or False to decline ECN"):
+        ackclock.run(scenario("Vague"))
 
 
 def test_a_state_without_a_name_is_refused() -> None:

@@ -11,6 +11,8 @@ declare! {
         beta: f64 = default(0.8).above(0.0).below(1.0),
         /// Panic with the first congestion.
         panics: bool = false,
+        /// Decline ECN where marks are not counted.
+        declines: bool = false,
     }
 }
 
@@ -24,6 +26,10 @@ pub struct Fraction {
 }
 
 impl CongestionController for Fraction {
+    fn on_feedback(&mut self, counted: bool) -> bool {
+        counted || !self.config.declines
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         if ack.may_grow() {
             let slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);

@@ -14,7 +14,7 @@ use ackclock_units::Bandwidth;
 pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC};
 
 /// The form of everything in this module.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// No value.
 pub const NONE: u64 = u64::MAX;
@@ -92,6 +92,8 @@ pub struct ControllerTable {
     pub clone: extern "C" fn(*const ControllerHead) -> *mut ControllerHead,
     /// Frees it.
     pub drop: extern "C" fn(*mut ControllerHead),
+    /// `on_feedback`: `Nothing` declines ECN.
+    pub on_feedback: extern "C" fn(*mut ControllerHead, counted: bool) -> Status,
     /// `on_ack`.
     pub on_ack: extern "C" fn(*mut ControllerHead, *const AckC) -> Status,
     /// `on_congestion`.

@@ -67,6 +67,25 @@ fn a_plug_in_does_what_the_same_parts_do_in_the_program() {
 }
 
 #[test]
+fn a_plug_in_declines_ecn_where_marks_are_not_counted() {
+    let marks = |library: &Library, declines: bool| {
+        let alone = EVERYTHING
+            .replace("[\n    { name = \"mine\", controller = { kind = \"fraction\", beta = 0.7 } },", "[\n    MINE")
+            .split("    { name = \"bursts\"")
+            .next()
+            .expect("the first flow")
+            .to_owned();
+        let mine = format!("{{ controller = {{ kind = \"fraction\", declines = {declines} }} }},\n]");
+        let scenario = read(&alone.replace("MINE", &mine), library).unwrap_or_else(|error| panic!("{error}"));
+        Simulation::new(scenario.config()).finish().summary.links[0].marks
+    };
+    for library in [loaded(), parts::plugin().library()] {
+        assert!(marks(&library, false) > 0);
+        assert_eq!(marks(&library, true), 0); // RFC 3168 tells of a mark, and not of how many
+    }
+}
+
+#[test]
 fn a_simulation_with_plug_ins_is_cloned_as_a_whole() {
     let mut simulation = Simulation::new(everything(&loaded()).config());
     simulation.run_until(SimTime(4_000_000_000));

@@ -17,6 +17,7 @@ pub(super) const TABLE: ControllerTable = ControllerTable {
     make,
     clone,
     drop: free,
+    on_feedback,
     on_ack,
     on_congestion,
     on_spurious,
@@ -92,6 +93,12 @@ fn tell(head: *mut ControllerHead, of: impl FnOnce(&mut dyn ExternalController))
         of(instance.inner.as_mut());
         instance.show();
     })
+}
+
+extern "C" fn on_feedback(head: *mut ControllerHead, counted: bool) -> Status {
+    let mut takes_marks = true;
+    let status = tell(head, |controller| takes_marks = controller.on_feedback(counted));
+    if status == Status::Done && !takes_marks { Status::Nothing } else { status }
 }
 
 extern "C" fn on_ack(head: *mut ControllerHead, ack: *const AckC) -> Status {

@@ -58,6 +58,12 @@ impl PluginController {
 }
 
 impl CongestionController for PluginController {
+    fn on_feedback(&mut self, counted: bool) -> bool {
+        let status = (self.calls().on_feedback)(self.head, counted);
+        self.expect(status, "on_feedback");
+        status == Status::Done
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         let delivery = ack.delivery.as_ref().map(DeliveryC::from);
         let status = (self.calls().on_ack)(self.head, &AckC::new(ack, delivery.as_ref()));

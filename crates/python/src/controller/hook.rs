@@ -69,3 +69,9 @@ pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> P
     const WANTED: &str = "nothing belongs; assign what changes, such as self.cwnd_bytes, and return None";
     if answer.is_none() { Ok(()) } else { Err(wrong_answer(answer, method, WANTED)) }
 }
+
+/// What `on_feedback` returns.
+pub(super) fn yes_or_no(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<bool> {
+    const WANTED: &str = "True belongs, or False to decline ECN";
+    answer.extract().map_err(|_| wrong_answer(answer, method, WANTED))
+}

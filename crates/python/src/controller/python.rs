@@ -10,7 +10,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::hook::{Event, Hook, nothing};
+use super::hook::{Event, Hook, nothing, yes_or_no};
 use super::state::{PyControllerState, Window};
 use super::{PyAckEvent, PyCongestionEvent, PyRestartEvent, PySegmentReport, PySendEvent, PyStart};
 use crate::class::Class;
@@ -95,6 +95,18 @@ impl PythonController {
 }
 
 impl CongestionController for PythonController {
+    fn on_feedback(&mut self, counted: bool) -> bool {
+        const NAME: &str = "on_feedback";
+        if !self.class.overrides(NAME) {
+            return true;
+        }
+        Python::attach(|py| {
+            let method = self.object.bind(py).getattr(NAME);
+            let answer = method.and_then(|method| yes_or_no(&method.call1((counted,))?, &method));
+            answer.unwrap_or_else(|error| self.class.leave(py, error, NAME, None))
+        })
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         Python::attach(|py| {
             if let Err(error) = self.on_ack.call(py, PyAckEvent(*ack)) {
