@@ -280,7 +280,7 @@ def at_cap(runs: Runs) -> Measured:
 
 def beside_many(runs: Runs) -> Measured:
     """BBR's share beside 16 CUBIC flows over that beside one."""
-    found = {case: share(results) for case, results in runs.items()}
+    found = {case: share(runs[case]) for case in ("1", "4", "16")}
     also = {f"beside {case}": value for case, value in found.items()}
     return Measured(found["16"] / found["1"], also | {"model": model(10, 50e6)})
 
@@ -288,6 +288,13 @@ def beside_many(runs: Runs) -> Measured:
 def beside_sixteen(runs: Runs) -> Measured:
     """BBR's share beside 16 CUBIC flows."""
     return Measured(share(runs["16"]), {"model": model(10, 50e6)})
+
+
+def ten_of_each(runs: Runs) -> Measured:
+    """The share of ten BBR flows beside ten of CUBIC over the model's."""
+    rates = goodputs(runs["ten of each"])
+    found, law = sum(rates[:10]) / sum(rates), model(10, 50e6, flows=10)
+    return Measured(found / law, {"share": found, "model": law, "Jain's index of BBR's": jain(rates[:10])})
 
 
 def greatest_of_third(runs: Runs) -> Measured:
@@ -329,6 +336,7 @@ MEASURES: dict[str, Measure] = {
     "C5e": at_cap,
     "C5f": beside_many,
     "C5g": beside_sixteen,
+    "C5h": ten_of_each,
     "C6a": greatest_of_third,
     "C6b": third_over_first,
     "C6c": model_of_third,

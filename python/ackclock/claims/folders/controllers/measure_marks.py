@@ -17,6 +17,8 @@ Measure = Callable[[Runs], Measured]
 PATH_PACKETS = 1e9 * 1.002e-3 / 12000
 """BDP of C9's path, packets."""
 FILE_BITS = 256e3 * 8
+PRAGUE_S = 40.0
+"""Measured of a run of C11."""
 
 
 def amplitude(flows: int, threshold: int, bdp: float = PATH_PACKETS) -> float:
@@ -112,6 +114,18 @@ def unevenness(runs: Runs) -> Measured:
     return Measured(max(max(ratio, 1 / ratio) for ratio in found.values()), found)
 
 
+def of_law(runs: Runs) -> Measured:
+    """Prague's rate over 1/p - 1 Mbit/s, the mean of four paths, by path beside; the packets that are marked are Prague's."""
+    found = {}
+    for name in ("12 Mbit/s 20 ms", "40 Mbit/s 10 ms", "40 Mbit/s 20 ms", "120 Mbit/s 20 ms"):
+        results = runs[name]
+        entry = next(entry for entry in results.summary["links"] if entry["name"] == "bottleneck")
+        rate_bps = _bbr.goodput(results, "one") / _bbr.PAYLOAD
+        packets = rate_bps * PRAGUE_S / 12000
+        found[name] = rate_bps / 1e6 / (packets / float(entry["marks"]) - 1)
+    return Measured(math.fsum(found.values()) / len(found), found)
+
+
 def wait(case: str) -> Measure:
     """Mean wait, with the use of the link."""
 
@@ -133,6 +147,7 @@ MEASURES: dict[str, Measure] = {
     "C10c": timeouts,
     "C11a": unevenness,
     "C11b": wait("two of Prague"),
+    "C11c": of_law,
     "C12a": wait("codel"),
     "C12b": wait("fq_codel"),
     "C12c": wait("pie"),
