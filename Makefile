@@ -67,8 +67,8 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 claims-full: build ## every claim over its whole grid of choices
 	@$(BIN)/ackclock claims --full
 
-record-controllers: build ## record the claims about controllers anew: measurements, figures, the page's tables
-	@$(BIN)/ackclock claims controllers -o out/controllers
+record-controllers: build ## record the claims about controllers anew, ten seeds each: measurements, figures, the page's tables
+	@$(BIN)/ackclock claims controllers --full -o out/controllers
 	@cp out/controllers/claims.json claims/controllers/recorded.json
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py

@@ -40,7 +40,8 @@ def table(folder: Folder, families: list[str]) -> str:
             continue
         entry = claim.on_record
         assert entry is not None, claim.id
-        spread = f" ± {number(entry['also']['deviation'])}" if "deviation" in entry["also"] else ""
+        low, high = entry["interval"] or (0.0, 0.0)
+        spread = f" ± {number((high - low) / 2)}" if high > low else ""
         ours = f"{number(entry['measured'])}{spread} {claim.unit}".strip()
         published = f"{claim.published} {claim.unit}".strip()
         cells = (claim.id, claim.quantity, claim.section, published, ours, entry["verdict"])
