@@ -59,6 +59,8 @@ declare! {
 pub struct AgentConfig {
     /// Numbers that it sees.
     pub inputs: usize,
+    /// In so many readings that its network takes one after the other, or 1 ([`Shape::readings`]).
+    pub readings: usize,
     /// Actions that it has.
     pub actions: usize,
     /// How it brings what it sees to size.
@@ -110,7 +112,8 @@ impl Agent {
     /// With a network drawn from `random`, from which everything else is drawn too.
     pub fn new(config: &AgentConfig, mut random: RandomStream) -> Self {
         let learning = config.learning.clone();
-        let shape = Shape { inputs: config.inputs, hidden: learning.hidden.clone(), outputs: config.actions };
+        let (inputs, readings) = (config.inputs, config.readings);
+        let shape = Shape { inputs, readings, hidden: learning.hidden.clone(), outputs: config.actions };
         let network = Network::new(&shape, &mut random);
         let pass = Pass::new(&network, learning.batch);
         Self {

@@ -11,7 +11,7 @@
 //! use ackclock_learn::{Network, Shape};
 //! use ackclock_units::RandomStream;
 //!
-//! let shape = Shape { inputs: 2, hidden: vec![], outputs: 1 };
+//! let shape = Shape { inputs: 2, readings: 1, hidden: vec![], outputs: 1 };
 //! let mut network = Network::new(&shape, &mut RandomStream::new(1, "weights"));
 //! network.parameters_mut().copy_from_slice(&[2.0, 3.0, 1.0]); // two weights and a bias
 //! let mut scratch = [vec![], vec![]];
@@ -27,6 +27,7 @@ pub mod network;
 pub mod normaliser;
 pub mod optimiser;
 mod pass;
+mod recurrence;
 pub mod replay;
 pub mod returns;
 

@@ -9,7 +9,10 @@ use ackclock_units::RandomStream;
 pub struct Shape {
     /// Numbers that go in.
     pub inputs: usize,
-    /// Nodes of each hidden layer; may be none.
+    /// In so many readings, alike, which the first hidden layer takes one after the other, each with what it gave for the one
+    /// before; 1 takes all at once.
+    pub readings: usize,
+    /// Nodes of each hidden layer; may be none, with one reading.
     pub hidden: Vec<usize>,
     /// Numbers that come out.
     pub outputs: usize,
@@ -18,7 +21,9 @@ pub struct Shape {
 impl Shape {
     /// Of every layer: inputs and outputs.
     pub(crate) fn layers(&self) -> impl Iterator<Item = (usize, usize)> {
-        let from = std::iter::once(self.inputs).chain(self.hidden.iter().copied());
+        let carried = if self.readings > 1 { self.hidden[0] } else { 0 };
+        let first = self.inputs / self.readings + carried;
+        let from = std::iter::once(first).chain(self.hidden.iter().copied());
         let to = self.hidden.iter().copied().chain(std::iter::once(self.outputs));
         from.zip(to)
     }
@@ -57,6 +62,8 @@ impl Layer {
 /// A network: its shape and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
+    inputs: usize,
+    readings: usize,
     layers: Vec<Layer>,
     parameters: Vec<f32>,
 }
@@ -72,7 +79,7 @@ impl Network {
             let bound = 1.0 / (inputs as f64).sqrt();
             parameters.extend((0..(inputs + 1) * outputs).map(|_| ((2.0 * random.uniform() - 1.0) * bound) as f32));
         }
-        Self { layers, parameters }
+        Self { inputs: shape.inputs, readings: shape.readings, layers, parameters }
     }
 
     /// Weights and biases: layer by layer, each with its weights (a row for each output) and then its biases.
@@ -83,6 +90,16 @@ impl Network {
     /// Weights and biases of all layers, to change them.
     pub fn parameters_mut(&mut self) -> &mut [f32] {
         &mut self.parameters
+    }
+
+    /// Numbers that go in.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// See [`Shape::readings`].
+    pub(crate) fn readings(&self) -> usize {
+        self.readings
     }
 
     pub(crate) fn layers(&self) -> &[Layer] {
@@ -104,17 +121,31 @@ impl Network {
     pub fn evaluate<'a>(&self, input: &[f32], scratch: &'a mut [Vec<f32>; 2]) -> &'a [f32] {
         let [from, into] = scratch;
         from.clear();
-        from.extend_from_slice(input);
-        let last = self.layers.len() - 1;
-        for (index, layer) in self.layers.iter().enumerate() {
-            let (weights, biases) = layer.split(&self.parameters);
+        let hidden = self.layers.len() - 1;
+        let mut apply = |index: usize, from: &mut Vec<f32>| {
+            let (weights, biases) = self.layers[index].split(&self.parameters);
             affine(weights, biases, from, into);
-            if index < last {
+            if index < hidden {
                 for value in into.iter_mut() {
                     *value = value.max(0.0);
                 }
             }
             std::mem::swap(from, into);
+        };
+        let first = self.layers[0].inputs;
+        let mut begun = 0;
+        if self.readings > 1 {
+            for reading in input.chunks_exact(self.inputs / self.readings) {
+                from.splice(..0, reading.iter().copied());
+                from.resize(first, 0.0); // nothing came before the first
+                apply(0, from);
+            }
+            begun = 1;
+        } else {
+            from.extend_from_slice(input);
+        }
+        for index in begun..=hidden {
+            apply(index, from);
         }
         from
     }

@@ -9,6 +9,7 @@ use ackclock_units::RandomStream;
 use crate::dropout::Dropout;
 use crate::kernel::{Left, Product, transpose};
 use crate::network::Network;
+use crate::recurrence::Unrolled;
 
 /// Room for a batch's numbers in every layer, kept from batch to batch.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Pass {
     values: Vec<Vec<f32>>,
     /// Of the hidden nodes: how an output follows its sum, which is 0 where the rectifier or dropout silences it.
     slopes: Vec<Vec<f32>>,
+    /// The first layer, where it takes reading by reading.
+    unrolled: Option<Unrolled>,
     transposed: Vec<f32>,
     /// What the loss changes by, for each number of the layer at hand and of the one before it.
     delta: Vec<f32>,
@@ -27,11 +30,10 @@ pub struct Pass {
 impl Pass {
     /// For batches of so many samples through networks of this shape.
     pub fn new(network: &Network, samples: usize) -> Self {
-        let first = network.layers().first().map_or(0, |layer| layer.inputs);
-        let widths = std::iter::once(first).chain(network.layers().iter().map(|layer| layer.outputs));
+        let widths = std::iter::once(network.inputs()).chain(network.layers().iter().map(|layer| layer.outputs));
         let values: Vec<Vec<f32>> = widths.map(|width| vec![0.0; width * samples]).collect();
         let slopes = values[1..values.len() - 1].to_vec();
-        Self { samples, values, slopes, ..Self::default() }
+        Self { samples, values, slopes, unrolled: Unrolled::of(network, samples), ..Self::default() }
     }
 
     /// The inputs, to be filled: a row for each number, a column for each sample.
@@ -59,6 +61,11 @@ impl Pass {
             let (weights, biases) = layer.split(network.parameters());
             let (before, after) = self.values.split_at_mut(index + 1);
             let (inputs, outputs) = (&before[index], &mut after[0]);
+            if let (0, Some(unrolled)) = (index, &mut self.unrolled) {
+                draw(&mut self.slopes[0]);
+                unrolled.forward(network, inputs, &mut self.slopes[0], outputs);
+                continue;
+            }
             let a = Left::Rows(weights);
             let width = self.samples;
             Product { a, b: inputs, bias: Some(biases), c: outputs, width }.run();
@@ -80,6 +87,10 @@ impl Pass {
         delta.resize(self.outputs().len(), 0.0);
         fill(self.outputs(), &mut delta);
         for (index, layer) in network.layers().iter().enumerate().rev() {
+            if let (0, Some(unrolled)) = (index, &mut self.unrolled) {
+                unrolled.backward(network, &mut delta, gradient);
+                continue;
+            }
             let (weights, biases) = layer.split_mut(gradient);
             transpose(&self.values[index], self.samples, &mut self.transposed);
             let a = Left::Rows(&delta);
@@ -108,9 +119,17 @@ mod tests {
     use super::*;
     use crate::network::Shape;
 
+    /// Two readings of three numbers.
+    fn recurrent() -> (Network, RandomStream) {
+        let mut random = RandomStream::new(3, "network");
+        let shape = Shape { inputs: 6, readings: 2, hidden: vec![7, 5], outputs: 2 };
+        assert_eq!(shape.parameters(), (3 + 7 + 1) * 7 + 8 * 5 + 6 * 2);
+        (Network::new(&shape, &mut random), random)
+    }
+
     fn network() -> (Network, RandomStream) {
         let mut random = RandomStream::new(3, "network");
-        let shape = Shape { inputs: 3, hidden: vec![7, 5], outputs: 2 };
+        let shape = Shape { inputs: 3, readings: 1, hidden: vec![7, 5], outputs: 2 };
         assert_eq!(shape.parameters(), 4 * 7 + 8 * 5 + 6 * 2);
         (Network::new(&shape, &mut random), random)
     }
@@ -121,7 +140,8 @@ mod tests {
 
     #[test]
     fn a_network_by_hand() {
-        let mut network = Network::new(&Shape { inputs: 2, hidden: vec![2], outputs: 1 }, &mut network().1);
+        let mut network =
+            Network::new(&Shape { inputs: 2, readings: 1, hidden: vec![2], outputs: 1 }, &mut network().1);
         // h = relu([1 -1; 2 1] x + [0; -10]), y = [3 5] h + 0.5
         network.parameters_mut().copy_from_slice(&[1.0, -1.0, 2.0, 1.0, 0.0, -10.0, 3.0, 5.0, 0.5]);
         let mut pass = Pass::new(&network, 2);
@@ -136,8 +156,27 @@ mod tests {
     }
 
     #[test]
+    fn two_readings_by_hand() {
+        let shape = Shape { inputs: 2, readings: 2, hidden: vec![1], outputs: 1 };
+        let mut network = Network::new(&shape, &mut network().1);
+        // h = relu(2 x + 3 h' + 1), y = 5 h + 7: h1 = 2*1 + 1 = 3, h2 = 2*4 + 3*3 + 1 = 18
+        network.parameters_mut().copy_from_slice(&[2.0, 3.0, 1.0, 5.0, 7.0]);
+        let mut pass = Pass::new(&network, 1);
+        pass.inputs_mut().copy_from_slice(&[1.0, 4.0]);
+        pass.forward(&network);
+        assert_eq!(pass.outputs(), [97.0]);
+        let mut gradient = [f32::NAN; 5];
+        pass.backward(&network, &mut gradient, |_, delta| delta.fill(1.0));
+        // dh2 = 5, dh1 = 3*5: dw = 5*4 + 15*1, dv = 5*3 + 15*0, db = 5 + 15; of the last layer 18 and 1
+        assert_eq!(gradient, [35.0, 15.0, 20.0, 18.0, 1.0]);
+    }
+
+    #[test]
     fn one_input_has_the_bits_of_a_batch() {
-        let (network, mut random) = network();
+        [network(), recurrent()].into_iter().for_each(one_input);
+    }
+
+    fn one_input((network, mut random): (Network, RandomStream)) {
         let mut pass = Pass::new(&network, 13);
         fill(&mut pass, &mut random);
         pass.forward(&network);
@@ -150,7 +189,10 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_finite_differences() {
-        let (mut network, mut random) = network();
+        [network(), recurrent()].into_iter().for_each(finite_differences);
+    }
+
+    fn finite_differences((mut network, mut random): (Network, RandomStream)) {
         let (mut pass, dropout) = (Pass::new(&network, 9), Dropout::new(0.2));
         fill(&mut pass, &mut random);
         // The loss: half the sum of squares. Dropout draws the same each time from a copy of the stream.

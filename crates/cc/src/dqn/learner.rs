@@ -68,6 +68,9 @@ declare! {
         max_throughput: MaxThroughput = MaxThroughput::Congestion,
         /// Readings that a state holds: the one at hand and those of the last decisions, as a memory.
         recent: usize = default(1).at_least(1).at_most(100).unit("readings"),
+        /// The first hidden layer takes the readings of a state one after the other, each with what it gave for the one before (Elman
+        /// 1990): a state of its own, over `recent` readings.
+        recurrent: bool = false,
         /// Fraction of the flight size kept on congestion: the threshold of the state.
         beta: f64 = default(0.7).above(0.0).below(1.0),
         /// No action takes the window below.
@@ -87,6 +90,12 @@ declare! {
         /// The agent of the name, once there is a simulation with flows that have it; without, each has its own.
         shared: Option<SharedAgent> = None,
     }
+    check |config, review| {
+        if config.recurrent && (config.recent < 2 || config.learning.hidden.is_empty()) {
+            let message = "needs two readings and a hidden layer that takes them one after the other";
+            review.report("recurrent", message, "use recent = 8 with it, and a hidden layer");
+        }
+    };
 }
 
 impl DqnConfig {
@@ -146,7 +155,8 @@ impl<const N: usize> Learner<N> {
             StateScale::Fixed => Normalisation::Scale(kinds.map(scale).repeat(config.recent)),
         };
         let inputs = N * config.recent;
-        let agent = AgentConfig { inputs, actions, normalisation, learning: config.learning.clone() };
+        let readings = if config.recurrent { config.recent } else { 1 };
+        let agent = AgentConfig { inputs, readings, actions, normalisation, learning: config.learning.clone() };
         let agent = || Mind::learning(&agent, RandomStream::new(config.seed, name), config.shared.as_ref());
         Self {
             mind: config.frozen.as_ref().map_or_else(agent, |frozen| Mind::Frozen(Choice::new(frozen, actions))),

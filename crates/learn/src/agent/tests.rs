@@ -15,7 +15,7 @@ fn config() -> AgentConfig {
         warm_up: 200,
         epsilon: 0.1,
     };
-    AgentConfig { inputs: 2, actions: 2, normalisation: Normalisation::Raw, learning }
+    AgentConfig { inputs: 2, readings: 1, actions: 2, normalisation: Normalisation::Raw, learning }
 }
 
 /// Two places: action 0 stays, action 1 changes places. Being at the second after the action is worth 1.
