@@ -178,4 +178,5 @@ MEASURES: dict[str, Measure] = {
     "H1l": share("with"),
     "H1m": gain,
     **_conversions(),
+    "H6d": converted("highspeed, own device", 1, "converted, after / before"),
 }
