@@ -187,7 +187,7 @@ test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cas
 	cargo test $(CRATES)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
-test-programs: $(VENV)/.packages ## compile the tests of the crates, and run none
+test-programs: ## compile the tests of the crates, and run none
 	cargo test $(CRATES) --no-run
 
 test-python: test-together ## the tests of the package, the command line and the wheel
