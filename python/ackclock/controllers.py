@@ -98,7 +98,7 @@ class CongestionController(ControllerState, Named, ABC):
             event: Its cause, and the FlightSize or cwnd to compute the reduction from.
         """
 
-    def on_feedback(self, counted: bool) -> bool:  # noqa: FBT001 - a value, and the only one
+    def on_feedback(self, counted: bool) -> bool:
         """Hear what ACKs can tell of marks; called once, before anything else.
 
         Args:

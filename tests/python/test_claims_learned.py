@@ -5,7 +5,6 @@ ACKCLOCK_UPDATE_DOCS=1 writes the page's table.
 
 import itertools
 import json
-import math
 import re
 import tomllib
 from collections.abc import Iterator
@@ -17,10 +16,9 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario, run
-from ackclock.claims import load_folders
+from ackclock.claims import load_folders, markdown
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
-from ackclock.claims.markdown import cell, on_record
 from ackclock.claims.words import number as short
 from ackclock.evolve import network
 from ackclock.evolve.figures import Figures
@@ -150,18 +148,20 @@ HEAD = "| | paths | beside | goodput, % | delay, % of RTT | loss, % |\n|---|---|
 
 def row(folder: Folder, name: str, opponent: str) -> str:
     """What was measured of the three quantities: by how much the learned one is above, and both means."""
-    found = [on_record(folder, f"{name}{number}") for number in "123"]
-    cells_ = [
-        f"{cell(f.claim, f.measured)} ({', '.join(short(f.measured.also[who]) for who in ('learned', opponent))})"
-        for f in found
-    ]
+    found = [markdown.on_record(folder, f"{name}{number}") for number in "123"]
+    both = [[short(f.measured.also[who]) for who in ("learned", opponent)] for f in found]
+    cells_ = [f"{markdown.cell(f.claim, f.measured)} ({', '.join(b)})" for f, b in zip(found, both, strict=True)]
     beside, paths = found[0].claim.statement.removeprefix("More goodput than ").rstrip(".").split(": ")
     return f"| {' | '.join([name, paths, beside, *cells_])} |\n"
 
 
 def test_the_page_has_the_numbers_on_record(folder: Folder, measure: ModuleType) -> None:
     """By kind of path and opponent: goodput, delay and loss."""
-    rows = [row(folder, f"L{kind}{letter}", opponent) for kind in range(1, 8) for letter, opponent in measure.OPPONENTS.items()]
+    rows = [
+        row(folder, f"L{kind}{letter}", opponent)
+        for kind in range(1, 8)
+        for letter, opponent in measure.OPPONENTS.items()
+    ]
     page = PAGE.read_text(encoding="utf-8")
     assert_written(PAGE, TABLE.sub(f"<!-- all paths -->\n{HEAD}{''.join(rows)}<!-- end of paths -->", page))
 

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.alone  # Cargo uses every core
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """Build the example into the project's own target folder, as its own tests are built, which holds most of it already."""
+    """Build the example as its own tests are built, into the project's target folder, which holds most of it."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     manifest = EXAMPLE / "Cargo.toml"
     build = ["cargo", "build", "--quiet", "--locked", "--manifest-path", manifest, "--target-dir", target]

@@ -115,7 +115,7 @@ def unevenness(runs: Runs) -> Measured:
 
 
 def of_law(runs: Runs) -> Measured:
-    """Prague's rate over 1/p - 1 Mbit/s, the mean of four paths, by path beside; the packets that are marked are Prague's."""
+    """Prague's rate over 1/p - 1 Mbit/s, the mean of four paths; only its packets are marked."""
     found = {}
     for name in ("12 Mbit/s 20 ms", "40 Mbit/s 10 ms", "40 Mbit/s 20 ms", "120 Mbit/s 20 ms"):
         results = runs[name]
