@@ -102,11 +102,11 @@ class CongestionController(ControllerState, Named, ABC):
         """Hear what ACKs can tell of marks; called once, before anything else.
 
         Args:
-            counted: How many there were (RFC 9768, RFC 8257, QUIC); otherwise no more than that there was one
+            counted: Whether they tell how many there were (RFC 9768, RFC 8257, QUIC), and not only that there was one
                 (RFC 3168), or nothing.
 
         Returns:
-            False to decline ECN: data then leaves as not ECN-capable. RFC 9331 section 4.2 wants that of an algorithm
+            False to decline ECN, over TCP: data then leaves as not ECN-capable. RFC 9331 section 4.2 wants that of an algorithm
             that counts marks where they are not counted.
         """
         return True

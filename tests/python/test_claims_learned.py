@@ -163,6 +163,7 @@ def test_the_page_has_the_numbers_on_record(folder: Folder, measure: ModuleType)
         for letter, opponent in measure.OPPONENTS.items()
     ]
     page = PAGE.read_text(encoding="utf-8")
+    assert len(TABLE.findall(page)) == 1
     assert_written(PAGE, TABLE.sub(f"<!-- all paths -->\n{HEAD}{''.join(rows)}<!-- end of paths -->", page))
 
 

@@ -1,4 +1,5 @@
-//! A fully connected network: hidden layers with a rectifier, a linear last layer.
+//! A fully connected network: hidden layers with a rectifier, a linear last layer. The first may take readings one after the other
+//! ([`Shape::readings`]).
 //!
 //! Source: the usual textbook network (Goodfellow, Bengio, Courville, Deep Learning, 2016, chapter 6). Departures: none.
 
@@ -121,11 +122,11 @@ impl Network {
     pub fn evaluate<'a>(&self, input: &[f32], scratch: &'a mut [Vec<f32>; 2]) -> &'a [f32] {
         let [from, into] = scratch;
         from.clear();
-        let hidden = self.layers.len() - 1;
+        let last = self.layers.len() - 1;
         let mut apply = |index: usize, from: &mut Vec<f32>| {
             let (weights, biases) = self.layers[index].split(&self.parameters);
             affine(weights, biases, from, into);
-            if index < hidden {
+            if index < last {
                 for value in into.iter_mut() {
                     *value = value.max(0.0);
                 }
@@ -133,18 +134,18 @@ impl Network {
             std::mem::swap(from, into);
         };
         let first = self.layers[0].inputs;
-        let mut begun = 0;
+        let mut next = 0;
         if self.readings > 1 {
             for reading in input.chunks_exact(self.inputs / self.readings) {
                 from.splice(..0, reading.iter().copied());
                 from.resize(first, 0.0); // nothing came before the first
                 apply(0, from);
             }
-            begun = 1;
+            next = 1;
         } else {
             from.extend_from_slice(input);
         }
-        for index in begun..=hidden {
+        for index in next..=last {
             apply(index, from);
         }
         from

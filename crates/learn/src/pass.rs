@@ -119,10 +119,10 @@ mod tests {
     use super::*;
     use crate::network::Shape;
 
-    /// Two readings of three numbers.
+    /// Three readings of three numbers.
     fn recurrent() -> (Network, RandomStream) {
         let mut random = RandomStream::new(3, "network");
-        let shape = Shape { inputs: 6, readings: 2, hidden: vec![7, 5], outputs: 2 };
+        let shape = Shape { inputs: 9, readings: 3, hidden: vec![7, 5], outputs: 2 };
         assert_eq!(shape.parameters(), (3 + 7 + 1) * 7 + 8 * 5 + 6 * 2);
         (Network::new(&shape, &mut random), random)
     }

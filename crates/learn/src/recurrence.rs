@@ -3,7 +3,7 @@
 //! Source: Elman, "Finding Structure in Time", Cognitive Science 14, 1990, with the network's rectifier; the gradient goes
 //! back through every reading (Werbos, "Backpropagation Through Time", Proc. IEEE 78, 1990). A state begins with nothing
 //! before it, as in the random updates of Hausknecht and Stone, "Deep Recurrent Q-Learning for Partially Observable MDPs",
-//! 2015; both of the last from memory. Departures: decisions, too, begin so, and look back no further than a state holds.
+//! 2015; the last two from memory. Departures: decisions, too, begin so, and look back no further than a state holds.
 
 use crate::kernel::{Left, Product, transpose};
 use crate::network::Network;
@@ -15,6 +15,7 @@ pub(crate) struct Unrolled {
     transposed: Vec<f32>,
     /// What one reading adds to the gradient.
     weights: Vec<f32>,
+    /// What the loss changes by with each of a reading's inputs.
     before: Vec<f32>,
 }
 
@@ -71,7 +72,7 @@ impl Unrolled {
     }
 
     /// The gradient in the layer's parameters, from `delta`: what the loss changes by with each sum of the last reading.
-    pub(crate) fn backward(&mut self, network: &Network, delta: &mut Vec<f32>, gradient: &mut [f32]) {
+    pub(crate) fn backward(&mut self, network: &Network, delta: &mut [f32], gradient: &mut [f32]) {
         let layer = network.layers()[0];
         let width = delta.len() / layer.outputs;
         let own = (layer.inputs - layer.outputs) * width;

@@ -263,7 +263,7 @@ impl Queue {
     pub fn of(link: &LinkConfig, place: &QueuePlace<'_>) -> Self {
         let discipline = Self::new(&link.queue, place);
         match link.device_queue {
-            // No variant of its own, which would let the calls below call themselves: they are no longer compiled into a link's.
+            // A variant of its own would make the calls below recursive, and they would not be inlined into a link's.
             Some(limit) => Self::External(Box::new(Device::new(discipline, limit))),
             None => discipline,
         }

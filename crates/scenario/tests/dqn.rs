@@ -225,12 +225,26 @@ fn parameters_are_what_they_are_set_to() {
 }
 
 #[test]
+fn a_recurrent_layer_learns_otherwise_than_one_that_sees_all_readings_at_once() {
+    let steps_and_loss = |recurrent: bool| {
+        let one = format!("{{ kind = \"dqn_newreno\", warm_up = 200, recent = 4, recurrent = {recurrent} }}");
+        let mut simulation = Simulation::new(&config(&[&one]));
+        simulation.run_until(SimTime(5_000_000_000));
+        (told(&simulation, 0, "learning_steps"), told(&simulation, 0, "learning_loss"))
+    };
+    let (recurrent, at_once) = (steps_and_loss(true), steps_and_loss(false));
+    assert!(recurrent.0 > 100.0 && recurrent.1.is_finite());
+    assert_ne!(recurrent.1, at_once.1);
+}
+
+#[test]
 fn mistakes_name_the_place_the_value_and_the_remedy() {
     for (controller, parts) in [
         ("{ kind = \"dqn_newreno\", hidden = [30, 0] }", ["hidden", "[30, 0]", "at least 1 and at most 1024 nodes"]),
         ("{ kind = \"dqn_newreno\", batch = 0 }", ["batch", "must be at least 1 and at most 4096 tuples", "32"]),
         ("{ kind = \"dqn_cubic\", dropout = 1.0 }", ["dropout", "must be at least 0 and at most 0.9", "0.1"]),
         ("{ kind = \"dqn_cubic\", discount = 1.0 }", ["discount", "at most 0.9999", "0.9"]),
+        ("{ kind = \"dqn_newreno\", recurrent = true }", ["recurrent", "needs two readings", "recent = 8"]),
         ("{ kind = \"dqn_cubic\", store_on = \"ack\" }", ["store_on", "must not hold a field", "formula_c"]),
     ] {
         let error = Scenario::parse(&text(&[controller]), "test.toml", &[]).expect_err("a mistake").to_string();

@@ -115,15 +115,15 @@ def unevenness(runs: Runs) -> Measured:
 
 
 def of_law(runs: Runs) -> Measured:
-    """Prague's rate over 1/p - 1 Mbit/s, the mean of four paths; only its packets are marked."""
+    """Prague's rate over 1/p - 1 Mbit/s, the greatest of all paths up to 25 ms; only its packets are marked."""
     found = {}
-    for name in ("12 Mbit/s 20 ms", "40 Mbit/s 10 ms", "40 Mbit/s 20 ms", "120 Mbit/s 20 ms"):
+    for name in ("4 Mbit/s 20 ms", "12 Mbit/s 20 ms", "40 Mbit/s 10 ms", "40 Mbit/s 20 ms", "120 Mbit/s 20 ms"):
         results = runs[name]
         entry = next(entry for entry in results.summary["links"] if entry["name"] == "bottleneck")
         rate_bps = _bbr.goodput(results, "one") / _bbr.PAYLOAD
         packets = rate_bps * PRAGUE_S / 12000
         found[name] = rate_bps / 1e6 / (packets / float(entry["marks"]) - 1)
-    return Measured(math.fsum(found.values()) / len(found), found)
+    return Measured(max(found.values()), found)
 
 
 def wait(case: str) -> Measure:
