@@ -106,8 +106,8 @@ class CongestionController(ControllerState, Named, ABC):
                 (RFC 3168), or nothing.
 
         Returns:
-            False to decline ECN, over TCP: data then leaves as not ECN-capable. RFC 9331 section 4.2 wants that of an algorithm
-            that counts marks where they are not counted.
+            False to decline ECN, over TCP: data then leaves as not ECN-capable. RFC 9331 section 4.2 wants that of an
+            algorithm that counts marks where they are not counted.
         """
         return True
 
