@@ -53,6 +53,11 @@ pub(crate) struct LinkClock {
 }
 
 impl LinkClock {
+    /// That of a link which has another, and of which it is not known when it will be free.
+    pub(crate) fn stopped() -> Self {
+        Self { free_at: SimTime::NEVER, ..Self::default() }
+    }
+
     #[inline]
     pub(crate) fn free_at(&self) -> SimTime {
         self.free_at

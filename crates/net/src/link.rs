@@ -100,8 +100,9 @@ impl Link {
 
     fn on(wire: Arc<Wire>, config: &LinkConfig, seed: u64) -> Self {
         let served = wire.is_served.then(|| Box::new(Served::new(config, seed)));
+        let clock = if served.is_some() { LinkClock::stopped() } else { LinkClock::default() };
         let rest = Box::new(Rest { served, ..Rest::default() });
-        Self { clock: LinkClock::default(), transit: Ring::default(), wire, rest }
+        Self { clock, transit: Ring::default(), wire, rest }
     }
 
     /// The link as what it is.
@@ -189,7 +190,7 @@ impl Link {
         self.rest.counts.on_dropped();
     }
 
-    /// When it has sent all that has come; time zero of a link that is served packet by packet, which does not know.
+    /// When it has sent all that has come; the end of time of a link that is served packet by packet, which does not know.
     #[inline]
     pub fn free_at(&self) -> SimTime {
         self.clock.free_at()

@@ -86,6 +86,72 @@ fn a_senders_own_link_holds_no_more_than_two_bursts_or_a_millisecond() {
 }
 
 #[test]
+fn what_waits_at_the_senders_own_link_is_known_whatever_its_discipline() {
+    // As above, with links that are served packet by packet, of which nobody knows when a packet will leave: 20 Mbit/s by way of a rate
+    // that changes, too.
+    let slow = ["topology.access.rate=\"20 Mbit/s\"", "tcp.receive_buffer=\"2 MB\"", "flow.b.start=\"39 s\""];
+    let largest = |set: &[&str]| {
+        let summary = run(1, &[&slow[..], set].concat());
+        let own = summary.links.iter().find(|link| link.name == "a.left").expect("it has a link");
+        own.queue_packets.max as u64
+    };
+    let steps = "topology.access.rate={ schedule = [{ at = \"0 s\", rate = \"20 Mbit/s\" }, { at = \"30 s\", rate = \"21 Mbit/s\" }] }";
+    for discipline in [
+        "topology.access.queue={ kind = \"codel\", target = \"1 s\" }",
+        "topology.access.queue={ kind = \"fq_codel\", target = \"1 s\", flows = 16 }",
+        "topology.access.device_queue=10",
+        steps,
+    ] {
+        assert!(largest(&[discipline]) <= 26, "{discipline}: {}", largest(&[discipline]));
+        assert!(largest(&[discipline, "tcp.small_queues=false"]) > 900, "{discipline}");
+    }
+}
+
+#[test]
+fn a_queue_that_tells_what_has_left_is_as_one_of_which_it_is_known() {
+    // DropTail of 500 packets, and DropTail of 490 behind a device of 10, which is served packet by packet: the same to the packet.
+    let hosts = ["topology.access.rate=\"20 Mbit/s\"", "topology.access.delay=\"1 ms\"", "duration=\"20 s\""];
+    let flows = |set: &[&str]| {
+        let summary = run(3, &[&hosts[..], set].concat());
+        let flows = summary.flows.iter();
+        flows.map(|flow| (flow.delivered_bytes, flow.retransmitted_segments, flow.timeouts)).collect::<Vec<_>>()
+    };
+    let known = "topology.access.queue={ kind = \"drop_tail\", limit = \"500 packets\" }";
+    let told =
+        ["topology.access.queue={ kind = \"drop_tail\", limit = \"490 packets\" }", "topology.access.device_queue=10"];
+    for more in ["tcp.pacing=true", "tcp.pacing=\"fq\"", "tcp.pacing=false"] {
+        assert_eq!(flows(&[known, more]), flows(&[told[0], told[1], more]), "{more}");
+    }
+    assert_ne!(flows(&[known]), flows(&[known, "tcp.small_queues=false"]), "the limit matters");
+}
+
+#[test]
+fn what_is_dropped_at_the_senders_own_link_no_longer_waits_there() {
+    // A sender who went on counting what a queue, a policer or a discarder at its own link dropped would stand still in the end.
+    let path = [
+        "topology.access.rate=\"20 Mbit/s\"",
+        "flow.a.app={ kind = \"file\", size = \"20 MB\" }",
+        "flow.b.app={ kind = \"file\", size = \"20 MB\" }",
+    ];
+    for drops in [
+        &["topology.access.queue={ kind = \"drop_tail\", limit = \"3 packets\" }", "topology.access.device_queue=2"][..],
+        &["topology.access.queue={ kind = \"fq_codel\", limit = \"8 packets\" }"],
+        &["topology.access.queue={ kind = \"codel\", target = \"1 ms\", interval = \"10 ms\" }"],
+        &["topology.access.policer={ rate = \"18 Mbit/s\", burst = \"20 kB\" }"],
+        &[
+            "topology.access.queue={ kind = \"fq_codel\" }",
+            "topology.access.discard=[{ kind = \"probability\", p = 1e-2 }]",
+        ],
+    ] {
+        let summary = run(1, &[&path[..], drops].concat());
+        for flow in &summary.flows {
+            assert_eq!(flow.delivered_bytes, 20_000_000, "{}: {drops:?}", flow.name);
+            assert!(flow.retransmitted_segments > 0, "{}: {drops:?}", flow.name);
+        }
+    }
+}
+
+#[test]
 fn a_full_device_keeps_the_segment_and_halves_the_rate() {
     // As above, by Linux 2.4 with room for 20 packets at the device: cwnd goes from some 55 segments to 27 and back, so that nothing is
     // lost, and the link idles for (34.5 - 27)^2 / 2 = 28 of the (27 + 55) / 2 * 28 = 1148 segments of a cycle.

@@ -58,6 +58,20 @@ fn a_chain_in_parts_is_the_chain() {
 }
 
 #[test]
+fn what_hosts_are_told_of_their_own_queues_is_the_same_in_parts() {
+    let slow =
+        r#"access = { rate = "40 Mbit/s", delay = "3 ms", queue = { kind = "fq_codel", limit = "60 packets" } }"#;
+    let scenario = scenario(&CHAIN.replace(r#"access = { rate = "500 Mbit/s", delay = "3 ms" }"#, slow));
+    let whole = everything(&Simulation::new(scenario.config()).finish());
+    for threads in [2, 3, 16] {
+        let mut parts = in_parts(scenario.config(), threads);
+        assert!(parts.partition().parts > 1);
+        (1..50).for_each(|step| parts.run_until(SimTime(step * 60_000_007)));
+        assert_eq!(everything(&parts.finish()), whole, "{threads} threads");
+    }
+}
+
+#[test]
 fn it_can_be_run_in_pieces_cloned_and_looked_at() {
     let scenario = scenario(CHAIN);
     let mut whole = Simulation::new(scenario.config());

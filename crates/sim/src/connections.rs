@@ -20,7 +20,7 @@ use prefetch_index::prefetch_index;
 use crate::end_view::EndView;
 use crate::event_queue::Event;
 use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
-use crate::network::{Network, Uplink};
+use crate::network::{Departed, Network, Uplink};
 
 /// Whom an end works for: who is asked when something has happened there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -374,6 +374,15 @@ impl Connections {
         let end = self.tcp_mut(id);
         if end.generation == generation && !hops.is_empty() {
             end.endpoint.on_telemetry(hops);
+        }
+    }
+
+    /// Data of an end has left its host.
+    pub(crate) fn on_left(&mut self, departed: &Departed, network: &mut Network) {
+        let end = self.tcp_mut(departed.sender);
+        if end.generation == departed.generation {
+            end.endpoint.on_left(network.now(), departed.octets);
+            end.arm_timer(departed.sender, network);
         }
     }
 

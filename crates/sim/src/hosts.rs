@@ -93,6 +93,16 @@ impl Hosts {
         self.connections.on_telemetry(end, generation, self.network.echoed());
     }
 
+    /// Those who sent what has left a link are told.
+    #[cold]
+    pub(crate) fn tell_left(&mut self, link: LinkId) {
+        let mut list = self.network.departures.take(link);
+        for departed in list.drain(..) {
+            self.connections.on_left(&departed, &mut self.network);
+        }
+        self.network.departures.give_back(link, list);
+    }
+
     /// The timer event of an end has come: true if its deadline has, too.
     pub(crate) fn is_timer_due(&mut self, end: EndpointId) -> bool {
         self.connections.is_timer_due(end, &mut self.network)

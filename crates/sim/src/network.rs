@@ -1,5 +1,6 @@
 //! The network at work: packets move from link to link along their routes.
 
+mod departures;
 mod hop;
 mod host_noise;
 mod part;
@@ -13,6 +14,7 @@ use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
     PacketId, Packets, Payload, Router, UnderWay,
 };
+use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Segment;
 use ackclock_wire::quic::AckRange;
@@ -23,6 +25,8 @@ use crate::ids::RouteId;
 use crate::partition::Borders;
 use crate::watch::{At, Watch};
 
+pub(crate) use departures::Departed;
+use departures::Departures;
 use hop::{Hop, Next};
 use host_noise::HostNoise;
 use telemetry::Telemetry;
@@ -50,12 +54,34 @@ pub(crate) struct Network {
     pub(crate) watch: Option<Box<Watch>>,
     /// Of a network in which links write into packets.
     telemetry: Option<Box<Telemetry>>,
+    pub(crate) departures: Departures,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
     sent: u64,
     arrived: u64,
     /// All routes, one behind the other, each closed by [`Hop::END`].
     hops: Vec<Hop>,
     host_noise: HostNoise,
+}
+
+/// Where an end of a connection is, and what of its host the network is to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) node: NodeId,
+    noise: SimDuration,
+    /// It keeps count of what it has in the queue of its own link.
+    counts_waiting: bool,
+}
+
+impl Place {
+    /// That of an end of TCP.
+    pub(crate) fn new(node: NodeId, tcp: &TcpConfig) -> Self {
+        Self { node, noise: tcp.host_noise, counts_waiting: tcp.small_queues.is_some() }
+    }
+
+    /// That of an end of another transport, without noise.
+    pub(crate) fn plain(node: NodeId) -> Self {
+        Self { node, noise: SimDuration::ZERO, counts_waiting: false }
+    }
 }
 
 /// Which links put packets onto a link.
@@ -98,6 +124,7 @@ impl Network {
             captures: Captures::new(config),
             watch: None,
             telemetry: None,
+            departures: Departures::default(),
             sent: 0,
             arrived: 0,
             hops: Vec::new(),
@@ -123,17 +150,17 @@ impl Network {
         self.queue.now()
     }
 
-    /// Adds the route between two hosts of this noise, and returns where it begins.
-    pub(crate) fn add_route(
-        &mut self,
-        router: &mut Router<'_>,
-        (from, sends): (NodeId, SimDuration),
-        (to, receives): (NodeId, SimDuration),
-    ) -> RouteId {
-        let path = router.shortest_path(from, to).expect("a checked scenario has a route for every flow");
+    /// Adds the route between two ends, and returns where it begins.
+    pub(crate) fn add_route(&mut self, router: &mut Router<'_>, from: Place, to: Place) -> RouteId {
+        let path = router.shortest_path(from.node, to.node).expect("a checked scenario has a route for every flow");
         let start = RouteId::new(self.hops.len());
-        for (link, noise) in [(path.first(), sends), (path.last(), receives)] {
-            self.host_noise.add(*link.expect("a route between two hosts has a link"), noise);
+        let [first, last] =
+            [path.first(), path.last()].map(|link| *link.expect("a route between two hosts has a link"));
+        self.host_noise.add(first, from.noise);
+        self.host_noise.add(last, to.noise);
+        if from.counts_waiting && self.links[first.index()].is_served() {
+            self.departures.want(first);
+            self.watch_link(first);
         }
         self.hops.extend(path.into_iter().map(Hop::onto).chain([Hop::END]));
         start
@@ -281,7 +308,7 @@ impl Network {
         }
     }
 
-    /// When all has left that was sent onto the first link of a route, if that is known.
+    /// When all has left that was sent onto the first link of a route; [`SimTime::NEVER`] where it is not known, but told.
     #[inline]
     fn leaves_at(&self, route: RouteId) -> SimTime {
         self.links[self.uplink(route).index()].free_at()
@@ -314,6 +341,9 @@ impl Network {
     /// `LOOKS`: there is a discarder, a capture, or somebody who watches.
     fn pass<const LOOKS: bool>(&mut self, mut at: LinkId, mut packet: UnderWay) {
         if LOOKS && self.is_discarded(at, packet.packet) {
+            if self.departures.are_wanted(at) {
+                self.note_refused(at, packet.packet, packet.hop);
+            }
             self.drop_on_arrival(at, packet.packet, DropCause::Discarder);
             return self.links[at.index()].on_discarded();
         }

@@ -215,6 +215,7 @@ impl Simulation {
             Event::Copier(appliance) => self.relays.run_copier(appliance, &mut self.hosts),
             Event::Abort(flow) => self.hosts.call(opener_of(flow), |endpoint, now, out| endpoint.abort(now, out)),
             Event::Change(number) => self.hosts.network.change(&self.config.network.changes[number as usize]),
+            Event::Left(link) => self.hosts.tell_left(link),
             Event::StopReading(end) => self.hosts.connections[end].stop_reading(self.hosts.network.now()),
         }
         true

@@ -5,7 +5,8 @@
 //!
 //! Departures: retransmissions are not refused. The endpoint does not see the queue. It knows when what it hands over will have
 //! left, and takes the least time that one of its full segments took for that of a packet; so packets of other connections count
-//! as if they were full. Where nothing is outstanding, whose ACK would try again, nothing is refused.
+//! as if they were full. Where nothing is outstanding, whose ACK would try again, nothing is refused. On an uplink that is served packet by
+//! packet, whose discipline takes the place of the device's queue, nothing is refused either.
 
 use ackclock_units::SimTime;
 
@@ -32,8 +33,11 @@ impl DeviceQueue {
         self.packet_ns < u64::MAX && wait > self.limit * self.packet_ns
     }
 
-    /// A segment was handed over at `now`, and leaves then.
+    /// A segment was handed over at `now`, and leaves then, if that is known ([`SimTime::NEVER`] if not).
     pub(crate) fn on_sent(&mut self, now: SimTime, is_full_segment: bool, leaves_at: SimTime) {
+        if leaves_at == SimTime::NEVER {
+            return;
+        }
         let took = leaves_at.0.saturating_sub(self.leaves_at.0.max(now.0));
         if is_full_segment && took > 0 {
             self.packet_ns = self.packet_ns.min(took);

@@ -30,7 +30,8 @@ pub trait Output {
     /// Takes a segment that leaves now.
     fn send(&mut self, segment: &Segment);
 
-    /// When the segment that was taken last leaves the host; time zero where that is not known, or at once.
+    /// When the segment that was taken last leaves the host: time zero if at once, [`SimTime::NEVER`] if the endpoint will be told
+    /// ([`Endpoint::on_left`]).
     fn leaves_at(&self) -> SimTime {
         SimTime::ZERO
     }

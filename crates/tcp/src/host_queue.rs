@@ -3,8 +3,9 @@
 //! Source: TCP Small Queues of Linux (`tcp_limit_output_bytes`, since 3.6), by its behaviour.
 //!
 //! Departures: octets are those of payloads, without what a kernel's buffers take beside them. Once fewer wait than the limit, the
-//! sender goes on at the moment at which the burst has left, as with a completion that is told at once. An uplink that is served
-//! packet by packet does not say when a packet leaves: nothing is known to wait there.
+//! sender goes on at the moment at which the burst has left, as with a completion that is told at once. Of what an uplink serves packet by
+//! packet it is not known when it leaves: the sender is told when it has ([`HostQueue::on_left`]), or when it was dropped there. Which
+//! burst an octet was of is not told; the first is taken to have left first.
 
 use std::collections::VecDeque;
 
@@ -13,8 +14,11 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 /// A burst that has been handed to the host.
 #[derive(Clone, Copy, Debug)]
 struct Handed {
+    /// [`SimTime::NEVER`] if it will be told.
     leaves_at: SimTime,
     octets: u64,
+    /// How many of them have left, as it was told.
+    left: u64,
 }
 
 /// See the module.
@@ -26,11 +30,13 @@ pub(crate) struct HostQueue {
     octets: u64,
     begins: bool,
     wake: SimTime,
+    /// With which it was last asked whether it is full.
+    limit: u64,
 }
 
 impl HostQueue {
     pub(crate) fn new(most: Bytes) -> Self {
-        Self { most: most.0, bursts: VecDeque::new(), octets: 0, begins: true, wake: SimTime::NEVER }
+        Self { most: most.0, bursts: VecDeque::new(), octets: 0, begins: true, wake: SimTime::NEVER, limit: 0 }
     }
 
     /// Two bursts of the size that is due, or what the rate sends in 1/1024 s.
@@ -45,7 +51,7 @@ impl HostQueue {
             self.octets -= first.octets;
             self.bursts.pop_front();
         }
-        self.begins = true;
+        (self.begins, self.limit) = (true, limit);
         let mut left = self.octets;
         for burst in &self.bursts {
             if left <= limit {
@@ -73,7 +79,25 @@ impl HostQueue {
         self.wake
     }
 
-    /// So many octets were handed to the host, of the burst under way or of one that begins.
+    /// So many octets of what was handed to the host have left, or were dropped there.
+    pub(crate) fn on_left(&mut self, now: SimTime, mut octets: u64) {
+        while octets > 0 {
+            let first = self.bursts.front_mut().expect("what leaves the host was handed to it");
+            let of_first = octets.min(first.octets - first.left);
+            first.left += of_first;
+            octets -= of_first;
+            if first.left == first.octets {
+                self.octets -= first.octets;
+                self.bursts.pop_front();
+            }
+        }
+        if self.octets <= self.limit {
+            self.wake = now;
+        }
+    }
+
+    /// So many octets were handed to the host, of the burst under way or of one that begins; they leave at that time, or it will be told
+    /// when ([`SimTime::NEVER`]).
     pub(crate) fn on_sent(&mut self, octets: u64, leaves_at: SimTime) {
         self.octets += octets;
         match self.bursts.back_mut() {
@@ -81,7 +105,7 @@ impl HostQueue {
                 last.octets += octets;
                 last.leaves_at = leaves_at;
             }
-            _ => self.bursts.push_back(Handed { leaves_at, octets }),
+            _ => self.bursts.push_back(Handed { leaves_at, octets, left: 0 }),
         }
         self.begins = false;
     }
@@ -118,5 +142,26 @@ mod tests {
         assert_eq!(queue.wake(), SimTime(30 * MS));
         assert!(queue.is_full(SimTime(10 * MS), 1_999)); // 2000 octets are left
         assert!(!queue.is_full(SimTime(20 * MS), 1_999));
+    }
+    #[test]
+    fn a_sender_goes_on_when_it_is_told_that_the_burst_has_left_that_makes_room() {
+        let mut queue = HostQueue::new(Bytes(4 << 20));
+        for burst in 1..=3 {
+            assert!(!queue.is_full(SimTime(burst), 3_000));
+            queue.on_sent(500, SimTime::NEVER);
+            queue.on_sent(500, SimTime::NEVER);
+        }
+        assert!(queue.is_full(SimTime(MS), 1_999));
+        assert_eq!(queue.wake(), SimTime::NEVER);
+        queue.on_left(SimTime(10 * MS), 500);
+        queue.on_left(SimTime(20 * MS), 500); // the whole of the first burst: 2000 octets are left
+        assert!(queue.is_full(SimTime(20 * MS), 1_999));
+        queue.on_left(SimTime(30 * MS), 500);
+        assert_eq!(queue.wake(), SimTime::NEVER, "half of a burst, which a device completes as one");
+        queue.on_left(SimTime(40 * MS), 1_000); // the other half, and a part of the last
+        assert_eq!(queue.wake(), SimTime(40 * MS));
+        assert!(!queue.is_full(SimTime(40 * MS), 1_999));
+        queue.on_left(SimTime(50 * MS), 500);
+        assert!(!queue.is_full(SimTime(50 * MS), 0));
     }
 }

@@ -353,6 +353,12 @@ impl ServedLink<'_> {
         self.link.rest.served.as_ref().is_some_and(|served| served.keeps_all(now))
     }
 
+    /// The packet whose last bit has left by `now`, before [`Self::depart`].
+    pub fn leaving(&self, now: SimTime) -> Option<&Packet> {
+        let current = self.link.rest.served.as_ref()?.current.as_ref()?;
+        (current.end <= now).then_some(&current.queued.packet)
+    }
+
     /// What leaves the link at `now` travels on; `notice` says when a packet that arrives goes on, and keeps
     /// order; `schedule` is given the arrivals that need an event. Returns the packet that was lost, if it was.
     pub fn depart(

@@ -37,6 +37,8 @@ pub(crate) enum Event {
     StopReading(EndpointId),
     /// A link is changed: which of the scenario's changes it is.
     Change(u32),
+    /// Packets have left this link, or were dropped there, whose senders are to be told.
+    Left(LinkId),
 }
 
 const _: () = assert!(size_of::<Event>() == 8, "an event is handed about in a register");
@@ -64,6 +66,7 @@ impl Event {
             Self::StopReading(end) => (12, end.index()),
             Self::Datagram(flow) => (13, flow.index()),
             Self::Change(number) => (14, number as usize),
+            Self::Left(link) => (15, link.index()),
         };
         debug_assert!(index as u64 <= INDEX_MASK, "an event has 24 bits for a number");
         kind << KIND_SHIFT | index as u64
@@ -94,7 +97,8 @@ impl Event {
             11 => Self::Abort(FlowId::new(index)),
             12 => Self::StopReading(EndpointId::of_number(index as u32)),
             13 => Self::Datagram(DatagramFlowId::new(index)),
-            _ => Self::Change(index as u32),
+            14 => Self::Change(index as u32),
+            _ => Self::Left(LinkId::new(index)),
         }
     }
 }

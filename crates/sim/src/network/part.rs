@@ -53,6 +53,7 @@ impl Network {
         for link in (0..self.links.len()).map(LinkId::new).filter(|link| is_there(*link)) {
             std::mem::swap(&mut self.links[link.index()], &mut other.links[link.index()]);
             self.captures.swap(&mut other.captures, link);
+            self.departures.swap(&mut other.departures, link);
         }
     }
 

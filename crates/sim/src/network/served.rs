@@ -3,7 +3,7 @@
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::queue::Treatment;
-use ackclock_net::{EndpointId, LinkChange, LinkId, Packet, UnderWay};
+use ackclock_net::{EndpointId, HopIndex, LinkChange, LinkId, Packet, PacketId, UnderWay};
 use ackclock_units::{Bytes, SimTime};
 use prefetch_index::prefetch_index;
 
@@ -30,8 +30,11 @@ impl Network {
         self.arrive_at_once(id, arrivals);
         let Some(mut link) = self.links[id.index()].served() else { return };
         let is_admitted = link.offer(now, &packet);
+        if !is_admitted && self.departures.add(id, &packet, &self.hops) {
+            self.queue.push(now, Event::Left(id));
+        }
         let is_busy = link.is_busy(now);
-        if self.follows_packets() {
+        if self.follows_packets(id) {
             self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
         } else if is_busy {
             return self.check_link(id);
@@ -50,6 +53,12 @@ impl Network {
         if link.keeps_all(now) {
             return 0;
         }
+        if self.departures.are_wanted(id)
+            && let Some(packet) = link.leaving(now)
+            && self.departures.add(id, packet, &self.hops)
+        {
+            self.queue.push(now, Event::Left(id));
+        }
         let notice = |arrival| self.host_noise.at(id, arrival);
         let mut at_once = 0;
         let lost = link.depart(now, &mut self.packets, notice, |arrival| {
@@ -59,7 +68,7 @@ impl Network {
                 at_once += 1;
             }
         });
-        if self.follows_packets() {
+        if self.follows_packets(id) {
             self.tell_loss(id, lost, DropCause::Loss);
         }
         at_once
@@ -124,17 +133,27 @@ impl Network {
         if service.begins && self.captures.are_wanted(id) {
             self.captures.record(id, now, link.in_service().expect("it has just begun"));
         }
-        if self.follows_packets() {
+        if self.follows_packets(id) {
             self.tell_service(id, service.begins);
         }
         self.check_link(id);
         service.wake
     }
 
-    /// What becomes of each packet is of interest: to whoever watches, or for what links have written into it.
+    /// What becomes of each packet is of interest: to whoever watches, for what links have written into it, or to its sender.
     #[inline]
-    fn follows_packets(&self) -> bool {
-        self.watch.is_some() || self.telemetry.is_some()
+    fn follows_packets(&self, link: LinkId) -> bool {
+        self.watch.is_some() || self.telemetry.is_some() || self.departures.are_wanted(link)
+    }
+
+    /// A packet goes no further than the link that it came to, which was the next on its way before `hop`: its sender is told, if that counts
+    /// what waits there.
+    #[cold]
+    pub(super) fn note_refused(&mut self, link: LinkId, place: PacketId, hop: HopIndex) {
+        let packet = Packet { hop, ..*self.packets.get(place) };
+        if self.departures.add(link, &packet, &self.hops) {
+            self.queue.push(self.now(), Event::Left(link));
+        }
     }
 
     /// A packet went no further on a served link.
@@ -160,8 +179,14 @@ impl Network {
             if let Some(watch) = &mut self.watch {
                 watch.on_treated(now, &At { link: id, packet: &packet, captures }, treatment);
             }
-            if let Some(telemetry) = self.telemetry.as_mut().filter(|_| treatment == Treatment::Dropped) {
+            if treatment != Treatment::Dropped {
+                continue;
+            }
+            if let Some(telemetry) = &mut self.telemetry {
                 telemetry.free(packet.telemetry);
+            }
+            if self.departures.add(id, &packet, &self.hops) {
+                self.queue.push(now, Event::Left(id));
             }
         }
         let waited = link.waited();

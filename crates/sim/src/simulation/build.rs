@@ -7,7 +7,7 @@ use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
 use ackclock_units::interrupt::ask;
-use ackclock_units::{Shared, SimDuration, SimTime};
+use ackclock_units::{Shared, SimTime};
 
 use super::Simulation;
 use crate::app::App;
@@ -18,7 +18,7 @@ use crate::connections::{Connections, NewEnd, Role};
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::{FlowId, RelayId, StreamId};
-use crate::network::Network;
+use crate::network::{Network, Place};
 use crate::outcome::EngineCounters;
 use crate::recorder::Recorder;
 use crate::streams::Streams;
@@ -193,9 +193,8 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
 }
 
 impl EndConfig<'_> {
-    /// Where it is, and the noise of that host.
-    fn place(&self) -> (NodeId, SimDuration) {
-        (self.node, self.tcp.host_noise)
+    fn place(&self) -> Place {
+        Place::new(self.node, self.tcp)
     }
 
     fn endpoint(&self, configs: &mut Shared<TcpConfig>) -> Endpoint {

@@ -373,7 +373,7 @@ fn part_of(event: Event, streams: &crate::streams::Streams, partition: &Partitio
         Event::Start(flow) | Event::Abort(flow) => Some(partition.part_of(opener_of(flow))),
         Event::Timer(end) | Event::StopReading(end) => Some(partition.part_of(end)),
         Event::App(stream) => Some(partition.part_of(streams.get(stream).sender)),
-        Event::Link(link) | Event::Service(link) => Some(partition.part_before(link)),
+        Event::Link(link) | Event::Service(link) | Event::Left(link) => Some(partition.part_before(link)),
         Event::Arrival(_) | Event::Datagram(_) | Event::Discipline(_) | Event::Copier(_) | Event::Change(_) => Some(0),
     }
 }

@@ -13,7 +13,7 @@ use crate::config::{MeasureWindow, SimulationConfig, Span};
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::{DatagramFlowId, RouteId};
-use crate::network::Network;
+use crate::network::{Network, Place};
 use crate::outcome::Table;
 
 /// All flows of datagrams at work.
@@ -52,7 +52,7 @@ impl DatagramFlows {
             if let Some(time) = first {
                 hosts.schedule(time, Event::Datagram(id));
             }
-            let ends = [datagrams.from, datagrams.to].map(|node| (node, SimDuration::ZERO));
+            let ends = [datagrams.from, datagrams.to].map(Place::plain);
             let route = hosts.network.add_route(router, ends[0], ends[1]);
             let is_media = matches!(work, Work::Media(_));
             let back = is_media.then(|| hosts.network.add_route(router, ends[1], ends[0]));

@@ -5,9 +5,9 @@
 
 use std::iter;
 
-use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
+use ackclock_net::{ConnectionIndex, EndpointId, Router};
 use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
-use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
+use ackclock_units::{Bytes, Shared, SimTime};
 use ackclock_wire::Segment;
 
 use super::arrivals::Arrival;
@@ -21,7 +21,7 @@ use crate::connections::{NewEnd, Role};
 use crate::event_queue::Event;
 use crate::hosts::Hosts;
 use crate::ids::{GroupId, RelayId, RouteId, ShortFlowId};
-use crate::network::Network;
+use crate::network::{Network, Place};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -82,9 +82,6 @@ impl ShortFlow {
     }
 }
 
-/// Where an end of a connection is, and the noise of its host.
-type End = (NodeId, SimDuration);
-
 impl Group {
     fn new(
         arrivals: &ArrivalsConfig,
@@ -96,14 +93,14 @@ impl Group {
         let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
         let (there, back) = (path(flow.from, flow.to), path(flow.to, flow.from));
         let flows = FlowGroup::new(arrivals, config, &there, &back);
-        let far = |split: &SplitConfig| (config.appliances[split.appliance].node, split.far.tcp.host_noise);
-        let near = |split: &SplitConfig| (config.appliances[split.appliance].node, split.near.tcp.host_noise);
-        let openers = iter::once((flow.from, flow.sender.host_noise)).chain(arrivals.splits.iter().map(far));
-        let acceptors = arrivals.splits.iter().map(near).chain([(flow.to, flow.receiver.host_noise)]);
+        let far = |split: &SplitConfig| Place::new(config.appliances[split.appliance].node, &split.far.tcp);
+        let near = |split: &SplitConfig| Place::new(config.appliances[split.appliance].node, &split.near.tcp);
+        let openers = iter::once(Place::new(flow.from, &flow.sender)).chain(arrivals.splits.iter().map(far));
+        let acceptors = arrivals.splits.iter().map(near).chain([Place::new(flow.to, &flow.receiver)]);
         let host = &config.network.node(flow.from).name;
         let view = flow.capture.then(|| network.captures.add_view(&flow.name, host));
-        let mut route = |from: End, to: End| network.add_route(router, from, to);
-        let mut both_ways = |(opener, acceptor): (End, End)| [route(opener, acceptor), route(acceptor, opener)];
+        let mut route = |from: Place, to: Place| network.add_route(router, from, to);
+        let mut both_ways = |(opener, acceptor): (Place, Place)| [route(opener, acceptor), route(acceptor, opener)];
         Self { flows, routes: openers.zip(acceptors).map(&mut both_ways).collect(), view }
     }
 }

@@ -15,6 +15,12 @@ impl Endpoint {
         self.sender.controller.on_telemetry(hops);
     }
 
+    /// So many octets of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they would, or were dropped
+    /// there. What may leave now does so at [`Self::deadline`].
+    pub fn on_left(&mut self, now: SimTime, octets: u32) {
+        self.sender.on_left(now, octets);
+    }
+
     /// The state by RFC 9293's names.
     pub fn state(&self) -> State {
         match self.phase {

@@ -360,6 +360,13 @@ impl Sender {
         }
     }
 
+    /// So many octets of payload have left it, or were dropped there.
+    pub(crate) fn on_left(&mut self, now: SimTime, octets: u32) {
+        if let Some(queue) = &mut self.host_queue {
+            queue.on_left(now, u64::from(octets));
+        }
+    }
+
     /// Nothing new leaves for now.
     pub(super) fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.limited_by = limit;

@@ -1,0 +1,70 @@
+//! What has left the first link of its route, or was dropped there: for its sender, who keeps count of what waits at its host.
+//!
+//! Only of links that are served packet by packet. Of others it is known when a packet will leave as soon as it comes.
+
+use ackclock_net::{EndpointId, Generation, LinkId, Packet, Payload};
+
+use super::hop::Hop;
+
+/// Data of one packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departed {
+    /// Whose it is.
+    pub(crate) sender: EndpointId,
+    /// Of the connection.
+    pub(crate) generation: Generation,
+    /// Of payload.
+    pub(crate) octets: u32,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Departures {
+    /// By link, as far as there is one of which it is wanted; `None` where it is not.
+    of: Vec<Option<Vec<Departed>>>,
+}
+
+impl Departures {
+    /// From now on what leaves a link is to be told.
+    pub(super) fn want(&mut self, link: LinkId) {
+        if self.of.len() <= link.index() {
+            self.of.resize(link.index() + 1, None);
+        }
+        self.of[link.index()].get_or_insert_default();
+    }
+
+    #[inline]
+    pub(super) fn are_wanted(&self, link: LinkId) -> bool {
+        self.of.get(link.index()).is_some_and(Option::is_some)
+    }
+
+    /// A packet with data has left a link, or was dropped there; if that is the first of its route, its sender is to be told. Returns true
+    /// if it is the only one yet to be told.
+    pub(super) fn add(&mut self, link: LinkId, packet: &Packet, hops: &[Hop]) -> bool {
+        let Some(Some(list)) = self.of.get_mut(link.index()) else { return false };
+        let Payload::Tcp(segment) = &packet.payload else { return false };
+        let is_first = packet.hop.index() < 2 || hops[packet.hop.index() - 2] == Hop::END;
+        if segment.payload == 0 || !is_first {
+            return false;
+        }
+        list.push(Departed { sender: packet.to.peer(), generation: packet.generation, octets: segment.payload });
+        list.len() == 1
+    }
+
+    /// What is to be told of a link; the list is to be given back.
+    pub(crate) fn take(&mut self, link: LinkId) -> Vec<Departed> {
+        self.of[link.index()].replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// See [`Self::take`].
+    pub(crate) fn give_back(&mut self, link: LinkId, list: Vec<Departed>) {
+        self.of[link.index()] = Some(list);
+    }
+
+    /// Takes those of a link over from another part, and gives others for them.
+    pub(super) fn swap(&mut self, other: &mut Self, link: LinkId) {
+        if let (Some(here), Some(there)) = (self.of.get_mut(link.index()), other.of.get_mut(link.index())) {
+            std::mem::swap(here, there);
+        }
+    }
+}
