@@ -390,7 +390,6 @@ def test_flags_of_a_call_that_would_have_no_effect_are_refused(line: str, said: 
         ("tcp_congestion_control=rAeno", "reno"),
         ("tcp_retries2=99999999999", "tcp.max_retries"),
         ("tcp_fin_timeout=1", "is not simulated; use 60"),
-        ("tcp_comp_sack_nr=0", "is not simulated; use 44"),
         ("tcp_min_rtt_wlen=1", "is not simulated; use 300"),
         ("tcp_tso_win_divisor=8", "is not simulated; use 3"),
         ("tcp_syncookies=2", "is not simulated; use 1 or 0"),

@@ -52,6 +52,7 @@ fn without_noise_a_flow_is_locked_out_at_equal_rates_and_with_it_hardly_one_is()
         "tcp.small_queues=false",
         "tcp.delayed_ack.quickacks=0",
         "tcp.receive_autotuning=false",
+        "tcp.sack_compression=false",
     ];
     assert_eq!(starved(&plain), 6);
     assert!(starved(&plain[1..]) <= 1);

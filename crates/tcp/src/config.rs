@@ -13,7 +13,7 @@ use ackclock_units::{Amount, Bytes, SimDuration};
 
 pub use parts::{
     AckControlConfig, Autotuning, BeyondHorizon, BurstConfig, ClockConfig, ClockStep, DelayedAck, DeviceQueueConfig,
-    EcnConfig, EcnMode, PacedBy, PacingConfig, SmallQueues, UndoConfig, WindowTuning,
+    EcnConfig, EcnMode, PacedBy, PacingConfig, SackCompressionConfig, SmallQueues, UndoConfig, WindowTuning,
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
@@ -41,7 +41,7 @@ declare! {
     pub struct TcpConfig {
         /// Largest payload of a segment in bytes, without headers and options.
         mss: u32 = default(1448).at_least(1).at_most(MAX_MSS).unit("bytes"),
-        /// Offer selective acknowledgements (RFC 2018); used when both ends offer them.
+        /// Offer selective acknowledgements (RFC 2018), unless `loss_recovery` has no use for them; used when both ends offer them.
         sack: bool = true,
         /// Report duplicates in a first SACK block (RFC 2883).
         dsack: bool = true,
@@ -154,6 +154,8 @@ declare! {
         send_autotuning: Option<Autotuning> = None,
         /// When in-order data is acknowledged; false acknowledges each segment.
         delayed_ack: DelayedAck = DelayedAck::default(),
+        /// Above a hole, ACKs after the first three are gathered into one; without SACK none are.
+        sack_compression: Option<SackCompressionConfig> = None,
         /// The sender says for how many segments the receiver sends an ACK (RFC 5690); in force when both ends offer it.
         ack_control as "ack_congestion_control": Option<AckControlConfig> = None,
         /// Spread segments over the round trip; a controller that sets a rate is paced in any case. "fq" paces every flow.
@@ -175,6 +177,11 @@ impl TcpConfig {
     /// The largest window that this end can advertise.
     pub(crate) fn largest_window(&self) -> Bytes {
         if self.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW }
+    }
+
+    /// Who repairs without SACK has no use for it, and does not offer it.
+    pub(crate) fn offers_sack(&self) -> bool {
+        self.sack && self.loss_recovery == LossRecovery::Sack
     }
 
     /// A buffer of a given size does not grow.

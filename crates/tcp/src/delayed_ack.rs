@@ -57,6 +57,8 @@ pub(crate) struct DelayedAcks {
     last_arrival: SimTime,
     /// Data goes the other way within the delay: ACKs ride on it.
     is_interactive: bool,
+    /// What waits for the deadline is an ACK for segments above a hole.
+    gathers: bool,
 }
 
 impl DelayedAcks {
@@ -79,6 +81,7 @@ impl DelayedAcks {
             delay: SimDuration::ZERO,
             last_arrival: SimTime::ZERO,
             is_interactive: false,
+            gathers: false,
         }
     }
 
@@ -125,6 +128,34 @@ impl DelayedAcks {
         }
     }
 
+    /// A segment arrived above a hole, and its ACK waits for others until then.
+    pub(crate) fn gather_until(&mut self, deadline: SimTime) {
+        self.disordered += 1;
+        (self.is_owed, self.gathers) = (true, true);
+        self.deadline = self.deadline.min(deadline);
+    }
+
+    /// An ACK for segments above a hole waits for others.
+    pub(crate) fn gathers(&self) -> bool {
+        self.gathers
+    }
+
+    /// ACKs of segments above a hole may wait for others: none is due, or is not to be delayed.
+    pub(crate) fn may_gather(&self) -> bool {
+        !self.due && !self.spares_acks() && (self.quick == 0 || self.is_interactive)
+    }
+
+    /// What has arrived had arrived before, or lies beyond the window: that is said at once. In quickack mode's terms the sender has begun
+    /// anew; `window` is what it may send.
+    pub(crate) fn on_useless(&mut self, window: u64, mss: u64) {
+        self.due = true;
+        if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {
+            let quick = u32::try_from(window / (2 * mss)).unwrap_or(u32::MAX).max(2).min(self.config.quickacks);
+            self.quick = self.quick.max(quick);
+            self.is_interactive = false;
+        }
+    }
+
     /// Nothing lies above a hole any more.
     pub(crate) fn on_order_restored(&mut self) {
         self.disordered = 0;
@@ -155,6 +186,9 @@ impl DelayedAcks {
     pub(crate) fn on_timer(&mut self, now: SimTime) {
         if now >= self.deadline {
             self.due = true;
+            if self.gathers {
+                return;
+            }
             self.is_interactive = false;
             if self.config.adaptive {
                 self.delay = (self.delay * 2).min(LONGEST);
@@ -248,7 +282,7 @@ impl DelayedAcks {
 
     /// An ACK left, alone or with data.
     pub(crate) fn on_ack_sent(&mut self) {
-        self.due = false;
+        (self.due, self.gathers) = (false, false);
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets, self.pushes) = (0, 0, 0);
         let (is_owed, is_for_window) = (std::mem::take(&mut self.is_owed), std::mem::take(&mut self.is_for_window));

@@ -62,6 +62,7 @@ mod recovery;
 mod retransmit_timer;
 pub mod rounds;
 mod rto;
+mod sack_compression;
 mod scoreboard;
 mod sender;
 mod tlp;
@@ -76,7 +77,7 @@ pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BeyondHorizon, BurstConfig, ClockConfig, ClockStep, Counting,
     CwndValidation, DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample, IdleRestart,
     LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacedBy, PacingConfig,
-    RtoConfig, RtoEstimator, RtoResume, RttSample, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig,
+    RtoConfig, RtoEstimator, RtoResume, RttSample, SackCompressionConfig, SmallQueues, TcpConfig, TickRounding, TimeoutInRecovery, UndoConfig,
     UserTimeoutFrom, WindowTuning, ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};

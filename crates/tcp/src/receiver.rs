@@ -18,6 +18,7 @@ use crate::clock::is_before;
 use crate::config::{MAX_UNSCALED_WINDOW, TcpConfig};
 use crate::delayed_ack::DelayedAcks;
 use crate::ranges::{Range, RangeSet};
+use crate::sack_compression::SackCompression;
 pub(crate) use reader::Reader;
 pub use reader::Reading;
 use reports::RecentRanges;
@@ -31,6 +32,8 @@ pub(crate) struct Arrival {
     pub(crate) is_pushed: bool,
     /// What the sender measures as a round trip bounds the delay of an ACK.
     pub(crate) rto: SimDuration,
+    /// The smoothed round trip as the sender measures it; zero before it does.
+    pub(crate) srtt: SimDuration,
 }
 
 /// The receiving half of an endpoint.
@@ -59,6 +62,7 @@ pub(crate) struct Receiver {
     pub(crate) acks: DelayedAcks,
     out_of_order: RangeSet,
     tuning: Option<Box<ReceiveAutotuning>>,
+    compression: Option<Box<SackCompression>>,
     /// The one to report next.
     duplicate: Option<Range>,
     /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
@@ -84,6 +88,7 @@ impl Receiver {
             mss: u64::from(config.mss),
             acks: DelayedAcks::new(config.delayed_ack, config.gro),
             tuning,
+            compression: config.sack_compression.map(|config| Box::new(SackCompression::new(config))),
             dsack: config.dsack,
             duplicate: None,
             last_ack_sent: 0,
@@ -302,9 +307,13 @@ impl Receiver {
             if start < end {
                 self.out_of_order_segments += 1;
                 self.open_above_hole(end - start);
-                self.acks.on_out_of_order(now);
+                match self.gathers_until(now, arrival) {
+                    Some(deadline) => self.acks.gather_until(deadline),
+                    None => self.acks.on_out_of_order(now),
+                }
             } else {
-                self.acks.request(); // a duplicate, or beyond the window (RFC 5681 section 4.2)
+                // A duplicate, or beyond the window (RFC 5681 section 4.2).
+                self.acks.on_useless(window_end - self.rcv_nxt, self.mss);
             }
         } else if data_end > before {
             self.acknowledge(now, self.rcv_nxt - before, arrival);
@@ -312,9 +321,30 @@ impl Receiver {
         }
     }
 
-    /// RFC 2883 section 4: what has arrived before is reported once.
+    /// Until when the ACK waits that is for a segment that has just arrived while there is a hole, where it may wait for others.
+    fn gathers_until(&mut self, now: SimTime, arrival: &Arrival) -> Option<SimTime> {
+        let compression = self.compression.as_mut().filter(|_| self.reports_ranges && self.acks.may_gather())?;
+        let own = self.tuning.as_ref().map(|tuning| tuning.rtt());
+        let srtt = Some(arrival.srtt).filter(|srtt| !srtt.is_zero());
+        let rtt = own.into_iter().chain(srtt).min().unwrap_or_default();
+        compression.on_segment(now, self.rcv_nxt, self.acks.gathers(), rtt)
+    }
+
+    /// So many octets from `start` on, which lies below what is awaited, came with a timestamp for which they are refused: they are reported as a
+    /// duplicate (RFC 2883 section 4, as Linux does).
+    pub(crate) fn on_refused(&mut self, start: u64, len: u64) {
+        if self.dsack {
+            self.duplicate = Some(Range { start, end: (start + len).min(self.rcv_nxt) });
+        }
+        self.acks.on_useless(self.window_end() - self.rcv_nxt, self.mss);
+    }
+
+    /// RFC 2883 section 4: what has arrived before is reported once; where ACKs are gathered, it is forgotten when something else arrives (Linux).
     fn note_duplicate(&mut self, arrival: &Arrival) {
         let end = arrival.start + arrival.len;
+        if self.acks.gathers() {
+            self.duplicate = None;
+        }
         if !self.dsack || arrival.len == 0 {
             return;
         }
@@ -412,19 +442,24 @@ impl Receiver {
             self.rcv_nxt = end;
             if !self.out_of_order.is_empty() {
                 //= rfc5681-4.2-filled-hole
-                // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2).
-                self.acks.request();
                 while let Some(range) = self.out_of_order.take_front_reaching(self.rcv_nxt) {
                     self.rcv_nxt = self.rcv_nxt.max(range.end);
                 }
                 if self.out_of_order.is_empty() {
                     self.recent.len = 0;
                     self.acks.on_order_restored();
+                } else if let Some(compression) = self.compression.as_mut().filter(|_| self.acks.may_gather()) {
+                    compression.on_partial_fill(self.rcv_nxt);
                 }
+                // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2).
+                self.acks.request();
             }
         } else if let Some(last) = self.out_of_order.extend_last(start, end) {
             self.recent.on_lengthened(Range { start: last.start, end });
         } else {
+            if self.recent.is_full() && self.acks.gathers() {
+                self.acks.request(); // before a block is forgotten
+            }
             //= rfc2018-8-receiver-keeps
             let merged = self.out_of_order.insert(start, end, |_| {});
             self.recent.on_changed(merged);

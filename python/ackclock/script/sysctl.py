@@ -75,6 +75,10 @@ def _fast_open(value: str) -> Changes:
     return {}
 
 
+def _gathered(value: str) -> Changes:
+    return {"tcp.sack_compression.acks": int(value)} if int(value) > 0 else {"tcp.sack_compression": False}
+
+
 def _notsent_lowat(value: str) -> Changes:
     return {"tcp.notsent_lowat": f"{value} B"} if 0 < int(value) < 0xFFFFFFFF else {}
 
@@ -103,6 +107,10 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_rmem": _receive_memory,
     "tcp_wmem": _send_memory,
     "tcp_notsent_lowat": _notsent_lowat,
+    "tcp_comp_sack_nr": _gathered,
+    "tcp_comp_sack_delay_ns": lambda value: {"tcp.sack_compression.delay": f"{int(value)} ns"},
+    "tcp_comp_sack_slack_ns": lambda value: {"tcp.sack_compression.slack": f"{int(value)} ns"},
+    "tcp_comp_sack_rtt_percent": _number("tcp.sack_compression.rtt_percent"),
     "tcp_min_tso_segs": lambda value: {"tcp.tso": {"min_segments": max(1, int(value))}},
     "tcp_pacing_ss_ratio": _pacing("slow_start_ratio"),
     "tcp_pacing_ca_ratio": _pacing("avoidance_ratio"),
@@ -126,9 +134,6 @@ ONLY: Mapping[str, tuple[str, ...]] = {
         "2147483647",
         "1000",
     ),
-    "tcp_comp_sack_delay_ns": ("1000000",),
-    "tcp_comp_sack_nr": ("44",),
-    "tcp_comp_sack_slack_ns": ("100000",),
     "tcp_fin_timeout": ("60",),
     "tcp_invalid_ratelimit": ("500",),
     "tcp_keepalive_intvl": ("75",),
@@ -137,7 +142,6 @@ ONLY: Mapping[str, tuple[str, ...]] = {
     "tcp_min_rtt_wlen": ("300",),
     "tcp_min_snd_mss": ("48",),
     "tcp_orphan_retries": ("0",),
-    "tcp_comp_sack_rtt_percent": ("33",),
     "tcp_ecn_option_beacon": ("3",),
     "tcp_no_ssthresh_metrics_save": ("1",),
     "tcp_plb_enabled": ("0",),

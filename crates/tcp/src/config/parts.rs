@@ -109,6 +109,21 @@ declare! {
 }
 
 declare! {
+    /// One ACK with SACK blocks for many segments above a hole.
+    #[derive(Copy, Eq)]
+    pub struct SackCompressionConfig {
+        /// An ACK for so many segments at the latest.
+        acks: u32 = default(44).at_least(1).unit("segments").source("Linux's tcp_comp_sack_nr"),
+        /// And so long after the first of them.
+        delay: SimDuration = default(SimDuration::from_millis(1)).source("Linux's tcp_comp_sack_delay_ns"),
+        /// Or after so much of a round trip.
+        rtt_percent: u32 = default(5).at_most(100).unit("%").source("Linux 6.18; later a parameter, tcp_comp_sack_rtt_percent = 33"),
+        /// By so much the timer is late.
+        slack: SimDuration = default(SimDuration(100_000)).source("Linux's tcp_comp_sack_slack_ns"),
+    }
+}
+
+declare! {
     /// The queue of the host's network device.
     #[derive(Copy, Eq)]
     pub struct DeviceQueueConfig {

@@ -20,6 +20,7 @@ impl Endpoint {
                 //= rfc9293-3.10.7.4-unacceptable-segment
                 self.note_late_ack(segment);
                 self.receiver.request_ack();
+                self.note_refused(segment);
                 self.flush_ack(now, out);
             }
             return;
@@ -107,6 +108,14 @@ impl Endpoint {
             && !segment.flags.has(Flags::RST)
     }
 
+    /// Data that an older timestamp makes refused has been received all the same, if it lies below what is awaited: a late original, mostly.
+    fn note_refused(&mut self, segment: &Segment) {
+        let start = self.receiver.offset_of(segment.seq).filter(|start| *start < self.receiver.rcv_nxt());
+        if let Some(start) = start.filter(|_| segment.payload > 0 && !self.acknowledges_unsent(segment)) {
+            self.receiver.on_refused(start, u64::from(segment.payload));
+        }
+    }
+
     /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.
     fn note_late_ack(&mut self, segment: &Segment) {
         let una = self.sender.board.una();
@@ -147,6 +156,7 @@ impl Endpoint {
             has_fin: segment.flags.has(Flags::FIN),
             is_pushed: segment.flags.has(Flags::PSH),
             rto: self.sender.rto.rto(),
+            srtt: self.sender.rto.stats().srtt,
         };
         //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);

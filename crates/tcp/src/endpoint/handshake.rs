@@ -88,7 +88,7 @@ impl Endpoint {
         self.negotiated = Negotiated {
             timestamps,
             scaling: scale.is_some(),
-            sack: config.sack && syn.syn.sack_permitted,
+            sack: config.offers_sack() && syn.syn.sack_permitted,
             //= rfc5690-4.1-both-ends
             ack_control: config.ack_control.is_some() && syn.syn.ack_control_permitted,
             //= rfc7323-2.3-fourteen
@@ -163,7 +163,7 @@ impl Endpoint {
                 //= rfc9293-3.7.1-mss-in-every-syn
                 mss: self.handshake.offered_mss.min(u32::from(u16::MAX)) as u16,
                 window_scale: wants_scale.then(|| self.receiver.own_scale()),
-                sack_permitted: offer(self.config.sack, self.negotiated.sack),
+                sack_permitted: offer(self.config.offers_sack(), self.negotiated.sack),
                 ack_control_permitted: offer(self.config.ack_control.is_some(), self.negotiated.ack_control),
             },
             timestamps: timestamps.then(|| Timestamps {

@@ -25,6 +25,11 @@ impl RecentRanges {
         self.len = kept;
     }
 
+    /// Another range, apart from these, would take the place of one.
+    pub(super) fn is_full(&self) -> bool {
+        self.len == self.ranges.len()
+    }
+
     /// `range` has just been made or has grown; it has swallowed whatever it overlaps.
     pub(super) fn on_changed(&mut self, range: Range) {
         self.retain(|known| known.end < range.start || range.end < known.start);
