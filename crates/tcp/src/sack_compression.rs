@@ -36,7 +36,13 @@ impl SackCompression {
 
     /// A segment arrived and there is a hole, while `rcv_nxt` is awaited; `gathers` says that an ACK is being put off already. Returns until when the
     /// ACK is put off, or `None` if it is to leave at once.
-    pub(crate) fn on_segment(&mut self, now: SimTime, rcv_nxt: u64, gathers: bool, rtt: SimDuration) -> Option<SimTime> {
+    pub(crate) fn on_segment(
+        &mut self,
+        now: SimTime,
+        rcv_nxt: u64,
+        gathers: bool,
+        rtt: SimDuration,
+    ) -> Option<SimTime> {
         if self.rcv_nxt != rcv_nxt {
             (self.rcv_nxt, self.at_once) = (rcv_nxt, 0);
         }
