@@ -53,7 +53,7 @@ pub(crate) struct LinkClock {
 }
 
 impl LinkClock {
-    /// That of a link which has another, and of which it is not known when it will be free.
+    /// That of a link which has a clock of another kind, and of which it is not known when it will be free.
     pub(crate) fn stopped() -> Self {
         Self { free_at: SimTime::NEVER, ..Self::default() }
     }

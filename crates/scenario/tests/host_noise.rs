@@ -153,6 +153,18 @@ fn what_is_dropped_at_the_senders_own_link_no_longer_waits_there() {
 }
 
 #[test]
+fn connections_that_take_anothers_place_begin_with_nothing_at_the_host() {
+    // Files of ten segments that come and go behind a queue of four packets; what an earlier one still had there is not told to the next.
+    let many = [
+        "duration=\"5 s\"",
+        "topology.access={ rate = \"20 Mbit/s\", delay = \"1 ms\", queue = { kind = \"fq_codel\", limit = \"4 packets\" } }",
+        "flow.a={ name = \"a\", arrivals = { rate = \"100 /s\", size = \"15 kB\" }, controller = \"reno\" }",
+    ];
+    let summary = run(1, &many);
+    assert!(summary.groups[0].completed > 300, "{:?}", summary.groups[0].completed);
+}
+
+#[test]
 fn a_full_device_keeps_the_segment_and_halves_the_rate() {
     // As above, by Linux 2.4 with room for 20 packets at the device: cwnd goes from some 55 segments to 27 and back, so that nothing is
     // lost, and the link idles for (34.5 - 27)^2 / 2 = 28 of the (27 + 55) / 2 * 28 = 1148 segments of a cycle.

@@ -5,7 +5,7 @@
 //! acknowledges data that none did before, and a full segment that is pushed does not wait: captured on that kernel, and
 //! asked of it by a packet script with reads. That both are so since 6.6 is from memory.
 //!
-//! Departures: an application that reads at a rate does not ask for ACKs. None from the RFCs. With `count_octets`, more than one
+//! Departures: an application that reads at a rate does not ask for ACKs. From the RFCs only where `sack_compression` puts ACKs above a hole off. With `count_octets`, more than one
 //! full segment is acknowledged at once, as Linux counts octets and not segments. Under RFC 5690 its count of segments alone
 //! decides, receive offload does not wait (the first way of section 5.8), and quickack mode is over once the sender asks for fewer
 //! ACKs than one for two segments.
@@ -37,7 +37,7 @@ pub(crate) struct DelayedAcks {
     ratio: u32,
     /// More than a full segment is acknowledged at once.
     counts_octets: bool,
-    /// Segments above a hole that were acknowledged at once, since there is one.
+    /// Segments that have arrived above a hole since there is one.
     disordered: u32,
     /// In-order segments, and octets, since the last ACK.
     segments: u32,
@@ -150,9 +150,12 @@ impl DelayedAcks {
     pub(crate) fn on_useless(&mut self, window: u64, mss: u64) {
         self.due = true;
         if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {
-            let quick = u32::try_from(window / (2 * mss)).unwrap_or(u32::MAX).max(2).min(self.config.quickacks);
-            self.quick = self.quick.max(quick);
-            self.is_interactive = false;
+            let quick = match u32::try_from(window / (2 * mss)).unwrap_or(u32::MAX) {
+                0 => 2,
+                quick => quick.min(self.config.quickacks),
+            };
+            (self.quick, self.is_interactive) = (self.quick.max(quick), false);
+            self.delay = self.config.timeout;
         }
     }
 

@@ -143,6 +143,7 @@ mod tests {
         assert!(queue.is_full(SimTime(10 * MS), 1_999)); // 2000 octets are left
         assert!(!queue.is_full(SimTime(20 * MS), 1_999));
     }
+
     #[test]
     fn a_sender_goes_on_when_it_is_told_that_the_burst_has_left_that_makes_room() {
         let mut queue = HostQueue::new(Bytes(4 << 20));

@@ -63,6 +63,8 @@ pub(crate) struct Receiver {
     out_of_order: RangeSet,
     tuning: Option<Box<ReceiveAutotuning>>,
     compression: Option<Box<SackCompression>>,
+    /// For the segment that has just come an ACK has left, which does not have it.
+    has_reported: bool,
     /// The one to report next.
     duplicate: Option<Range>,
     /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
@@ -88,6 +90,7 @@ impl Receiver {
             mss: u64::from(config.mss),
             acks: DelayedAcks::new(config.delayed_ack, config.gro),
             tuning,
+            has_reported: false,
             compression: config.sack_compression.map(|config| Box::new(SackCompression::new(config))),
             dsack: config.dsack,
             duplicate: None,
@@ -255,6 +258,16 @@ impl Receiver {
         }
     }
 
+    /// Of what has been gathered, something might not be reported once this has arrived: the ACK is to leave before. What has arrived
+    /// draws none then, as on Linux 6.18.
+    #[inline]
+    pub(crate) fn is_to_report_before(&mut self, start: u64, len: u64) -> bool {
+        if self.acks.gathers() && start > self.rcv_nxt {
+            self.has_reported = self.recent.pushes_out(Range { start, end: start + len });
+        }
+        self.has_reported
+    }
+
     /// Takes a segment that holds data or FIN.
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         if self.is_next(arrival) {
@@ -290,6 +303,7 @@ impl Receiver {
             self.fin_at = Some(fin_at);
         }
         let (before, had) = (self.rcv_nxt, self.payload_octets());
+        let has_reported = std::mem::take(&mut self.has_reported);
         self.note_duplicate(arrival);
         if start < end {
             self.place(start, end);
@@ -307,13 +321,17 @@ impl Receiver {
             if start < end {
                 self.out_of_order_segments += 1;
                 self.open_above_hole(end - start);
-                match self.gathers_until(now, arrival) {
-                    Some(deadline) => self.acks.gather_until(deadline),
-                    None => self.acks.on_out_of_order(now),
+                if !has_reported {
+                    match self.gathers_until(now, arrival) {
+                        Some(deadline) => self.acks.gather_until(deadline),
+                        None => self.acks.on_out_of_order(now),
+                    }
                 }
-            } else {
+            } else if arrival.len > 0 {
                 // A duplicate, or beyond the window (RFC 5681 section 4.2).
                 self.acks.on_useless(window_end - self.rcv_nxt, self.mss);
+            } else {
+                self.acks.request();
             }
         } else if data_end > before {
             self.acknowledge(now, self.rcv_nxt - before, arrival);
@@ -333,7 +351,7 @@ impl Receiver {
     /// So many octets from `start` on, which lies below what is awaited, came with a timestamp for which they are refused: they are reported as a
     /// duplicate (RFC 2883 section 4, as Linux does).
     pub(crate) fn on_refused(&mut self, start: u64, len: u64) {
-        if self.dsack {
+        if self.dsack && self.reports_ranges {
             self.duplicate = Some(Range { start, end: (start + len).min(self.rcv_nxt) });
         }
         self.acks.on_useless(self.window_end() - self.rcv_nxt, self.mss);
@@ -345,7 +363,7 @@ impl Receiver {
         if self.acks.gathers() {
             self.duplicate = None;
         }
-        if !self.dsack || arrival.len == 0 {
+        if !self.dsack || !self.reports_ranges || arrival.len == 0 {
             return;
         }
         if arrival.start < self.rcv_nxt {
@@ -441,7 +459,6 @@ impl Receiver {
         if start == self.rcv_nxt {
             self.rcv_nxt = end;
             if !self.out_of_order.is_empty() {
-                //= rfc5681-4.2-filled-hole
                 while let Some(range) = self.out_of_order.take_front_reaching(self.rcv_nxt) {
                     self.rcv_nxt = self.rcv_nxt.max(range.end);
                 }
@@ -451,15 +468,13 @@ impl Receiver {
                 } else if let Some(compression) = self.compression.as_mut().filter(|_| self.acks.may_gather()) {
                     compression.on_partial_fill(self.rcv_nxt);
                 }
-                // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2).
+                //= rfc5681-4.2-filled-hole
+                // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2). (Last, as an ACK that is due gathers none.)
                 self.acks.request();
             }
         } else if let Some(last) = self.out_of_order.extend_last(start, end) {
             self.recent.on_lengthened(Range { start: last.start, end });
         } else {
-            if self.recent.is_full() && self.acks.gathers() {
-                self.acks.request(); // before a block is forgotten
-            }
             //= rfc2018-8-receiver-keeps
             let merged = self.out_of_order.insert(start, end, |_| {});
             self.recent.on_changed(merged);

@@ -4,7 +4,7 @@
 //! 6.18, of which packet scripts that pass there are in `tests/scripts/sack-compression`.
 //!
 //! Departures: the share of the round trip, 5 % on 6.18, is a parameter. The round trip as the receiver sees it is known only where its buffer is
-//! tuned; elsewhere the sender's is taken. Where Linux sends what it has gathered before it forgets a block, here the ACK leaves that has the new one.
+//! tuned; elsewhere the sender's is taken. From RFC 5681 section 4.2, by which each segment above a hole SHOULD be acknowledged at once: all of it.
 
 use ackclock_units::{SimDuration, SimTime};
 

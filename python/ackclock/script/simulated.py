@@ -100,7 +100,9 @@ class SimulatedHost:
                 *tables, name = rest.split(".")
                 place = self._tcp
                 for inner in tables:
-                    place = place.setdefault(inner, {})
+                    if not isinstance(place.get(inner), dict):
+                        place[inner] = {}  # it was switched on or off as a whole
+                    place = place[inner]
                 place[name] = value
 
     def _check(self, name: str, value: str) -> None:

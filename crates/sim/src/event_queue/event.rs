@@ -68,7 +68,10 @@ impl Event {
             Self::Change(number) => (14, number as usize),
             Self::Left(link) => (15, link.index()),
         };
-        debug_assert!(index as u64 <= INDEX_MASK, "an event has 24 bits for a number");
+        debug_assert!(
+            index as u64 <= INDEX_MASK && kind <= KIND_MASK,
+            "an event has 24 bits for a number, and 4 for its kind"
+        );
         kind << KIND_SHIFT | index as u64
     }
 

@@ -112,12 +112,12 @@ declare! {
     /// One ACK with SACK blocks for many segments above a hole.
     #[derive(Copy, Eq)]
     pub struct SackCompressionConfig {
-        /// An ACK for so many segments at the latest.
+        /// So many are gathered at most, and the ACK of the next leaves at once.
         acks: u32 = default(44).at_least(1).unit("segments").source("Linux's tcp_comp_sack_nr"),
-        /// And so long after the first of them.
+        /// So long after the first of them the ACK leaves.
         delay: SimDuration = default(SimDuration::from_millis(1)).source("Linux's tcp_comp_sack_delay_ns"),
         /// Or after so much of a round trip.
-        rtt_percent: u32 = default(5).at_most(100).unit("%").source("Linux 6.18; later a parameter, tcp_comp_sack_rtt_percent = 33"),
+        rtt_percent: u32 = default(5).at_least(1).at_most(1000).unit("%").source("Linux 6.18; later a parameter, tcp_comp_sack_rtt_percent = 33"),
         /// By so much the timer is late.
         slack: SimDuration = default(SimDuration(100_000)).source("Linux's tcp_comp_sack_slack_ns"),
     }

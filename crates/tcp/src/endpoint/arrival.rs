@@ -5,7 +5,6 @@ use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, Flags, SackBlock, Segment, Seq, Timestamps};
 
 use super::{ConnectionError, Endpoint, Output, refuse};
-use crate::config::LossRecovery;
 use crate::receiver::Arrival;
 use crate::sender::{IncomingAck, SackReport};
 
@@ -37,6 +36,9 @@ impl Endpoint {
         } else if !segment.flags.has(Flags::ACK) {
             return; // RFC 9293 section 3.10.7.4, fifth check
         } else if occupies {
+            if self.receiver.is_to_report_before(start, u64::from(segment.payload)) {
+                self.send_ack(now, out);
+            }
             self.on_data(now, segment, start);
         } else if start < self.receiver.rcv_nxt() {
             //= rfc9293-3.8.6.1-probe-answered
@@ -223,10 +225,10 @@ impl Endpoint {
     }
 
     /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones; a first block
-    /// that reports a duplicate (RFC 2883 section 4) apart. The older recoveries know nothing of SACK.
+    /// that reports a duplicate (RFC 2883 section 4) apart.
     fn read_sack(&mut self, segment: &Segment, una: u64, report: &mut SackReport) {
         report.is_there = self.negotiated.sack && !segment.sack.as_slice().is_empty();
-        if !self.negotiated.sack || self.config.loss_recovery != LossRecovery::Sack {
+        if !self.negotiated.sack {
             return;
         }
         let initial = self.initial_sequence;

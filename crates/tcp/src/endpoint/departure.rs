@@ -193,7 +193,7 @@ impl Endpoint {
     }
 
     #[inline(never)] // most segments that arrive ask for none
-    fn send_ack(&mut self, now: SimTime, out: &mut impl Output) {
+    pub(super) fn send_ack(&mut self, now: SimTime, out: &mut impl Output) {
         //= rfc3168-6.1.4-pure-acks
         let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
         if self.negotiated.ack_control {

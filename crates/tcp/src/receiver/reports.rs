@@ -5,6 +5,9 @@ use ackclock_wire::{SackBlock, SackBlocks, Seq};
 use super::Receiver;
 use crate::ranges::Range;
 
+/// So many blocks there is always room for (Linux's `TCP_SACK_BLOCKS_EXPECTED`).
+const SURE: usize = 2;
+
 /// The four ranges changed last. A range changes only by growing into the newest one, so those kept are exact.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecentRanges {
@@ -25,9 +28,10 @@ impl RecentRanges {
         self.len = kept;
     }
 
-    /// Another range, apart from these, would take the place of one.
-    pub(super) fn is_full(&self) -> bool {
-        self.len == self.ranges.len()
+    /// `range`, which comes first next, moves others to where they may not be reported: those beyond the second are not where options are long.
+    pub(super) fn pushes_out(&self, range: Range) -> bool {
+        let touches = |known: &Range| known.start <= range.end && range.start <= known.end;
+        self.ranges[..self.len].iter().position(touches).unwrap_or(self.len) >= SURE
     }
 
     /// `range` has just been made or has grown; it has swallowed whatever it overlaps.
