@@ -39,7 +39,6 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
     ("ledbat_plus_plus", "shallow", "rfc", "idle", NO_ROOM),
     ("ledbat_plus_plus", "shallow", "linux-6.x", "idle", NO_ROOM),
     ("newreno", "plain", "linux-6.x", "idle", HOLE_BY_HOLE),
-    ("htcp", "shallow", "linux-6.x", "idle", GATHERED),
     ("verus", "plain", "rfc", "lossy", FLAT),
     ("verus", "plain", "linux-6.x", "lossy", FLAT),
     ("verus", "shallow", "rfc", "lossy", FLAT),
@@ -56,8 +55,6 @@ const KNOWN: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 const HOLE_BY_HOLE: &str = "without SACK a round trip fills one hole: slow start's three hundred losses and the next ones take seven and three seconds";
-const GATHERED: &str =
-    "just so: 38.3 to 39.9 Mbit/s with three seeds, and 38.8 to 41.5 where ACKs above a hole are not gathered";
 const SLOW_START: &str = "every loss costs a slow start, and a fifth of a path full of buffer is spent at once";
 const BLIND: &str =
     "without RACK a lost retransmission is found by a timeout only, and the buffer overflows in whole round trips";
