@@ -231,10 +231,11 @@ fn a_connection_remembers_until_its_policy_is_exchanged() {
 fn decides_in_time(lab: &Lab, alias: &str, what: &str) {
     let took = || {
         let before = spent(alias);
-        run(lab, alias, 1.5);
+        // some thirty round trips of 50 ms, fewer on a machine that is slow to begin
+        run(lab, alias, 2.0);
         let after = spent(alias);
         let decisions = after.decisions - before.decisions;
-        assert!(decisions > 20, "{before:?} {after:?}");
+        assert!(decisions >= 10, "{before:?} {after:?}");
         let each = (after.ns - before.ns) as f64 / 1e3 / decisions as f64;
         println!("{what}: {decisions} decisions, {each:.2} us each");
         each
