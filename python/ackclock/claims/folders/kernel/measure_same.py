@@ -1,7 +1,7 @@
-"""The same scenario simulated and on the kernel: how far the means of five runs lie apart.
+"""The same scenario simulated and on the kernel: how far the means of their runs lie apart.
 
 Runs of the same seed lose the same packets where loss is random, so that they are compared in pairs. What agrees was
-set before any of the thirty was run; the floors are for quantities of which five runs of a kernel are alike to a digit.
+set before any of the thirty was run; the floors are for quantities of which all runs of a kernel are alike to a digit.
 """
 
 import math
@@ -13,7 +13,6 @@ from ackclock.claims.measured import Measured, Runs
 from ackclock.results import Results
 
 SCENARIOS = 30
-RUNS = 5
 LEAST_RUNS = 3
 """Of the kernel's that were in time; of fewer nothing is said."""
 PLACES = ("simulator", "kernel")
@@ -115,7 +114,8 @@ def _certainty(difference: Measured) -> tuple[bool, float]:
 
 def same(runs: Runs) -> Measured:
     """Compare pairs of runs, without those of the kernel that were too late; how late they were stands beside it."""
-    pairs = [tuple(runs[f"run, {place}, {seed}"] for place in PLACES) for seed in range(1, RUNS + 1)]
+    seeds = range(1, len(runs) // len(PLACES) + 1)
+    pairs = [tuple(runs[f"run, {place}, {seed}"] for place in PLACES) for seed in seeds]
     told = lateness([on_kernel for _, on_kernel in pairs])
     in_time = [pair for pair in pairs if pair[1].manifest["kernel"]["valid"]]
     if len(in_time) < LEAST_RUNS:
