@@ -121,6 +121,34 @@ def test_a_kernel_that_does_otherwise_the_next_time_is_no_difference() -> None:
     assert compare(case, lambda _case: answers.pop(0)).kind is Kind.UNSETTLED
 
 
+@pytest.mark.parametrize(("ends", "kind"), [((5, 6, 7), Kind.UNREPEATED), ((5, 5, 5), Kind.DIFFERENT)])
+def test_what_the_kernel_does_not_repeat_is_told_from_what_it_does(ends: tuple[int, ...], kind: Kind) -> None:
+    """A kernel whose window is another after the third ACK: of its own each time, or the same each time."""
+    known = play(CASE, SimulatedHost("linux-6.x"))
+    answers = []
+    for cwnd in ends:
+        wrong = {**known.moments[3].state, "snd_cwnd": 100 + cwnd}
+        moments = [*known.moments[:3], replace(known.moments[3], state=wrong, soon=wrong), *known.moments[4:]]
+        answers.append(Play(known.writes_us, moments, known.departures))
+    found = compare(CASE, lambda _case: answers.pop(0))
+    assert found.kind is kind
+    assert found.parting is not None
+    assert found.parting.moment == 3
+
+
+def test_one_parting_of_the_kernel_after_the_endpoint_s_excuses_nothing() -> None:
+    known = play(CASE, SimulatedHost("linux-6.x"))
+    wrong = {**known.moments[3].state, "snd_cwnd": 100}
+    answers = []
+    for later in (5, 6, 7):
+        moments = list(known.moments)
+        moments[3] = replace(moments[3], state=wrong, soon=wrong)
+        state = {**moments[9].state, "snd_cwnd": 100 + later}
+        moments[9] = replace(moments[9], state=state, soon=state)
+        answers.append(Play(known.writes_us, moments, known.departures))
+    assert compare(CASE, lambda _case: answers.pop(0)).kind is Kind.DIFFERENT
+
+
 def test_cases_and_files_are_not_both_played(cli: Cli, tmp_path: Path) -> None:
     done = cli("script", "--differential", "1", str(tmp_path))
     assert done.returncode == 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 from ackclock.script.differential.cases import Case
@@ -41,6 +41,8 @@ class Kind(StrEnum):
 
     ALIKE = "alike"
     UNSETTLED = "unsettled"
+    UNREPEATED = "unrepeated"
+    """It differs each time, and the kernel's own plays part from each other no later than it does."""
     DIFFERENT = "different"
 
 
@@ -124,7 +126,16 @@ def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED
             break
     if found[-1].parting is None and len(found) > 1:
         return replace(found[0], kind=Kind.UNSETTLED)
+    if found[-1].parting is not None and _is_unrepeated(found):
+        return replace(found[-1], kind=Kind.UNREPEATED)
     return found[-1]
+
+
+def _is_unrepeated(found: list[Comparison]) -> bool:
+    """Whether two of the kernel's plays part before the endpoint does from every one of them, or there."""
+    pairs = (parting(one.theirs, other.theirs) for one, other in combinations(found, 2))
+    earliest = min((part.moment for part in pairs if part), default=None)
+    return earliest is not None and earliest <= min(each.parting.moment for each in found if each.parting)
 
 
 def _ours(case: Case, theirs: Play) -> tuple[Play, Parting | None]:
