@@ -284,4 +284,4 @@ def test_rows_of_one_quantity_are_named_by_their_studies() -> None:
     labels = [label.get_text() for label in axis.get_yticklabels()]
     assert labels[0] == "K1-01  CUBIC, 1 Mbit/s, 40 ms, 20 packets"
     assert len({label.split("  ")[1] for label in labels}) == len(labels) == 30
-    assert axis.get_xlabel() == "the largest difference of a mean of five runs, in units of what agrees"
+    assert axis.get_xlabel() == "the largest difference of a mean, in units of what agrees"
