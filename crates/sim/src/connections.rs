@@ -18,9 +18,9 @@ use ackclock_wire::quic::QuicPacket;
 use prefetch_index::prefetch_index;
 
 use crate::end_view::EndView;
-use crate::event_queue::Event;
 use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
 use crate::network::{Departed, Network, Uplink};
+use crate::timer::Timer;
 
 /// Whom an end works for: who is asked when something has happened there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,8 +60,7 @@ enum End {
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct TcpEnd {
-    /// When the pending timer event fires; [`SimTime::NEVER`] if there is none.
-    timer: SimTime,
+    timer: Timer,
     /// Of what it sends.
     route: RouteId,
     /// Of the connection that has the place now.
@@ -72,7 +71,7 @@ struct TcpEnd {
 
 impl TcpEnd {
     fn new(NewEnd { endpoint, route, role }: NewEnd) -> Self {
-        Self { timer: SimTime::NEVER, route, generation: Generation::default(), role, endpoint }
+        Self { timer: Timer::default(), route, generation: Generation::default(), role, endpoint }
     }
 
     #[inline]
@@ -89,14 +88,14 @@ impl TcpEnd {
 
     #[inline]
     fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        arm(&mut self.timer, self.endpoint.deadline(), id, network);
+        self.timer.arm(self.endpoint.deadline(), id, &mut network.queue);
     }
 }
 
 /// One end of a connection of QUIC. Its place is its own for the whole run.
 #[derive(Clone, Debug)]
 struct QuicEnd {
-    timer: SimTime,
+    timer: Timer,
     route: RouteId,
     role: Role,
     endpoint: QuicEndpoint,
@@ -115,16 +114,7 @@ impl QuicEnd {
     }
 
     fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        arm(&mut self.timer, self.endpoint.deadline(), id, network);
-    }
-}
-
-/// An event comes no later than `deadline`; `timer` is when the pending one does.
-#[inline]
-fn arm(timer: &mut SimTime, deadline: SimTime, id: EndpointId, network: &mut Network) {
-    if deadline < *timer {
-        *timer = deadline;
-        network.queue.push(deadline.max(network.now()), Event::Timer(id));
+        self.timer.arm(self.endpoint.deadline(), id, &mut network.queue);
     }
 }
 
@@ -195,7 +185,7 @@ impl Connections {
 
     /// Adds a connection of QUIC: the ends, each with the route of what it sends.
     pub(crate) fn add_quic(&mut self, ends: [(QuicEndpoint, RouteId); 2]) {
-        let end = |(endpoint, route)| QuicEnd { timer: SimTime::NEVER, route, role: Role::Idle, endpoint };
+        let end = |(endpoint, route)| QuicEnd { timer: Timer::default(), route, role: Role::Idle, endpoint };
         self.ends.extend(ends.map(end).map(Box::new).map(End::Quic));
     }
 
@@ -386,8 +376,7 @@ impl Connections {
         }
     }
 
-    /// Timers are lazy: an event is scheduled only if none is pending that comes early enough, and when it comes the
-    /// deadline may have moved on.
+    /// An end's deadline may have changed.
     #[inline]
     pub(crate) fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
         match &mut self.ends[id.index()] {
@@ -405,13 +394,12 @@ impl Connections {
             End::Quic(end) => (&mut end.timer, end.endpoint.deadline()),
             End::Udp(_) => return false,
         };
-        if *timer != network.now() {
-            return false; // an earlier event has taken its place
+        if !timer.take(network.now()) {
+            return false;
         }
-        *timer = SimTime::NEVER;
         let is_due = deadline <= network.now();
         if !is_due {
-            arm(timer, deadline, id, network);
+            timer.arm(deadline, id, &mut network.queue);
         }
         is_due
     }

@@ -49,6 +49,7 @@ mod stream;
 mod streams;
 mod summary;
 mod summary_json;
+mod timer;
 mod traffic;
 mod watch;
 
