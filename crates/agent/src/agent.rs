@@ -324,12 +324,15 @@ impl CongestionController for Agent {
 
     fn demands(&self) -> Demands {
         let own = self.own.demands();
-        let by_time = matches!(self.config.decision, Decision::Every(_));
         Demands {
-            samples: own.samples || by_time,
+            timer: own.timer || matches!(self.config.decision, Decision::Every(_)),
             recovery_window: own.recovery_window || self.config.answers_losses,
-            marks: own.marks,
+            ..own
         }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        self.own.keeps_window_on_send()
     }
 
     fn on_feedback(&mut self, counted: bool) -> bool {

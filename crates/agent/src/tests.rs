@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, RenoConfig,
-    RttStats,
+    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, Demands,
+    RenoConfig, RttStats,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -141,6 +141,15 @@ fn a_loss_is_the_stacks_unless_the_agent_wants_it() {
     own.on_congestion(&loss(150));
     assert_eq!(own.cwnd(), Bytes(30 * MSS + 50));
     assert!(own.demands().recovery_window);
+}
+
+#[test]
+fn an_agent_asks_its_sender_for_what_it_uses() {
+    let by_time = agent(r#"{"decide": "100 ms"}"#);
+    assert_eq!(by_time.demands(), Demands { timer: true, ..Demands::default() });
+    assert!(by_time.keeps_window_on_send()); // with NewReno inside
+    let by_ack = agent(r#"{"decide": "ack"}"#);
+    assert_eq!(by_ack.demands(), Demands::default());
 }
 
 #[test]

@@ -76,6 +76,12 @@ pub trait CongestionController: Debug + Send {
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
     fn on_send(&mut self, _sent: &SendEvent) {}
 
+    /// True if [`Self::on_send`] never changes window or rate, so that segments that leave at one moment may be let go together;
+    /// only asked of one from outside, as it is true of those built in.
+    fn keeps_window_on_send(&self) -> bool {
+        false
+    }
+
     /// The congestion window, which the sender reads after every event.
     fn cwnd(&self) -> Bytes;
 
@@ -117,7 +123,7 @@ pub trait CongestionController: Debug + Send {
         false
     }
 
-    /// When [`Self::on_timer`] has something to do.
+    /// When [`Self::on_timer`] has something to do. Needs [`Demands::samples`] or [`Demands::timer`].
     fn deadline(&self) -> SimTime {
         SimTime::NEVER
     }
@@ -327,6 +333,12 @@ macro_rules! dispatch {
             }
             fn on_timer(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_timer(now),)* }
+            }
+            fn keeps_window_on_send(&self) -> bool {
+                match self {
+                    Self::External(inner) => inner.keeps_window_on_send(),
+                    _ => true,
+                }
             }
             fn wants_to_stop(&self) -> bool {
                 match self {

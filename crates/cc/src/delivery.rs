@@ -10,10 +10,19 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 pub struct Demands {
     /// Delivery reports with each ACK, the fate of each segment, and the timer.
     pub samples: bool,
+    /// The timer ([`crate::CongestionController::deadline`]) without the rest of what [`Self::samples`] brings.
+    pub timer: bool,
     /// No proportional rate reduction: the controller's cwnd bounds sending during fast recovery too.
     pub recovery_window: bool,
     /// Marks by the network begin no episode: the controller finds them in the ACKs and answers by itself.
     pub marks: bool,
+}
+
+impl Demands {
+    /// The sender keeps the timer.
+    pub fn has_timer(self) -> bool {
+        self.samples || self.timer
+    }
 }
 
 /// Whether the sender is repairing losses.

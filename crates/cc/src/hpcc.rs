@@ -150,7 +150,7 @@ impl CongestionController for Hpcc {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: false, recovery_window: true, marks: true }
+        Demands { recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

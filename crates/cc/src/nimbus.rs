@@ -328,7 +328,7 @@ impl CongestionController for Nimbus {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true }
+        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

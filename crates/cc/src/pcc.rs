@@ -189,7 +189,7 @@ macro_rules! controllers {
                 self.0.on_timer(now);
             }
             fn demands(&self) -> Demands {
-                Demands { samples: true, recovery_window: true, marks: true }
+                Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
             }
             fn cwnd(&self) -> Bytes {
                 self.0.cwnd()

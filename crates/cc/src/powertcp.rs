@@ -231,7 +231,7 @@ impl CongestionController for PowerTcp {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: false, recovery_window: true, marks: true }
+        Demands { recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

@@ -177,7 +177,7 @@ impl CongestionController for Timely {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: false, recovery_window: true, marks: true }
+        Demands { recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

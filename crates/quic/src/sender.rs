@@ -76,6 +76,7 @@ pub(crate) struct Sender {
     limited_by: Limit,
     pacer: Pacer,
     rates: Option<Box<RateSampler>>,
+    has_controller_timer: bool,
     rounds: Rounds,
     /// `congestion_recovery_start_time`, and whether that period is under way.
     recovery_start: Option<SimTime>,
@@ -114,6 +115,7 @@ impl Sender {
             limited_by: Limit::Application,
             pacer: Pacer::new(pacing),
             rates: None,
+            has_controller_timer: false,
             rounds: Rounds::default(),
             recovery_start: None,
             is_recovering: false,
@@ -131,7 +133,9 @@ impl Sender {
         let datagram = Bytes(self.config.datagram());
         self.controller = Controller::new(controller, datagram, self.config.initial_window(), None);
         self.controller.on_feedback(self.config.ecn); // with which QUIC always counts (RFC 9000 section 13.4.1)
-        if self.controller.demands().samples {
+        let demands = self.controller.demands();
+        self.has_controller_timer = demands.has_timer();
+        if demands.samples {
             self.rates = Some(Box::default());
         }
         self.control.ack_frequency = self.config.ack_frequency.is_some();
@@ -230,8 +234,11 @@ impl Sender {
     /// When [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
         let pace = if self.limited_by == Limit::Pacing { self.pacer.next() } else { SimTime::NEVER };
-        let own = if self.rates.is_some() { self.controller.deadline() } else { SimTime::NEVER };
-        self.loss_deadline().min(pace).min(own)
+        self.loss_deadline().min(pace).min(self.controller_deadline())
+    }
+
+    fn controller_deadline(&self) -> SimTime {
+        if self.has_controller_timer { self.controller.deadline() } else { SimTime::NEVER }
     }
 
     /// Of the timer of RFC 9002 appendix A.8: time threshold, or probe.
@@ -251,7 +258,7 @@ impl Sender {
                 self.on_probe_timeout();
             }
         }
-        if self.rates.is_some() && now >= self.controller.deadline() {
+        if now >= self.controller_deadline() {
             self.controller.on_timer(now);
             self.note_pacing();
         }

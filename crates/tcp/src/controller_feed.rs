@@ -70,10 +70,16 @@ impl ControllerFeed {
         self.told.as_deref().copied()
     }
 
-    /// Samples, reports and the timer are wanted.
+    /// Samples and reports are wanted.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.rates.is_some()
+    }
+
+    /// The controller has a timer.
+    #[inline]
+    pub(crate) fn has_timer(&self) -> bool {
+        self.demands.has_timer()
     }
 
     /// Marks begin no episode.

@@ -84,6 +84,9 @@ impl CongestionController for PolicyController {
     fn demands(&self) -> Demands {
         self.agent.demands()
     }
+    fn keeps_window_on_send(&self) -> bool {
+        self.agent.keeps_window_on_send()
+    }
     fn on_feedback(&mut self, counted: bool) -> bool {
         self.agent.on_feedback(counted)
     }

@@ -276,7 +276,7 @@ impl CongestionController for Mirror {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true }
+        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn limits_itself(&self) -> bool {

@@ -428,7 +428,7 @@ impl CongestionController for LinuxBbr {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true }
+        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn on_delivered(&mut self, segment: &SegmentReport) {

@@ -430,7 +430,7 @@ impl CongestionController for Bbr {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true }
+        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn limits_itself(&self) -> bool {

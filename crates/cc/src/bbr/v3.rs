@@ -382,7 +382,7 @@ impl CongestionController for Bbr3 {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true }
+        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
     fn limits_itself(&self) -> bool {

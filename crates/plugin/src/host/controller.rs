@@ -127,7 +127,12 @@ impl CongestionController for PluginController {
 
     fn demands(&self) -> Demands {
         let ControllerHead { wants_samples, wants_recovery_window, wants_marks, .. } = *self.shown();
-        Demands { samples: wants_samples, recovery_window: wants_recovery_window, marks: wants_marks }
+        Demands {
+            samples: wants_samples,
+            recovery_window: wants_recovery_window,
+            marks: wants_marks,
+            ..Demands::default()
+        }
     }
 
     fn state(&self) -> &'static str {

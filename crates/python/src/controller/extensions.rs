@@ -34,7 +34,7 @@ pub(crate) struct Wants {
 
 impl From<Wants> for Demands {
     fn from(Wants { samples, recovery_window, marks }: Wants) -> Self {
-        Self { samples, recovery_window, marks }
+        Self { samples, recovery_window, marks, ..Self::default() }
     }
 }
 

@@ -138,6 +138,10 @@ impl CongestionController for PythonController {
         });
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        self.on_send.is_none()
+    }
+
     fn demands(&self) -> Demands {
         self.class.demands
     }

@@ -42,7 +42,7 @@ impl Sender {
     }
 
     pub(super) fn controller_deadline(&self) -> SimTime {
-        if self.feed.is_on() { self.controller.deadline() } else { SimTime::NEVER }
+        if self.feed.has_timer() { self.controller.deadline() } else { SimTime::NEVER }
     }
 
     pub(super) fn run_controller_timer(&mut self, now: SimTime) {
