@@ -31,7 +31,6 @@ mod host_noise;
 mod internals;
 mod links;
 mod linux_bbr;
-mod matrix;
 mod media_laws;
 mod mobile;
 mod model;
