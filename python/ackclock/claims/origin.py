@@ -2,13 +2,14 @@
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from ackclock._core import build_info
+from ackclock.claims import reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +22,20 @@ class Made:
         version: Of ackclock.
         engine: What stands for the sources that decide results: another text after any change of what they say but
             for comments, tests and versions.
+        results: What the results of the runs of reference are called (`ackclock.claims.reference`): another text once
+            one of them changes.
     """
 
     date: str = ""
     commit: str = ""
     version: str = ""
     engine: str = ""
+    results: str = ""
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Self:
         """Read what `as_dict` gave, or a part of it."""
-        return cls(**{name: str(table[name]) for name in ("date", "commit", "version", "engine") if table.get(name)})
+        return cls(**{each.name: str(table[each.name]) for each in fields(cls) if table.get(each.name)})
 
     def as_dict(self) -> dict[str, str]:
         """Return it as it stands in `claims.json`."""
@@ -39,8 +43,13 @@ class Made:
 
     @property
     def is_of_this_engine(self) -> bool:
-        """Whether the engine that is installed would measure the same."""
+        """Whether it was made from the sources of the engine that is installed."""
         return bool(self.engine) and self.engine == engine()
+
+    @property
+    def has_these_results(self) -> bool:
+        """Whether the engine that is installed gives the results of reference that were had then."""
+        return self.is_of_this_engine or (bool(self.results) and self.results == reference.results())
 
     def __str__(self) -> str:
         """Say it in a few words."""
@@ -56,7 +65,7 @@ def engine() -> str:
 @cache
 def now() -> Made:
     """Return by what would be measured now."""
-    return Made(datetime.now(UTC).date().isoformat(), _commit(), build_info()["version"], engine())
+    return Made(datetime.now(UTC).date().isoformat(), _commit(), build_info()["version"], engine(), reference.results())
 
 
 def _commit() -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from ackclock.claims import reference
 from ackclock.claims.folder import Claim
 from ackclock.claims.intervals import Interval
 from ackclock.claims.ledger import Finding, decisive, recorded_with_more
 from ackclock.claims.measured import Measured
+from ackclock.claims.origin import Made
 from ackclock.estimates import CONFIDENCE
 
 ORIGINS = (
@@ -71,8 +73,17 @@ def record(finding: Finding) -> str:
         return ""
     if finding.claim.on_record is None:
         return "not on record"
-    same = "" if finding.made.is_of_this_engine else "; the engine has changed since, or may have"
-    return f"on record: {finding.made}{same}"
+    return f"on record: {finding.made}{_since(finding.made)}"
+
+
+def _since(made: Made) -> str:
+    if made.is_of_this_engine:
+        return ""
+    if made.has_these_results:
+        return (
+            f"; its sources have changed since, the results of {len(reference.measured())} runs of reference have not"
+        )
+    return "; the engine's results have changed since, or may have"
 
 
 def more(finding: Finding) -> str:
