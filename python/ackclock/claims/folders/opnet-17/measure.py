@@ -109,6 +109,18 @@ def o1(runs: Runs) -> Measured:
     return Measured(min(ordinary), {f"% at {name}": share for name, share in shares.items()})
 
 
+def o1b(runs: Runs) -> Measured:
+    """RTTVAR is far below RTT."""
+    shares = {name: variation(results) for name, results in runs.items()}
+    return Measured(max(shares.values()), {f"% at {name}": share for name, share in shares.items()})
+
+
+def variation(results: Results) -> float:
+    """Return the mean of RTTVAR / SRTT over the ACKs after the first RTT sample, in percent."""
+    share = after_first_sample(results).select((pl.col("rttvar_s") / pl.col("srtt_s")).mean())
+    return 100 * float(share.item())
+
+
 def rtt_ms(case: str) -> float:
     """Return the RTT that a case of the study is named after."""
     return float(case.removesuffix(" ms"))
@@ -175,6 +187,7 @@ def _exact_window(case: str) -> Callable[[Runs], Measured]:
 
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "O1": o1,
+    "O1b": o1b,
     "O2a": o2a,
     "O2b": o2b,
     "O2c": o2c,
