@@ -16,8 +16,12 @@ use ackclock_net::{LinkConfig, LinkId};
 use ackclock_tcp::{Endpoint, Reading};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
+use smallvec::{SmallVec, smallvec};
 
 use crate::config::FlowConfig;
+
+/// A time for each link; few paths have more.
+type Row = SmallVec<[f64; 8]>;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -103,11 +107,11 @@ impl OneWay {
     /// A packet leaves a link when it and the packet before it have both come so far; so the last leaves at the end of
     /// the longest way through the table of packets and links.
     fn transfer(&self, before: u64, full: u64, count: u64, last: u64) -> f64 {
-        let times = |octets: u64| -> Vec<f64> {
+        let times = |octets: u64| -> Row {
             let time = |(pace, framing): &(f64, u64)| if octets == 0 { 0.0 } else { pace * (octets + framing) as f64 };
             self.links.iter().map(time).collect()
         };
-        let mut left = follow(&vec![0.0; self.links.len()], &times(before));
+        let mut left = follow(&smallvec![0.0; self.links.len()], &times(before));
         if count > 1 {
             let full = times(full);
             left = follow(&left, &full);
@@ -126,7 +130,7 @@ fn least_delay(link: &LinkConfig) -> SimDuration {
 }
 
 /// When a packet that takes `times` leaves each link, after one that `left` them then.
-fn follow(left: &[f64], times: &[f64]) -> Vec<f64> {
+fn follow(left: &Row, times: &Row) -> Row {
     let mut here = 0.0_f64;
     let leave = |(left, time): (&f64, &f64)| {
         here = here.max(*left) + time;
@@ -137,9 +141,9 @@ fn follow(left: &[f64], times: &[f64]) -> Vec<f64> {
 
 /// When the last of `more` further packets leaves each link, of which each takes `times`, after one that `left` them
 /// then: the way turns from the first packet's row at one link, and goes down through the rows where that takes longest.
-fn repeat(left: &[f64], times: &[f64], more: u64) -> Vec<f64> {
+fn repeat(left: &Row, times: &Row, more: u64) -> Row {
     if more == 0 {
-        return left.to_vec();
+        return left.clone();
     }
     let leave = |link: usize| {
         let mut longest = 0.0_f64;
@@ -233,8 +237,8 @@ mod tests {
     fn the_table_of_packets_and_links_by_hand() {
         // Filling the table packet by packet must give what its formula gives.
         let links = path(&[30_000_000, 12_000_000, 17_000_000, 12_500_000]);
-        let times = |octets: f64| links.links.iter().map(|(pace, _)| pace * octets).collect::<Vec<_>>();
-        let mut left = follow(&[0.0; 4], &times(52.0));
+        let times = |octets: f64| links.links.iter().map(|(pace, _)| pace * octets).collect::<Row>();
+        let mut left = follow(&smallvec![0.0; 4], &times(52.0));
         for _ in 0..29 {
             left = follow(&left, &times(1_500.0));
         }

@@ -4,6 +4,7 @@
 //! are another's.
 
 use std::iter;
+use std::sync::Arc;
 
 use ackclock_net::{ConnectionIndex, EndpointId, Router};
 use ackclock_tcp::{Endpoint, Output, Reading, State, TcpConfig};
@@ -328,7 +329,7 @@ fn end_relays(flow: &ShortFlow, has_failed: bool, hosts: &Hosts, relays: &mut Re
 /// What opens the connection at this place of a flow: its own end, or the far end of the appliance before.
 fn opening_end(arrivals: &ArrivalsConfig, place: usize, configs: &mut Shared<TcpConfig>) -> Endpoint {
     let Some(before) = place.checked_sub(1) else {
-        return Endpoint::new(configs.get(&arrivals.flow.sender), &arrivals.flow.controller, Reading::AtOnce);
+        return Endpoint::new(Arc::clone(&arrivals.flow.sender), &arrivals.flow.controller, Reading::AtOnce);
     };
     let far = &arrivals.splits[before].far;
     Endpoint::new(configs.get(&far.tcp), &far.controller, Reading::OnCall)
@@ -343,7 +344,7 @@ fn accepting_end(
 ) -> Endpoint {
     let Some(split) = arrivals.splits.get(place) else {
         let mut acceptor =
-            Endpoint::new(configs.get(&arrivals.flow.receiver), &arrivals.flow.controller, Reading::AtOnce);
+            Endpoint::new(Arc::clone(&arrivals.flow.receiver), &arrivals.flow.controller, Reading::AtOnce);
         acceptor.listen();
         return acceptor;
     };
