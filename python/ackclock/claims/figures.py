@@ -37,13 +37,14 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A quantity over time."""
+    """A quantity over time; `halves`, where there are any, say how far each value may be off to either side."""
 
     label: str
     time_s: Sequence[float]
     values: Sequence[float]
     color: str
     dashes: str = "-"
+    halves: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)

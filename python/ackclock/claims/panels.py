@@ -3,9 +3,9 @@
 Numbers that are drawn here come from simulations; nothing is smoothed. Departures: none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -17,6 +17,9 @@ from ackclock.claims.figures import STYLE, Curve
 
 WIDTH = 9.6
 """Inches: as wide as the page."""
+
+_WHISKERS: Mapping[str, Any] = {"elinewidth": 1.0, "capsize": 2.5}
+"""How it is drawn by how much a value may be off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,16 @@ class Axis:
     label: str
     scale: Literal["linear", "symlog"] = "linear"
     ticks: Sequence[float] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A bar of each group; `halves`, where there are any, say how far each value may be off to either side."""
+
+    label: str
+    color: str
+    values: Sequence[float]
+    halves: Sequence[float] = ()
 
 
 def columns(parts: Sequence[Column], above: str, below: str) -> Figure:
@@ -145,6 +158,10 @@ def over(parts: Sequence[tuple[str, Sequence[Curve]]], axis: Axis, label: str, s
                     curve.time_s, curve.values, curve.dashes, marker=mark, markersize=4, color=curve.color,
                     label=curve.label, linewidth=1.4,
                 )  # fmt: skip
+                if curve.halves:
+                    panel.errorbar(
+                        curve.time_s, curve.values, yerr=curve.halves, fmt="none", ecolor=curve.color, **_WHISKERS
+                    )
             if step is not None:
                 panel.axvline(step, color="#444444", linewidth=0.9, linestyle=(0, (1, 2)))
             panel.set_title(title)
@@ -165,22 +182,28 @@ def _horizontal(panel: Axes, axis: Axis) -> None:
         panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def bars(groups: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]]], label: str) -> Figure:
-    """Draw groups of horizontal bars, the number at the end of each.
+def bars(groups: Sequence[str], series: Sequence[Bars], label: str) -> Figure:
+    """Draw groups of horizontal bars, the number at the end of each, or of its interval.
 
     Args:
         groups: Name of each group, from above.
-        series: Name, colour and a value for each group, of each bar of a group.
+        series: Each bar of a group, with a value for each group.
         label: Of the horizontal axis.
     """
     height = 0.8 / len(series)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 1.2 + (0.12 + 0.2 * len(series)) * len(groups)), layout="constrained")
         axis = figure.subplots()
-        for index, (name, color, values) in enumerate(series):
+        for index, each in enumerate(series):
             places = [group + (index - (len(series) - 1) / 2) * height for group in range(len(groups))]
-            drawn = axis.barh(places, values, height=height * 0.9, color=color, label=name)
-            axis.bar_label(drawn, fmt="{:,.0f}", padding=3, fontsize=8)
+            axis.barh(places, each.values, height=height * 0.9, color=each.color, label=each.label)
+            halves = each.halves or [0.0] * len(each.values)
+            if each.halves:
+                axis.errorbar(each.values, places, xerr=halves, fmt="none", ecolor="#333333", **_WHISKERS)
+            for place, value, half in zip(places, each.values, halves, strict=True):
+                axis.annotate(
+                    f"{value:,.0f}", (value + half, place), (3, 0), textcoords="offset points", va="center", fontsize=8
+                )
         axis.set_yticks(range(len(groups)), groups)
         axis.set_ylim(len(groups) - 0.5, -0.5)
         axis.margins(x=0.07)

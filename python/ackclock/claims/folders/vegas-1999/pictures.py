@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from matplotlib.figure import Figure
 from ackclock.claims import panels
 from ackclock.claims.figures import STYLE, Curve, Picture
 from ackclock.claims.folder import Study
+from ackclock.claims.intervals import of_mean
 from ackclock.claims.ledger import Choices, Laboratory
-from ackclock.claims.panels import Axis, Column, Table
+from ackclock.claims.panels import Axis, Bars, Column, Table
 from ackclock.results import Results
 
 FIRST, SECOND, AVERAGE = "#1f5fa8", "#c8501e", "#333333"
@@ -140,22 +142,32 @@ TOLERANCE = (("modified", SECOND), ("tolerant", FIRST))
 def skew(laboratory: Laboratory, study: Study) -> Figure:
     """Goodput over the skew of the receiver's clock, a panel for each delay."""
     parts = []
-    for choices in _each(laboratory, study, "delay"):
-        runs = laboratory.runs(study, choices)
+    for delay, starts in _each_delay(laboratory, study):
+        goodput = partial(_goodput_of, laboratory, study, starts)
         xs = [float(value) for value in SKEWS]
-        curves = [Curve(kind, xs, [_goodput(runs[f"{kind}, {ppm} ppm"]) for ppm in SKEWS], c) for kind, c in TOLERANCE]
-        plain = Curve("plain Vegas", xs, [_goodput(runs["plain Vegas"])] * len(SKEWS), YELLOW, "--")
-        parts.append((f"one-way delay {choices[0].name}", [*curves, plain]))
+        curves = []
+        for kind, color in TOLERANCE:
+            values, halves = zip(*[goodput(f"{kind}, {ppm} ppm") for ppm in SKEWS], strict=True)
+            curves.append(Curve(kind, xs, values, color, halves=halves))
+        value, _ = goodput("plain Vegas")
+        plain = Curve("plain Vegas", xs, [value] * len(SKEWS), YELLOW, "--")
+        parts.append((f"one-way delay {delay}", [*curves, plain]))
     axis = Axis("receiver's clock too fast (ppm)", "symlog", (-500, -10, 0, 10, 500))
     return panels.over(parts, axis, "goodput of A1 and A2 (kbit/s)")
 
 
-def _each(laboratory: Laboratory, study: Study, name: str) -> list[Choices]:
-    """Return the combinations with each tried option of one choice, in ascending order, and the first of others."""
-    index = [choice.name for choice in study.choices].index(name)
-    grid = laboratory.grid(study)
-    found = [c for c in grid if all(i == index or option == grid[0][i] for i, option in enumerate(c))]
-    return sorted(found, key=lambda choices: _leading(choices[index].name))
+def _each_delay(laboratory: Laboratory, study: Study) -> list[tuple[str, list[Choices]]]:
+    """Return each delay that was tried, in ascending order, and its starts under the first of all other choices."""
+    settings = laboratory.settings(study)
+    first = next(iter(settings))
+    found = [(setting[0].name, starts) for setting, starts in settings.items() if setting[1:] == first[1:]]
+    return sorted(found, key=lambda each: _leading(each[0]))
+
+
+def _goodput_of(laboratory: Laboratory, study: Study, starts: Sequence[Choices], case: str) -> tuple[float, float]:
+    """Return the mean goodput of both over the starts and how far it may be off, 95 %; 0 for a single start."""
+    interval = of_mean([_goodput(laboratory.runs(study, choices)[case]) for choices in starts])
+    return interval.middle, interval.half if interval.freedom else 0.0
 
 
 STEPS = ("forward by 50 ms", "forward by 1 s", "back by 50 ms")
@@ -187,9 +199,10 @@ def ticks(laboratory: Laboratory, study: Study) -> Figure:
     cases = [case.name for case in study.cases]
     colors = (FIRST, GREEN, YELLOW, PURPLE)
     series = []
-    for choices, color in zip(_each(laboratory, study, "delay"), colors, strict=False):
-        runs = laboratory.runs(study, choices)
-        series.append((f"one-way delay {choices[0].name}", color, [_goodput(runs[case]) for case in cases]))
+    for (delay, starts), color in zip(_each_delay(laboratory, study), colors, strict=False):
+        goodputs = [_goodput_of(laboratory, study, starts, case) for case in cases]
+        values, halves = zip(*goodputs, strict=True)
+        series.append(Bars(f"one-way delay {delay}", color, values, halves))
     return panels.bars(cases, series, "goodput of A1 and A2 (kbit/s)")
 
 
@@ -201,7 +214,9 @@ def asymmetry(laboratory: Laboratory, study: Study) -> Figure:
     """Goodput at each ratio and under each remedy, nothing but ACKs on the way back."""
     runs = laboratory.runs(study)
     places = [("1:1", "plain"), *((ratio, cure) for ratio in ("10:1", "50:1") for cure in CURES)]
-    series = [(who, color, [_goodput(runs[_case(ratio, who, cure)]) for ratio, cure in places]) for who, color in WHO]
+    series = [
+        Bars(who, color, [_goodput(runs[_case(ratio, who, cure)]) for ratio, cure in places]) for who, color in WHO
+    ]
     return panels.bars([f"{ratio}, {cure}" for ratio, cure in places], series, "goodput of A1 and A2 (kbit/s)")
 
 
@@ -210,7 +225,7 @@ def both_ways(laboratory: Laboratory, study: Study) -> Figure:
     runs = laboratory.runs(study)
     places = [(ratio, cure) for ratio in ("10:1", "50:1") for cure in (*CURES, "SGPQ, an ACK for 16", "SGPQ, adaptive")]
     series = [
-        (who, color, [_goodput(runs[_case(f"{ratio}, 8 back", who, cure)]) for ratio, cure in places])
+        Bars(who, color, [_goodput(runs[_case(f"{ratio}, 8 back", who, cure)]) for ratio, cure in places])
         for who, color in WHO
     ]
     return panels.bars([f"{ratio}, {cure}" for ratio, cure in places], series, "goodput of A1 and A2 (kbit/s)")
@@ -327,8 +342,8 @@ PICTURES = [
     Picture(
         "gains", "V6", "vegas", "Experiment 3: goodput with a remedy / without, over the grid, one run each", gains
     ),
-    Picture("ticks", "V7b", "ticks", "Ticks of the receiver's clock, one run each", ticks),
-    Picture("skew", "V8b", "skew", "Goodput over the skew between the clocks, 300 s, one run each", skew),
+    Picture("ticks", "V7b", "ticks", "Ticks of the receiver's clock, means of the starts, 95 %", ticks),
+    Picture("skew", "V8b", "skew", "Goodput over the skew between the clocks, 300 s, means of the starts, 95 %", skew),
     Picture(
         "steps", "V8d", "steps", "Goodput around the moment at which the receiver's clock is set, one run each", steps
     ),
