@@ -156,6 +156,16 @@ def test_a_record_is_read_as_it_was_measured_and_says_so(mine: Path, tmp_path: P
         assert "has changed" not in record(after)
 
 
+def test_results_that_are_kept_are_read_again_and_not_held_in_memory(tmp_path: Path) -> None:
+    wanted = select(FOLDERS, ["O1b"])
+    held, kept = Laboratory(), Laboratory(kept=tmp_path / "kept")
+    findings = [judge(wanted, laboratory, {})[0] for laboratory in (held, kept)]
+    assert findings[0].measured == findings[1].measured
+    (study,) = {claim.study for claim in wanted}
+    assert held.runs(study)["10 ms"] is held.runs(study)["10 ms"]
+    assert kept.runs(study)["10 ms"] is not kept.runs(study)["10 ms"]
+
+
 def test_a_ratio_of_sums_is_read_from_a_record_with_its_own_interval() -> None:
     """5/4 with an error of 0.375, as by hand above: the mean of the two values is 3/2."""
     some = replace(claim("dqn-2023", "D2a1"), share=None, low=-10.0, high=5.0)

@@ -27,6 +27,9 @@ Choices = tuple[Option, ...]
 _Run = tuple[Place, str]
 """What ran, and the hash of the scenario that it ran."""
 
+_Measurements = dict[tuple[Key, str], list[tuple[Choices, Measured]]]
+"""What was measured for a claim of a study, by its setting, the one that verdicts rest on first."""
+
 FEW = 3
 """Seeds that a laboratory begins with where it adds to them."""
 
@@ -158,7 +161,8 @@ class Laboratory:
             seeds: The most repetitions; all that are listed by default.
             settle: Begin with a few repetitions and add to them, up to `seeds`, until every interval is at most a third
                 of its claim's tolerance. Widths decide, never verdicts, so that looking on the way does not favour one.
-            kept: Folder that results are kept in, and taken from if they are there.
+            kept: Folder that results are kept in, and taken from if they are there. They are then read when they are
+                looked at, and not held in memory.
             on_done: Called after each simulation with how many are done, and how many there are.
         """
         self._full = full
@@ -167,7 +171,7 @@ class Laboratory:
         self.settles = settle
         self._kept = kept
         self._on_done = on_done
-        self._results: dict[_Run, Results] = {}
+        self._results: dict[_Run, Callable[[], Results]] = {}
         self._runs: dict[tuple[Key, Choices, str], _Run] = {}
 
     def simulate(self, studies: Iterable[Study]) -> None:
@@ -190,20 +194,26 @@ class Laboratory:
         simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
-                runs = pool.map(stop.heeded(partial(run_or_load, kept=self._kept)), simulated.values())
+                runs = pool.map(stop.heeded(self._simulated), simulated.values())
                 for key, results in zip(simulated, runs, strict=True):
                     done(key, results)
             finally:
                 stop.set()
         for key, scenario in wanted.items():
             if key[0] == "kernel":
-                done(key, run_or_load_on_kernel(scenario, kept=self._kept))
+                results_there = run_or_load_on_kernel(scenario, kept=self._kept)
+                done(key, partial(_itself, results_there))
 
-    def _told(self, count: int) -> Callable[[_Run, Results], None]:
+    def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
+        """Simulate, and return what has the results: of one that is kept, the way to them."""
+        results = run_or_load(scenario, self._kept)
+        return partial(_itself, results) if self._kept is None else partial(run_or_load, scenario, self._kept)
+
+    def _told(self, count: int) -> Callable[[_Run, Callable[[], Results]], None]:
         """Return what takes results in and tells how many of `count` there are."""
         numbers = itertools.count(1)
 
-        def done(key: _Run, results: Results) -> None:
+        def done(key: _Run, results: Callable[[], Results]) -> None:
             self._results[key] = results
             if self._on_done:
                 self._on_done(next(numbers), count)
@@ -270,11 +280,15 @@ class Laboratory:
             choices: One of its grid; the first by default.
         """
         chosen = choices or self.grid(study)[0]
-        return {case.name: self._results[self._runs[study.key, chosen, case.name]] for case in study.cases}
+        return {case.name: self._results[self._runs[study.key, chosen, case.name]]() for case in study.cases}
 
     def __len__(self) -> int:
         """Return how many simulations were run."""
         return len(self._results)
+
+
+def _itself(results: Results) -> Results:
+    return results
 
 
 def _scenario(case: Case, choices: Choices) -> Scenario:
@@ -293,20 +307,44 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
     studies = {claim.study.key: claim.study for claim in claims}
     while True:
         laboratory.simulate(studies.values())
-        regions = _regions(claims, laboratory)
-        findings = [_finding(claim, laboratory, recorded.get(claim.id), regions.get(claim.region)) for claim in claims]
+        simulated = _measured(claims, laboratory)
+        regions = _regions(claims, simulated)
+        findings = [_finding(claim, simulated, recorded.get(claim.id), regions.get(claim.region)) for claim in claims]
         unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
         studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
             return findings
 
 
-def _regions(claims: Sequence[Claim], laboratory: Laboratory) -> dict[str, Region]:
+def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
+    """Measure all that was simulated, and what is judged beside it.
+
+    A study's settings come one after the other, so that no more than the results of one need be there.
+    """
+    wanted = {_named(each): each for claim in claims for each in (claim, *claim.beside)}
+    found: _Measurements = {}
+    for study in {each.study.key: each.study for each in wanted.values()}.values():
+        of_study = [each for each in wanted.values() if each.study.key == study.key]
+        if not laboratory.simulates(study):
+            continue
+        for setting, repetitions in laboratory.settings(study).items():
+            runs = [laboratory.runs(study, choices) for choices in repetitions]
+            for claim in of_study:
+                measured = _repeated(study, mean([claim.measure(each) for each in runs]))
+                found.setdefault(_named(claim), []).append((setting, measured))
+    return found
+
+
+def _named(claim: Claim) -> tuple[Key, str]:
+    return claim.study.key, claim.id
+
+
+def _regions(claims: Sequence[Claim], simulated: _Measurements) -> dict[str, Region]:
     """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations."""
     found: dict[str, Region] = {}
     for claim in claims:
-        if claim.region and claim.region not in found and laboratory.simulates(claim.study):
-            columns = [_judged(other, _simulated(other, laboratory)) for other in claim.beside]
+        if claim.region and claim.region not in found and _named(claim) in simulated:
+            columns = [_judged(other, simulated[_named(other)]) for other in claim.beside]
             cells = {rows[0][0]: tuple(verdict for _, _, verdict in rows) for rows in zip(*columns, strict=True)}
             found[claim.region] = Region(claim.region, tuple(other.id for other in claim.beside), cells)
     return found
@@ -316,10 +354,10 @@ def _judged(claim: Claim, measurements: Sequence[tuple[Choices, Measured]]) -> l
     return [(choices, found, claim.verdict(found.value, found.interval)) for choices, found in measurements]
 
 
-def _finding(claim: Claim, laboratory: Laboratory, recorded: Verdict | None, region: Region | None) -> Finding:
-    simulated = laboratory.simulates(claim.study)
-    measurements = _simulated(claim, laboratory) if simulated else _on_record(claim)
-    return _found(claim, measurements, recorded, region, simulated=simulated)
+def _finding(claim: Claim, simulated: _Measurements, recorded: Verdict | None, region: Region | None) -> Finding:
+    measurements = simulated.get(_named(claim))
+    is_simulated = measurements is not None
+    return _found(claim, measurements or _on_record(claim), recorded, region, simulated=is_simulated)
 
 
 def _found(
@@ -336,14 +374,6 @@ def _found(
     verdict = first_verdict if claim.share is None else over_grid(verdicts, claim.share)
     verdict = verdict if region is None else region.verdict
     return Finding(claim, measured, verdict, first_verdict, recorded, tuple(others), simulated, region)
-
-
-def _simulated(claim: Claim, laboratory: Laboratory) -> list[tuple[Choices, Measured]]:
-    study = claim.study
-    return [
-        (setting, _repeated(study, mean([claim.measure(laboratory.runs(study, choices)) for choices in repetitions])))
-        for setting, repetitions in laboratory.settings(study).items()
-    ]
 
 
 def _repeated(study: Study, measured: Measured) -> Measured:
