@@ -37,7 +37,12 @@ WITH_HEADERS = 1500 / 1448
 MORE = ("double", "five steps", "memory", "all")
 """Further ones, which are in no study with them."""
 
-RECURRENT = ("recurrent", "recurrent, no dropout")
+RECURRENT = (
+    "recurrent",
+    "recurrent, no dropout",
+    "dqn_cubic, recurrent",
+    "dqn_cubic, recurrent, no dropout",
+)
 """With a layer that has a state of its own."""
 
 Measure = Callable[[Runs], Measured]
@@ -464,6 +469,6 @@ MEASURES: dict[str, Measure] = {
     **_by_tuple(),
     **{f"D6{letter}": regained(case) for letter, case in zip("abcdefjk", RETURNING, strict=True)},
     **{f"D6{letter}": regained(case) for letter, case in zip("ghil", MORE, strict=True)},
-    **{f"D6{letter}": regained(case) for letter, case in zip("no", RECURRENT, strict=True)},
+    **{f"D6{letter}": regained(case) for letter, case in zip("nopq", RECURRENT, strict=True)},
     "D6m": above_cubic("no dropout"),
 }
