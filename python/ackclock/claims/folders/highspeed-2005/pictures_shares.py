@@ -65,8 +65,9 @@ def _bars(
     for place, values, mean in zip(places, found, means, strict=True):
         axis.plot([min(values), max(values)], [place, place], color="#222222", linewidth=1.0)
         axis.annotate(
-            f"{mean:.1f}", (max(values), place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
-        )
+            f"{mean:.1f}", (max(values), place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},  # no line of reference runs through it
+        )  # fmt: skip
 
 
 def conversion(laboratory: Laboratory, study: Study) -> Figure:
