@@ -26,7 +26,7 @@ from ackclock.claims.intervals import of_mean, of_spread, quantile
 from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
 from ackclock.claims.region import Region
-from ackclock.claims.words import chance, counts, record, verdict
+from ackclock.claims.words import chance, counts, reason, record, verdict
 from ackclock.templates import write
 from conftest import Cli
 
@@ -204,6 +204,16 @@ def _of(some: Claim, values: list[float], *, simulated: bool = True) -> Finding:
     measured = Measured(values[0], interval=of_mean(values), values=tuple(values))
     judged = some.verdict(measured.value, measured.interval)
     return Finding(some, measured, judged, judged, None, (), simulated)
+
+
+def test_what_too_few_seeds_do_not_decide_says_so() -> None:
+    """10, 4 and 16 are 10 +- 14.905 (t of 2 degrees of freedom 4.3027, an error of 6 / sqrt(3))."""
+    some = replace(claim("dqn-2023", "D2a1"), share=None, low=5.2, high=15.6, reason="", sign=0, on_record=None)
+    assert reason(_of(some, [10.0, 4.0, 16.0])) == (
+        f"3 seeds do not decide: -4.905 to 24.90 {some.unit}, where 5.2 to 15.6 {some.unit} is asked for"
+    )
+    assert reason(_of(replace(some, reason="As D2a."), [10.0, 4.0, 16.0])) == "As D2a."
+    assert reason(_of(some, [100.0, 101.0])) == "", "what differs has its reason on record, or none"
 
 
 def test_a_run_and_a_record_are_in_no_count_together() -> None:

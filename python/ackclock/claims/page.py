@@ -11,7 +11,7 @@ from ackclock.claims.folder import Folder
 from ackclock.claims.ledger import Choices, Finding, Laboratory, decisive
 from ackclock.claims.measured import Measured
 from ackclock.claims.origin import now
-from ackclock.claims.words import chance, counts, limits, more, number, origin, record, spread, verdict
+from ackclock.claims.words import chance, counts, limits, more, number, origin, reason, record, spread, verdict
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
 
@@ -191,7 +191,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         ("also", _also(finding.measured)),
         ("agreement", f"{limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
-        ("what decides" if decisive(finding).verdict == "agrees" else "reason", claim.reason),
+        ("what decides" if decisive(finding).verdict == "agrees" else "reason", reason(finding)),
     ]
     agreeing = sum(judged == "agrees" for _, _, judged in finding.others)
     asked = sum(judged != "open" for _, _, judged in finding.others)

@@ -100,6 +100,22 @@ def more(finding: Finding) -> str:
     return f"{other.seeds} seed{'s'[: other.seeds != 1]} on record{over} say {value}: {other.verdict}"
 
 
+def reason(finding: Finding) -> str:
+    """Say why a claim does not agree: its reason, or that repetitions do not decide; nothing where it is unknown.
+
+    Args:
+        finding: What came out.
+    """
+    claim, rests_on = finding.claim, decisive(finding)
+    interval = rests_on.measured.interval
+    if claim.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
+        return claim.reason
+    if not interval.freedom:
+        return "one seed says nothing of others"
+    where = f"{number(interval.low)} to {number(interval.high)} {claim.unit}".strip()
+    return f"{rests_on.seeds} seeds do not decide: {where}, where {limits(claim)} is asked for"
+
+
 def verdict(finding: Finding) -> str:
     """Say the verdict, and beside that of a record that rests on more what these seeds or choices alone would give.
 

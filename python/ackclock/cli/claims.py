@@ -153,15 +153,15 @@ def _print(findings: list[Any], folder: Path) -> None:
 
 def _print_notes(findings: list[Any]) -> None:
     from ackclock.claims.ledger import decisive
-    from ackclock.claims.words import more
+    from ackclock.claims.words import more, reason
 
     console = output()
     console.print()
     for finding in findings:
         if finding.agreeing < finding.tried:
             where = _WHERE.get(decisive(finding).verdict, "depends on choices that the source leaves open")
-            reason = finding.claim.reason or "no reason found yet"
-            console.print(name(f"{finding.claim.id} {where}: {reason}"), soft_wrap=True)
+            why = reason(finding) or "no reason found yet"
+            console.print(name(f"{finding.claim.id} {where}: {why}"), soft_wrap=True)
         if more(finding):
             console.print(name(f"{finding.claim.id}: {more(finding)}"), soft_wrap=True)
         if finding.recorded not in (None, decisive(finding).verdict):
