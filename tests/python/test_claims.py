@@ -211,7 +211,7 @@ def test_an_unknown_id_is_wrong_input(cli: Cli, tmp_path: Path) -> None:
     failed = cli("claims", "O99")
     assert failed.returncode == 2
     assert "there is no claim O99; there are: " in failed.stderr
-    assert "O1, O2a" in failed.stderr
+    assert "O1, O1b, O2a" in failed.stderr
     assert list(tmp_path.iterdir()) == []
 
 
