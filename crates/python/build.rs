@@ -2,8 +2,8 @@
 //!
 //! It changes with any line of code of the crates that simulate and with any of their dependencies, and not with comments,
 //! blank lines, tests, this crate's own glue or the version of the whole. Departures: a change of code that alters no
-//! result changes it as well; kept results are then simulated again, which is the safe side, and a record tells by runs
-//! of reference (`ackclock.claims.reference`) whether results are the same.
+//! result changes it as well; kept results are then simulated again, which is the safe side, and a record tells by reference
+//! runs (`ackclock.claims.reference`) whether results are the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};

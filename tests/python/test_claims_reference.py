@@ -30,6 +30,9 @@ def test_every_controller_and_queue_and_stack_has_a_run() -> None:
     controllers = {each["name"] for each in json.loads(_core.controllers())} - outside
     assert {f"{name}, {stack}" for name in controllers for stack in ("rfc", "linux-6.x")} <= names
     assert {f"queue {each['name']}" for each in json.loads(_core.queues())} <= names
+    assert {each["name"] for each in json.loads(_core.profiles())} == {"rfc", "linux-6.x"} | {
+        name.removeprefix("stack ") for name in names if name.startswith("stack ")
+    }
 
 
 def test_each_run_has_traffic_in_it() -> None:
@@ -40,7 +43,7 @@ def test_each_run_has_traffic_in_it() -> None:
 
 
 def test_another_window_is_another_result() -> None:
-    """An initial window of nine segments in the place of ten is told from every run of reference's."""
+    """An initial window of nine segments in the place of ten is told from those of the reference run."""
     scenario = reference.scenarios()["newreno, rfc"]
     assert reference.hash_of(scenario) == reference.measured()["newreno, rfc"]
     changed = scenario | {"tcp": {"profile": "rfc", "initial_window": "9 segments"}}

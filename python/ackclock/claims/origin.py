@@ -22,7 +22,7 @@ class Made:
         version: Of ackclock.
         engine: What stands for the sources that decide results: another text after any change of what they say but
             for comments, tests and versions.
-        results: What the results of the runs of reference are called (`ackclock.claims.reference`): another text once
+        results: What the results of the reference runs are called (`ackclock.claims.reference`): another text once
             one of them changes.
     """
 
@@ -48,7 +48,7 @@ class Made:
 
     @property
     def has_these_results(self) -> bool:
-        """Whether the engine that is installed gives the results of reference that were had then."""
+        """Whether the engine that is installed gives the results that the reference runs had then."""
         return self.is_of_this_engine or (bool(self.results) and self.results == reference.results())
 
     def __str__(self) -> str:

@@ -25,8 +25,6 @@ _OF_OTHERS = {"external", "policy", "python"}
 _STACKS = ("rfc", "linux-6.x")
 """Under which each controller runs."""
 
-_OTHER_STACKS = ("linux-2.4", "ns3-3.4x", "ns2", "opnet-17", "bsd-4.3")
-
 _NEEDED: Mapping[str, Mapping[str, Any]] = {
     "priority": {"bands": [{"of": "acks"}, {"limit": "30 packets"}]},
     "tbf": {"rate": "4 Mbit/s", "burst": "20 kB"},
@@ -78,7 +76,9 @@ def _queues() -> Iterator[tuple[str, dict[str, Any]]]:
 def _stacks() -> Iterator[tuple[str, dict[str, Any]]]:
     """The profiles that no controller above runs under, one flow each way."""
     link = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": {"kind": "drop_tail", "limit": "20 packets"}}
-    for name in _OTHER_STACKS:
+    for name in (each["name"] for each in json.loads(_core.profiles())):
+        if name in _STACKS:
+            continue
         flows = ({"controller": "newreno"}, {"controller": "reno", "reverse": True})
         yield f"stack {name}", _dumbbell(link, *flows, tcp={"profile": name})
 
@@ -113,13 +113,13 @@ def _kinds() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
-    """Return every run of reference by its name, as a scenario that `Scenario.parse` reads as JSON."""
+    """Return every reference run by its name, as a scenario that `Scenario.parse` reads as JSON."""
     return dict(case for cases in (_controllers(), _queues(), _stacks(), _kinds()) for case in cases)
 
 
 @cache
 def measured() -> Mapping[str, str]:
-    """Simulate every run of reference, a third of a second of CPU in all, and return `hash_of` each."""
+    """Simulate every reference run, a third of a second of CPU in all, and return `hash_of` each."""
     return {name: hash_of(scenario) for name, scenario in scenarios().items()}
 
 

@@ -80,9 +80,7 @@ def _since(made: Made) -> str:
     if made.is_of_this_engine:
         return ""
     if made.has_these_results:
-        return (
-            f"; its sources have changed since, the results of {len(reference.measured())} runs of reference have not"
-        )
+        return f"; its sources have changed since, the results of {len(reference.measured())} reference runs have not"
     return "; the engine's results have changed since, or may have"
 
 
