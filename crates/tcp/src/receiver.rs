@@ -274,6 +274,13 @@ impl Receiver {
             self.rcv_nxt += arrival.len;
             self.acknowledge(now, arrival.len, arrival);
             self.tune(now);
+        } else if self.is_next_above_hole(arrival) {
+            if self.acks.gathers() {
+                self.duplicate = None;
+            }
+            let has_reported = std::mem::take(&mut self.has_reported);
+            self.place_above_hole(arrival.start, arrival.start + arrival.len);
+            self.acknowledge_above_hole(now, arrival.len, arrival, has_reported);
         } else {
             self.on_any_arrival(now, arrival);
         }
@@ -287,6 +294,17 @@ impl Receiver {
             && !arrival.has_fin
             && self.fin_at.is_none()
             && self.out_of_order.is_empty()
+            && self.reader.is_immediate()
+    }
+
+    /// The same above a hole: data that follows on the last that has arrived.
+    #[inline]
+    fn is_next_above_hole(&self, arrival: &Arrival) -> bool {
+        self.out_of_order.last().is_some_and(|last| last.end == arrival.start)
+            && arrival.len > 0
+            && arrival.start + arrival.len <= self.window_end()
+            && !arrival.has_fin
+            && self.fin_at.is_none()
             && self.reader.is_immediate()
     }
 
@@ -319,14 +337,7 @@ impl Receiver {
         }
         if self.rcv_nxt == before {
             if start < end {
-                self.out_of_order_segments += 1;
-                self.open_above_hole(end - start);
-                if !has_reported {
-                    match self.gathers_until(now, arrival) {
-                        Some(deadline) => self.acks.gather_until(deadline),
-                        None => self.acks.on_out_of_order(now),
-                    }
-                }
+                self.acknowledge_above_hole(now, end - start, arrival, has_reported);
             } else if arrival.len > 0 {
                 // A duplicate, or beyond the window (RFC 5681 section 4.2).
                 self.acks.on_useless(window_end - self.rcv_nxt, self.mss);
@@ -336,6 +347,18 @@ impl Receiver {
         } else if data_end > before {
             self.acknowledge(now, self.rcv_nxt - before, arrival);
             self.tune(now);
+        }
+    }
+
+    /// Data arrived above a hole: when that is acknowledged.
+    fn acknowledge_above_hole(&mut self, now: SimTime, octets: u64, arrival: &Arrival, has_reported: bool) {
+        self.out_of_order_segments += 1;
+        self.open_above_hole(octets);
+        if !has_reported {
+            match self.gathers_until(now, arrival) {
+                Some(deadline) => self.acks.gather_until(deadline),
+                None => self.acks.on_out_of_order(now),
+            }
         }
     }
 
@@ -407,9 +430,12 @@ impl Receiver {
 
     /// The window follows `octets` that arrived above a hole.
     fn open_above_hole(&mut self, octets: u64) {
+        if self.tuning.is_none() || !self.reports_ranges {
+            return;
+        }
         let held = self.held();
         let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
-        if let Some(tuning) = self.tuning.as_mut().filter(|_| self.reports_ranges) {
+        if let Some(tuning) = &mut self.tuning {
             tuning.on_segment_above_hole(octets, above_hole, held, self.mss);
             self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
         }
@@ -472,7 +498,14 @@ impl Receiver {
                 // Filling a hole, all or part of it, is acknowledged at once (RFC 5681 section 4.2). (Last, as an ACK that is due gathers none.)
                 self.acks.request();
             }
-        } else if let Some(last) = self.out_of_order.extend_last(start, end) {
+        } else {
+            self.place_above_hole(start, end);
+        }
+    }
+
+    #[inline]
+    fn place_above_hole(&mut self, start: u64, end: u64) {
+        if let Some(last) = self.out_of_order.extend_last(start, end) {
             self.recent.on_lengthened(Range { start: last.start, end });
         } else {
             //= rfc2018-8-receiver-keeps

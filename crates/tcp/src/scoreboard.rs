@@ -82,7 +82,7 @@ pub(crate) struct SendTimes {
 
 impl SendTimes {
     #[inline]
-    fn note(&mut self, sent: &Sent) {
+    pub(super) fn note(&mut self, sent: &Sent) {
         if sent.was_retransmitted() {
             let oldest = self.retransmitted.map_or(sent.at, |(oldest, _)| oldest.min(sent.at));
             self.retransmitted = Some((oldest, sent.at));
@@ -125,7 +125,7 @@ pub(crate) struct Scoreboard {
     lost_edge: u64,
     /// Below this, no lost segment waits to be retransmitted.
     retransmit_edge: u64,
-    /// Segments taken out at the front so far; and where the last SACK block ended, counted from the first ever.
+    /// Segments taken out at the front so far. Hints of where a segment lies count from the first ever, too.
     popped: u64,
     sacked: RangeSet,
     /// Retransmissions that may still be in the network; entries may be stale.
@@ -136,7 +136,10 @@ pub(crate) struct Scoreboard {
     lost_below: u64,
     /// Holes below this that are not known to be lost have been retransmitted (`NextSeg` rule 3).
     holes_edge: u64,
+    /// Where the last SACK block ended.
     sack_hint: u64,
+    /// Where `lost_edge` was.
+    lost_hint: u64,
     /// Segments taken for lost, for who wants to know which.
     newly_lost: Option<Vec<Range>>,
 }
@@ -156,6 +159,7 @@ impl Scoreboard {
             holes_edge: 0,
             popped: 0,
             sack_hint: 0,
+            lost_hint: 0,
             outstanding: 0,
             sacked_out: 0,
             lost_out: 0,

@@ -53,9 +53,8 @@ impl Scoreboard {
     /// lost.
     pub(crate) fn mark_lost_while(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
         let mut newly_lost = 0;
-        let mut index = self.index_of(self.lost_edge);
-        while index < self.segments.len() {
-            let sent = self.segments[index];
+        let mut index = self.index_from(self.lost_hint, self.lost_edge);
+        while let Some(&sent) = self.segments.get(index) {
             if sent.marks == 0 {
                 if !is_lost(&sent) {
                     break;
@@ -65,6 +64,7 @@ impl Scoreboard {
             self.lost_edge = sent.end;
             index += 1;
         }
+        self.lost_hint = self.popped + index as u64;
         newly_lost
     }
 
@@ -180,9 +180,14 @@ impl Scoreboard {
         self.retransmissions = again.into();
     }
 
+    /// No lost segment waits to be retransmitted, as far as that is known without looking for one.
+    pub(crate) fn has_resent_all(&self) -> bool {
+        self.lost_out == 0 || self.retransmit_edge >= self.lost_below
+    }
+
     /// RFC 6675 section 4, `NextSeg` rule 1: the first lost segment not yet retransmitted.
     pub(crate) fn next_lost(&mut self) -> Option<Sent> {
-        if self.lost_out == 0 || self.retransmit_edge >= self.lost_below {
+        if self.has_resent_all() {
             return None;
         }
         let mut index = self.index_of(self.retransmit_edge);

@@ -1,6 +1,6 @@
 //! SACK blocks put into the scoreboard, and how a segment is found.
 
-use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard, SendTimes, Sent};
 
 /// What of a SACK block was new.
 struct Marked {
@@ -31,6 +31,25 @@ impl Scoreboard {
         delivered
     }
 
+    /// How far the highest SACKed range goes now, if to lengthen it is all that these blocks do.
+    #[inline]
+    pub(crate) fn lengthens_last(&self, blocks: &[(u64, u64)]) -> Option<u64> {
+        let &[(start, end)] = blocks else { return None };
+        let last = self.sacked.last()?;
+        (last.start <= start && start <= last.end && last.end < end && end <= self.high_data).then_some(end)
+    }
+
+    /// As [`Self::sack`], of [`Self::lengthens_last`]. Returns when the segments left, too.
+    pub(crate) fn lengthen_last(&mut self, end: u64, sacked: &mut impl FnMut(&Sent)) -> (u64, SendTimes) {
+        let mut times = SendTimes::default();
+        let from = self.sacked.last().map_or(end, |last| last.end);
+        let delivered = self.extend_last(from, end, &mut |sent| {
+            times.note(sent);
+            sacked(sent);
+        });
+        (delivered, times)
+    }
+
     /// The highest SACKed range, which ended at `from`, goes up to `end`.
     fn extend_last(&mut self, from: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
         let marked = self.mark_sacked(from, end, sacked);
@@ -49,19 +68,29 @@ impl Scoreboard {
     /// Marks the segments from the one at `start` on that end at `end` or below it.
     fn mark_sacked(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> Marked {
         let mut marked = Marked { delivered: 0, end: start };
-        let mut index = self.index_of(start);
-        while let Some(sent) = self.segments.get(index).copied().filter(|sent| sent.end <= end) {
-            sacked(&sent);
-            let weight = self.weight(u64::from(sent.len));
-            self.uncount(sent.marks & (LOST | RETRANSMITTED), weight);
-            self.segments[index].marks = (sent.marks & EVER_RETRANSMITTED) | SACKED;
+        let mut index = self.index_from(self.sack_hint, start);
+        while let Some(sent) = self.segments.get_mut(index).filter(|sent| sent.end <= end) {
+            let before = *sent;
+            sent.marks = (before.marks & EVER_RETRANSMITTED) | SACKED;
+            sacked(&before);
+            let weight = self.weight(u64::from(before.len));
+            if before.marks != 0 {
+                self.uncount(before.marks & (LOST | RETRANSMITTED), weight);
+            }
             self.sacked_out += weight;
             marked.delivered += weight;
-            marked.end = sent.end;
+            marked.end = before.end;
             index += 1;
         }
         self.sack_hint = self.popped + index as u64;
         marked
+    }
+
+    /// As [`Self::index_of`], which is probably at this hint.
+    #[inline]
+    pub(super) fn index_from(&self, hint: u64, offset: u64) -> usize {
+        let index = hint.wrapping_sub(self.popped) as usize;
+        if self.is_at(index, offset) { index } else { self.index_of(offset) }
     }
 
     /// Index of the first segment that ends above `offset`.
@@ -79,18 +108,18 @@ impl Scoreboard {
     /// The same, if it is about where the last SACK block ended: the next one mostly goes on there.
     fn near_hint(&self, offset: u64) -> Option<usize> {
         let first = usize::try_from(self.sack_hint.checked_sub(self.popped)?).ok()?;
-        let last = (first + 4).min(self.segments.len());
-        (first..last).find(|&index| self.segments[index].end > offset).filter(|&index| self.begins_after(index, offset))
+        (first..first + 4).find(|&index| self.is_at(index, offset))
     }
 
     /// The same, if the segments before it are full ones, as most are.
     fn among_full_ones(&self, front: &Sent, offset: u64) -> Option<usize> {
         let index = (1 + (offset - front.end) / self.mss) as usize;
-        let is_above = self.segments.get(index)?.end > offset;
-        (is_above && self.begins_after(index, offset)).then_some(index)
+        self.is_at(index, offset).then_some(index)
     }
 
-    fn begins_after(&self, index: usize, offset: u64) -> bool {
-        index == 0 || self.segments[index - 1].end <= offset
+    /// True if `offset` lies in this segment.
+    #[inline]
+    fn is_at(&self, index: usize, offset: u64) -> bool {
+        self.segments.get(index).is_some_and(|sent| sent.start() <= offset && offset < sent.end)
     }
 }

@@ -143,6 +143,8 @@ impl Sender {
         }
         if self.takes_fast_path(ack) {
             self.on_fast_path_ack(now, ack);
+        } else if let Some(sacked_to) = self.takes_short_path(ack) {
+            self.on_short_path_ack(now, ack, sacked_to);
         } else {
             self.on_any_ack(now, ack, window_changed);
         }

@@ -1,9 +1,10 @@
-//! The ACK that most are: it advances, reports nothing else, and nothing is amiss. What [`Sender::on_ack`] does with any
-//! ACK comes down to this much for it, on a stack without mechanisms that look at every ACK.
+//! The ACKs that most are: one that advances, reports nothing else, and nothing is amiss; and, while a loss is repaired, one that
+//! reports that more has arrived behind all that had, and nothing else. What [`Sender::on_ack`] does with any ACK comes down to
+//! this much for them, on a stack without mechanisms that look at every ACK.
 
 use ackclock_units::SimTime;
 
-use super::ack::{IncomingAck, answers_original};
+use super::ack::{AckOutcome, IncomingAck, answers_original};
 use super::notify::AckSummary;
 use super::{Limit, Sender};
 use crate::scoreboard::SendTimes;
@@ -43,7 +44,8 @@ impl Sender {
         self.note_progress(ack.ack);
         self.recovery.forget_duplicates();
         self.sample_in_order(now, ack, &times);
-        self.count_delivered(ack.ack, delivered);
+        let new_round = self.rounds.on_ack(ack.ack, self.board.high_data());
+        self.count_delivered(delivered, new_round);
         if delivered > 0 {
             let summary = AckSummary { prior_flight, delivered, advanced: true, ..AckSummary::default() };
             self.notify_controller(now, ack, &summary);
@@ -53,6 +55,66 @@ impl Sender {
             self.activity.idle_since = Some(now);
         } else {
             self.restart_timer(now);
+        }
+    }
+
+    /// How far the highest SACKed range goes now, if that is all that the ACK says, in the midst of a recovery.
+    pub(super) fn takes_short_path(&self, ack: &IncomingAck<'_>) -> Option<u64> {
+        let may = self.has_fast_path
+            && ack.ack == self.board.una()
+            && ack.sack.dsack.is_none()
+            && self.recovery.phase().is_fast_recovery()
+            && self.recovery.has_sack()
+            && !self.recovery.undo().all_were_duplicates()
+            && !self.tlp.is_out()
+            && !self.ecn.is_on()
+            && self.log.is_none();
+        self.board.lengthens_last(ack.sack.blocks()).filter(|_| may)
+    }
+
+    pub(super) fn on_short_path_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, sacked_to: u64) {
+        let prior_flight = self.board.flight_size();
+        let reduced_window = self.recovery.phase().reduced_window();
+        let (delivered, times) = self.sack_in_order(now, sacked_to);
+        self.sample_sacked(now, &times);
+        if delivered > 0 {
+            self.count_delivered(delivered, false);
+        }
+        self.recovery.count_duplicate(delivered > 0, false, prior_flight);
+        let restarts_timer = self.rto.restarts_on_sack() && self.first_sent() > times.oldest.or(self.first_sent());
+        let was_reducing = true;
+        let mut outcome =
+            AckOutcome { prior_flight, delivered, was_reducing, reduced_window, restarts_timer, ..AckOutcome::default() };
+        outcome.newly_lost = self.detect_loss(now, &mut outcome);
+        self.note_lost(outcome.newly_lost);
+        self.reduce(&outcome);
+        if delivered > 0 || outcome.newly_lost > 0 {
+            let newly_sacked = delivered;
+            self.notify_controller(now, ack, &AckSummary { newly_sacked, ..AckSummary::of(&outcome) });
+        }
+        self.set_timer(now, &outcome);
+    }
+
+    fn sack_in_order(&mut self, now: SimTime, to: u64) -> (u64, SendTimes) {
+        let min_rtt = self.rto.stats().min_rtt;
+        let Self { board, recovery, .. } = self;
+        match recovery.rack_mut() {
+            None => board.lengthen_last(to, &mut |_| {}),
+            Some(rack) => board.lengthen_last(to, &mut |sent| rack.on_delivered(sent, now, min_rtt, false)),
+        }
+    }
+
+    /// As [`Self::sample_rtt`].
+    fn sample_sacked(&mut self, now: SimTime, times: &SendTimes) {
+        if !self.rto.samples_sacks() {
+            return;
+        }
+        let takes_oldest = self.rto.samples_oldest();
+        if let Some(sent_at) = if takes_oldest { times.oldest } else { times.newest } {
+            self.take_sample(sent_at, now);
+            if let Some(newest) = times.newest.filter(|_| takes_oldest) {
+                self.rto.note_newest(now.saturating_since(newest));
+            }
         }
     }
 
@@ -69,8 +131,7 @@ impl Sender {
     }
 
     /// What keeps account by round trips.
-    fn count_delivered(&mut self, una: u64, delivered: u64) {
-        let new_round = self.rounds.on_ack(una, self.board.high_data());
+    fn count_delivered(&mut self, delivered: u64, new_round: bool) {
         if let Some(rack) = self.recovery.rack_mut() {
             rack.adapt(self.rounds.count());
         }

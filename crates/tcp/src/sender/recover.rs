@@ -186,7 +186,7 @@ impl Sender {
     }
 
     /// The window of a reduction under way, after this ACK.
-    fn reduce(&mut self, outcome: &AckOutcome) {
+    pub(super) fn reduce(&mut self, outcome: &AckOutcome) {
         self.recovery.on_prr_ack(PrrAck {
             delivered: outcome.delivered,
             pipe: self.board.pipe(),

@@ -1,5 +1,6 @@
-//! A run: full segments of new data that leave at one moment while windows alone decide, as most do. [`Sender::next_segment`]
-//! would let each of them go; what it settles for every segment is settled here for all.
+//! A run: full segments of new data that leave at one moment while windows alone decide, as most do, also while a loss is repaired
+//! once all that was lost has left again. [`Sender::next_segment`] would let each of them go; what it settles for every segment is
+//! settled here for all.
 
 use ackclock_cc::{CongestionController, SendEvent};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -41,12 +42,25 @@ impl Sender {
     /// False if more than windows has a say in what leaves next.
     pub(crate) fn may_run(&self) -> bool {
         self.sends_runs
-            && self.recovery.is_idle()
-            && (self.recovery.dup_acks() == 0 || self.recovery.method() == LossRecovery::Sack)
+            && if self.recovery.is_idle() {
+                self.recovery.dup_acks() == 0 || self.recovery.method() == LossRecovery::Sack
+            } else {
+                self.sends_only_new_data()
+            }
             && !self.board.is_empty()
             && !self.tlp.is_due()
             && !self.pacer.is_active()
             && !self.ecn.is_on()
+    }
+
+    /// Losses are being repaired, what was lost has left again, and where windows leave no room, nothing else has any.
+    fn sends_only_new_data(&self) -> bool {
+        //= rfc6675-4-next-seg-2
+        let speculates = !self.recovery.has_rack() && (self.bursts.is_on() || self.host_queue.is_some());
+        self.recovery.phase().is_fast_recovery()
+            && self.recovery.has_sack()
+            && self.board.has_resent_all()
+            && !speculates
     }
 
     /// What a run may take that begins now.
@@ -55,7 +69,7 @@ impl Sender {
             mss: self.mss(),
             unsent: self.queue.unsent_of_record(self.board.high_data()),
             window: self.usable_window(),
-            allowed: self.cwnd().saturating_sub(self.board.pipe()),
+            allowed: self.window().saturating_sub(self.board.pipe()),
         }
     }
 
@@ -87,6 +101,7 @@ impl Sender {
         let ends_burst = self.note_burst(now, mss);
         self.counters.sent_segments += 1;
         self.counters.sent_octets += mss;
+        self.recovery.on_sent(mss);
         self.activity.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
         self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });

@@ -48,7 +48,7 @@ impl Sender {
     }
 
     /// When the oldest outstanding segment last left.
-    fn first_sent(&self) -> Option<SimTime> {
+    pub(super) fn first_sent(&self) -> Option<SimTime> {
         self.board.first().map(|first| first.at)
     }
 
