@@ -129,6 +129,7 @@ impl Captures {
     }
 
     /// The first bit of a packet enters the wire of a link.
+    #[inline]
     pub(crate) fn record(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
         if self.are_wanted(link) {
             self.keep(link, time, packet);
@@ -149,7 +150,14 @@ impl Captures {
     }
 
     /// A packet has come to the end that it was sent to.
+    #[inline]
     pub(crate) fn record_arrival(&mut self, time: SimTime, packet: &Packet) {
+        if !self.logs.is_empty() {
+            self.keep_arrival(time, packet);
+        }
+    }
+
+    fn keep_arrival(&mut self, time: SimTime, packet: &Packet) {
         if let Some(Viewed { view, uplink }) = self.viewed_at(packet.to) {
             let addresses = addresses(packet, self.face(packet));
             let seen = self.logs[uplink.index()].of_views.get_or_insert_default().entry(view).or_default();

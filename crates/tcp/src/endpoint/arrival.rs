@@ -238,7 +238,8 @@ impl Endpoint {
         };
         let mut blocks = segment.sack.as_slice();
         let ack = segment.ack.offset_near(initial, una).unwrap_or(una);
-        let duplicate = blocks.first().and_then(offsets).filter(|&(start, end)| {
+        let first = blocks.first().and_then(offsets);
+        let duplicate = first.filter(|&(start, end)| {
             let within = |&(outer_start, outer_end): &(u64, u64)| outer_start <= start && end <= outer_end;
             //= rfc2883-4-recognised
             end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
@@ -247,12 +248,13 @@ impl Endpoint {
             report.dsack = duplicate;
             blocks = &blocks[1..];
         }
-        for (block, known) in blocks.iter().zip(&mut self.last_sack) {
+        for (place, (block, known)) in blocks.iter().zip(&mut self.last_sack).enumerate() {
             if block == known {
                 continue;
             }
             *known = *block;
-            if let Some((start, end)) = offsets(block) {
+            let range = if place == 0 && duplicate.is_none() { first } else { offsets(block) };
+            if let Some((start, end)) = range {
                 report.push(start, end);
             }
         }

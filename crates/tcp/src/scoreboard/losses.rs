@@ -9,12 +9,16 @@ impl Scoreboard {
     /// RFC 6675 section 4, `IsLost`, for everything at once: a segment is lost if `dup_thresh` discontiguous SACKed
     /// ranges, or more than `(dup_thresh - 1) * mss` SACKed octets, lie above it. Returns what is newly lost.
     pub(crate) fn detect_loss(&mut self, dup_thresh: u32) -> u64 {
+        let enough = u64::from(dup_thresh - 1) * self.mss;
+        if let Some(last) = self.sacked.last().filter(|last| last.len() > enough) {
+            return self.mark_lost_below(last.start); // as nearly always in the midst of a repair
+        }
         let (mut octets, mut ranges) = (0, 0);
         let edge = self.sacked.iter().rev().find_map(|range| {
             octets += range.len();
             ranges += 1;
             //= rfc6675-4-is-lost
-            (ranges >= dup_thresh || octets > u64::from(dup_thresh - 1) * self.mss).then_some(range.start)
+            (ranges >= dup_thresh || octets > enough).then_some(range.start)
         });
         edge.map_or(0, |edge| self.mark_lost_below(edge))
     }
