@@ -231,31 +231,33 @@ impl Endpoint {
         if !self.negotiated.sack {
             return;
         }
-        let initial = self.initial_sequence;
-        let offsets = |block: &SackBlock| {
-            let offset = |seq: Seq| seq.offset_near(initial, una);
-            offset(block.start).zip(offset(block.end)).filter(|(start, end)| start < end)
+        // Where a block lies beside `una`, if that is not before the beginning: small numbers need no care.
+        let (una_seq, beginning) = (Seq::of_offset(self.initial_sequence, una), -(una as i64));
+        let beside = |seq: Seq| i64::from(seq.0.wrapping_sub(una_seq.0) as i32);
+        let range = |block: &SackBlock| {
+            let (start, end) = (beside(block.start), beside(block.end));
+            (beginning <= start && start < end).then_some((start, end))
         };
         let mut blocks = segment.sack.as_slice();
-        let ack = segment.ack.offset_near(initial, una).unwrap_or(una);
-        let first = blocks.first().and_then(offsets);
+        let ack = Some(beside(segment.ack)).filter(|ack| beginning <= *ack).unwrap_or(0);
+        let first = blocks.first().and_then(range);
         let duplicate = first.filter(|&(start, end)| {
-            let within = |&(outer_start, outer_end): &(u64, u64)| outer_start <= start && end <= outer_end;
+            let within = |(outer_start, outer_end): (i64, i64)| outer_start <= start && end <= outer_end;
             //= rfc2883-4-recognised
-            end <= ack || start < ack || blocks.get(1).and_then(offsets).as_ref().is_some_and(within)
+            end <= ack || start < ack || blocks.get(1).and_then(range).is_some_and(within)
         });
-        if duplicate.is_some() {
-            report.dsack = duplicate;
+        let offset = |beside| una.wrapping_add_signed(beside);
+        if let Some((start, end)) = duplicate {
+            report.dsack = Some((offset(start), offset(end)));
             blocks = &blocks[1..];
         }
-        for (place, (block, known)) in blocks.iter().zip(&mut self.last_sack).enumerate() {
+        for (block, known) in blocks.iter().zip(&mut self.last_sack) {
             if block == known {
                 continue;
             }
             *known = *block;
-            let range = if place == 0 && duplicate.is_none() { first } else { offsets(block) };
-            if let Some((start, end)) = range {
-                report.push(start, end);
+            if let Some((start, end)) = range(block) {
+                report.push(offset(start), offset(end));
             }
         }
     }

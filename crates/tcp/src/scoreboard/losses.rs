@@ -11,7 +11,11 @@ impl Scoreboard {
     pub(crate) fn detect_loss(&mut self, dup_thresh: u32) -> u64 {
         let enough = u64::from(dup_thresh - 1) * self.mss;
         if let Some(last) = self.sacked.last().filter(|last| last.len() > enough) {
-            return self.mark_lost_below(last.start); // as nearly always in the midst of a repair
+            // As nearly always in the midst of a repair: and what is SACKed is none of what is lost.
+            if (last.start..last.end).contains(&self.lost_edge) {
+                (self.lost_edge, self.lost_hint) = (last.end, self.sack_hint);
+            }
+            return self.mark_lost_below(last.start);
         }
         let (mut octets, mut ranges) = (0, 0);
         let edge = self.sacked.iter().rev().find_map(|range| {
