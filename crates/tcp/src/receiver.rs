@@ -275,12 +275,7 @@ impl Receiver {
             self.acknowledge(now, arrival.len, arrival);
             self.tune(now);
         } else if self.is_next_above_hole(arrival) {
-            if self.acks.gathers() {
-                self.duplicate = None;
-            }
-            let has_reported = std::mem::take(&mut self.has_reported);
-            self.place_above_hole(arrival.start, arrival.start + arrival.len);
-            self.acknowledge_above_hole(now, arrival.len, arrival, has_reported);
+            self.on_arrival_above_hole(now, arrival);
         } else {
             self.on_any_arrival(now, arrival);
         }
@@ -298,7 +293,6 @@ impl Receiver {
     }
 
     /// The same above a hole: data that follows on the last that has arrived.
-    #[inline]
     fn is_next_above_hole(&self, arrival: &Arrival) -> bool {
         self.out_of_order.last().is_some_and(|last| last.end == arrival.start)
             && arrival.len > 0
@@ -306,6 +300,16 @@ impl Receiver {
             && !arrival.has_fin
             && self.fin_at.is_none()
             && self.reader.is_immediate()
+    }
+
+    #[inline(never)] // as with ACKs
+    fn on_arrival_above_hole(&mut self, now: SimTime, arrival: &Arrival) {
+        if self.acks.gathers() {
+            self.duplicate = None;
+        }
+        let has_reported = std::mem::take(&mut self.has_reported);
+        self.place_above_hole(arrival.start, arrival.start + arrival.len);
+        self.acknowledge_above_hole(now, arrival.len, arrival, has_reported);
     }
 
     #[inline(never)] // as with ACKs

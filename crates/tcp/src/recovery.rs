@@ -92,7 +92,12 @@ impl Phase {
     }
 
     /// The window that bounds sending, given the controller's.
+    #[inline]
     pub(crate) fn window(&self, cwnd: u64) -> u64 {
+        if matches!(self, Self::Open) { cwnd } else { self.window_of_repair(cwnd) }
+    }
+
+    fn window_of_repair(&self, cwnd: u64) -> u64 {
         match self.recovery_window() {
             // A controller may lower its cwnd while duplicate ACKs are counted.
             //= rfc5681-3.2-deflate

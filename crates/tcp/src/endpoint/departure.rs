@@ -120,7 +120,7 @@ impl Endpoint {
             self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
         };
         if has_begun {
-            self.sender.end_run(now);
+            self.sender.end_run(now, &run);
         }
         end
     }

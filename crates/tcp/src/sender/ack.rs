@@ -143,14 +143,20 @@ impl Sender {
         }
         if self.takes_fast_path(ack) {
             self.on_fast_path_ack(now, ack);
-        } else if let Some(sacked_to) = self.takes_short_path(ack) {
-            self.on_short_path_ack(now, ack, sacked_to);
         } else {
-            self.on_any_ack(now, ack, window_changed);
+            self.on_rarer_ack(now, ack, window_changed);
         }
     }
 
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
+    fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
+        match self.takes_short_path(ack) {
+            Some(sacked_to) => self.on_short_path_ack(now, ack, sacked_to),
+            None => self.on_any_ack(now, ack, window_changed),
+        }
+    }
+
+    #[inline(never)] // as above
     fn on_any_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
         let watch = self.watch_of_acks();
         let reported = self.reported();

@@ -14,6 +14,8 @@ use crate::ranges::Range;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     mss: u64,
+    /// Where it begins.
+    start: u64,
     /// Written and not sent, up to where a record ends.
     unsent: u64,
     /// In the peer's window and the send buffer.
@@ -40,6 +42,7 @@ pub(crate) enum RunEnd {
 
 impl Sender {
     /// False if more than windows has a say in what leaves next.
+    #[inline]
     pub(crate) fn may_run(&self) -> bool {
         self.sends_runs
             && if self.recovery.is_idle() {
@@ -54,6 +57,7 @@ impl Sender {
     }
 
     /// Losses are being repaired, what was lost has left again, and where windows leave no room, nothing else has any.
+    #[inline(never)] // most have nothing to repair
     fn sends_only_new_data(&self) -> bool {
         //= rfc6675-4-next-seg-2
         let speculates = !self.recovery.has_rack() && (self.bursts.is_on() || self.host_queue.is_some());
@@ -67,6 +71,7 @@ impl Sender {
     pub(crate) fn begin_run(&self) -> Run {
         Run {
             mss: self.mss(),
+            start: self.board.high_data(),
             unsent: self.queue.unsent_of_record(self.board.high_data()),
             window: self.usable_window(),
             allowed: self.window().saturating_sub(self.board.pipe()),
@@ -101,7 +106,6 @@ impl Sender {
         let ends_burst = self.note_burst(now, mss);
         self.counters.sent_segments += 1;
         self.counters.sent_octets += mss;
-        self.recovery.on_sent(mss);
         self.activity.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
         self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
@@ -114,7 +118,8 @@ impl Sender {
     }
 
     /// A run is over that has sent something: the timer runs for it.
-    pub(crate) fn end_run(&mut self, now: SimTime) {
+    pub(crate) fn end_run(&mut self, now: SimTime, run: &Run) {
+        self.recovery.on_sent(self.board.high_data() - run.start);
         self.on_sent_data(now, false);
     }
 }
