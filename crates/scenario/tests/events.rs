@@ -134,6 +134,53 @@ fn events_add_up_to_what_is_counted_and_change_nothing() {
     }
 }
 
+/// A large window, losses of data and of ACKs, packets late and twice: repairs of every kind.
+const REPAIRED: &str = r#"
+duration = "4 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+[topology.bottleneck]
+rate = "100 Mbit/s"
+delay = "15 ms"
+queue = { kind = "drop_tail", limit = "1 bdp" }
+discard = [{ kind = "probability", p = 0.002 }]
+duplicate = 0.001
+reorder = { kind = "probability", p = 0.002, extra = "2 ms" }
+[[flow]]
+name = "one"
+controller = "cubic"
+app = { kind = "bulk" }
+"#;
+
+/// Where nobody watches, most ACKs of a repair are taken in by a shorter way, and most of its new data leaves as a run: on every
+/// stack, with small changes of it, to the same end.
+#[test]
+fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
+    let profiles = ackclock_scenario::profiles();
+    let names = profiles.as_array().expect("a list").iter().map(|profile| profile["name"].as_str().expect("a name"));
+    let changes = [
+        "",
+        "tcp.prr=false",
+        "tcp.timestamps=false",
+        "flow[0].controller={ kind = \"fixed\", window = \"400 segments\" }",
+    ];
+    for name in names {
+        for change in changes {
+            let overrides = [format!("tcp.profile=\"{name}\""), change.to_owned()];
+            let overrides = || overrides.iter().filter(|change| !change.is_empty()).cloned();
+            let parse = |overrides: Vec<String>| {
+                Scenario::parse(REPAIRED, "test.toml", &overrides).unwrap_or_else(|error| panic!("{error}"))
+            };
+            let mut plain = Simulation::new(parse(overrides().collect()).config());
+            plain.run_until(UNTIL);
+            let (told, outcome) = watch(&parse(overrides().chain(["trace.events=all".to_owned()]).collect()));
+            assert!(!told.records.is_empty());
+            assert_eq!(everything(&outcome), everything(&plain.stop()), "{name} {change}");
+        }
+    }
+}
+
 /// Ten segments at once, over 10 Gbit/s and then 10 Mbit/s, through a queue that marks what finds more than four packets.
 const MARKED: &str = r#"
 duration = "1 s"
