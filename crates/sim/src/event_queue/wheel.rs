@@ -1,6 +1,6 @@
 //! A wheel of spans of time, each with its keys in no order.
 //!
-//! How long a span is follows from what happens: it is halved when many keys lie in one, and doubled when too many keys find no
+//! How long a span is follows from what happens: it is halved when many keys lie in one and few find none, and doubled when too many find no
 //! span that is theirs. Nothing but speed depends on it.
 
 use super::time_of;
@@ -128,9 +128,9 @@ impl Wheel {
     #[cold]
     fn choose_length(&mut self, scheduled: u64) -> bool {
         let handled = scheduled.saturating_sub(self.scheduled);
-        let shift = if handled > MANY_IN_A_SPAN * self.spans {
+        let shift = if handled > MANY_IN_A_SPAN * self.spans && self.refused < handled / 8 {
             self.shift - 1
-        } else if self.refused > handled / 4 && handled < MANY_IN_A_SPAN / 2 * self.spans {
+        } else if self.refused > handled / 6 && handled < MANY_IN_A_SPAN * self.spans {
             self.shift + 1
         } else {
             self.shift
