@@ -13,7 +13,7 @@ impl Sender {
     /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss, on a stack as above: the end of a connection
     /// that only receives. [`Self::on_idle_ack`] is then all that an ACK comes down to.
     pub(crate) fn has_nothing_to_do(&self) -> bool {
-        self.has_fast_path
+        self.has_idle_path
             && self.board.is_empty()
             && self.limited_by == Limit::Application
             && self.next_len() == 0
