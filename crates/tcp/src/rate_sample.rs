@@ -43,6 +43,8 @@ struct Newest {
 pub struct RateSampler {
     /// In the order of the stream.
     records: VecDeque<Record>,
+    /// Where the segment lies that is probably delivered next: the one behind the last that was.
+    expected: usize,
     /// C.
     delivered: u64,
     delivered_at: SimTime,
@@ -106,6 +108,7 @@ impl RateSampler {
         self.delivered += range.len();
         self.delivered_at = now;
         let index = self.index_of(range.start)?;
+        self.expected = index + 1;
         let record = self.records[index];
         self.records[index].is_delivered = true;
         let is_newer = |newest: &Newest| (record.sent_at, record.end) > (newest.record.sent_at, newest.record.end);
@@ -149,6 +152,7 @@ impl RateSampler {
     pub fn take_sample(&mut self, min_rtt: SimDuration, una: u64) -> Option<RateSample> {
         while self.records.front().is_some_and(|record| record.end <= una) {
             self.records.pop_front();
+            self.expected = self.expected.saturating_sub(1);
         }
         if self.app_limited_until.is_some_and(|until| self.delivered > until) {
             self.app_limited_until = None;
@@ -169,12 +173,12 @@ impl RateSampler {
 
     /// The record of the segment that begins at `start`, or in which it lies.
     fn index_of(&self, start: u64) -> Option<usize> {
-        let index = match self.records.front() {
-            Some(front) if front.end > start => 0,
-            _ => self.records.partition_point(|record| record.end <= start),
-        };
-        let record = self.records.get(index)?;
-        (record.end - u64::from(record.len) <= start).then_some(index)
+        let is_in = |record: &Record| record.end - u64::from(record.len) <= start && start < record.end;
+        if self.records.get(self.expected).is_some_and(is_in) {
+            return Some(self.expected);
+        }
+        let index = self.records.partition_point(|record| record.end <= start);
+        self.records.get(index).filter(|record| is_in(record)).map(|_| index)
     }
 }
 

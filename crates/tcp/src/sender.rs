@@ -108,8 +108,6 @@ pub(crate) struct Sender {
     /// No mechanism looks at every ACK, nor at every segment: the plain ones need little.
     has_fast_path: bool,
     sends_runs: bool,
-    /// None looks at ACKs that acknowledge nothing.
-    has_idle_path: bool,
     /// Where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
     tlp: Tlp,
@@ -177,7 +175,6 @@ impl Sender {
             limited_by: Limit::Application,
             has_fast_path: false,
             sends_runs: false,
-            has_idle_path: false,
         }
     }
 

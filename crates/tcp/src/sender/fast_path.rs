@@ -2,6 +2,7 @@
 //! reports that more has arrived behind all that had, and nothing else. What [`Sender::on_ack`] does with any ACK comes down to
 //! this much for them, on a stack without mechanisms that look at every ACK.
 
+use ackclock_cc::CongestionController;
 use ackclock_units::SimTime;
 
 use super::ack::{AckOutcome, IncomingAck, answers_original};
@@ -13,7 +14,7 @@ impl Sender {
     /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss, on a stack as above: the end of a connection
     /// that only receives. [`Self::on_idle_ack`] is then all that an ACK comes down to.
     pub(crate) fn has_nothing_to_do(&self) -> bool {
-        self.has_idle_path
+        self.has_fast_path
             && self.board.is_empty()
             && self.limited_by == Limit::Application
             && self.next_len() == 0
@@ -61,6 +62,7 @@ impl Sender {
     /// How far the highest SACKed range goes now, if that is all that the ACK says, in the midst of a recovery.
     pub(super) fn takes_short_path(&self, ack: &IncomingAck<'_>) -> Option<u64> {
         let may = self.has_fast_path
+            && !self.feed.is_on()
             && ack.ack == self.board.una()
             && ack.sack.dsack.is_none()
             && self.recovery.phase().is_fast_recovery()
@@ -121,13 +123,19 @@ impl Sender {
     fn acknowledge_in_order(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> (u64, SendTimes) {
         let echoed = self.echo_of_retransmission(ack);
         let min_rtt = self.rto.stats().min_rtt;
-        let Self { board, recovery, clock, .. } = self;
-        match recovery.rack_mut() {
-            None => board.acknowledge_without_marks(ack.ack, |_| {}),
-            Some(rack) => board.acknowledge_without_marks(ack.ack, |sent| {
-                rack.on_delivered(sent, now, min_rtt, answers_original(sent, echoed, clock));
-            }),
+        let Self { board, recovery, clock, feed, controller, .. } = self;
+        let mut rack = recovery.rack_mut();
+        if rack.is_none() && !feed.is_on() {
+            return board.acknowledge_without_marks(ack.ack, |_| {});
         }
+        board.acknowledge_without_marks(ack.ack, |sent| {
+            if let Some(rack) = rack.as_mut() {
+                rack.on_delivered(sent, now, min_rtt, answers_original(sent, echoed, clock));
+            }
+            if let Some(report) = feed.on_delivered(sent.range(), now) {
+                controller.on_delivered(&report);
+            }
+        })
     }
 
     /// What keeps account by round trips.
