@@ -164,6 +164,7 @@ fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
         "tcp.prr=false",
         "tcp.timestamps=false",
         "flow[0].controller={ kind = \"fixed\", window = \"400 segments\" }",
+        "flow[0].controller=\"bbr3\"",
     ];
     for name in names {
         for change in changes {

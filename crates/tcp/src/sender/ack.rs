@@ -1,14 +1,16 @@
 //! An ACK arrives: what it says of the segments sent, of the round trip, and to the controller.
 
-use ackclock_cc::{CongestionController, SegmentTimestamps};
-use ackclock_units::SimTime;
+use ackclock_cc::{CongestionController, Controller, SegmentTimestamps};
+use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Flags;
 
 use super::Sender;
 use super::notify::AckSummary;
 use crate::clock::{TimestampClock, is_before};
+use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
-use crate::scoreboard::Sent;
+use crate::rack::Rack;
+use crate::scoreboard::{Scoreboard, Sent};
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
 /// The acknowledging part of a segment, in offsets.
@@ -127,9 +129,34 @@ impl Timing {
     }
 }
 
-/// The ACK that delivers a retransmission echoes a timestamp of before it left.
-pub(super) fn answers_original(sent: &Sent, echoed: Option<u32>, clock: &mut TimestampClock) -> bool {
-    sent.was_retransmitted() && echoed.is_some_and(|echo| is_before(echo, clock.tick(sent.at)))
+/// Who is told of each segment that an ACK delivers: loss detection by time, and the controller if it asks for it.
+pub(super) struct Told<'a> {
+    rack: Option<&'a mut Rack>,
+    feed: &'a mut ControllerFeed,
+    controller: &'a mut Controller,
+    clock: &'a mut TimestampClock,
+    min_rtt: SimDuration,
+    now: SimTime,
+}
+
+impl Told<'_> {
+    /// `echoed` is the timestamp of the ACK, if that may tell that an original was delivered and no retransmission.
+    #[inline]
+    pub(super) fn of(&mut self, sent: &Sent, echoed: Option<u32>) {
+        let answers_original = sent.was_retransmitted() && self.answers_original(sent, echoed);
+        if let Some(rack) = &mut self.rack {
+            rack.on_delivered(sent, self.now, self.min_rtt, answers_original);
+        }
+        if let Some(report) = self.feed.on_delivered(sent.range(), self.now) {
+            self.controller.on_delivered(&report);
+        }
+    }
+
+    /// The ACK that delivers a retransmission echoes a timestamp of before it left.
+    #[inline(never)] // few are
+    fn answers_original(&mut self, sent: &Sent, echoed: Option<u32>) -> bool {
+        echoed.is_some_and(|echo| is_before(echo, self.clock.tick(sent.at)))
+    }
 }
 
 impl Sender {
@@ -254,19 +281,12 @@ impl Sender {
     fn mark_delivered(&mut self, now: SimTime, ack: &IncomingAck<'_>, timing: &mut Timing) -> (u64, u64, bool) {
         let prior_high = self.board.high_sacked();
         let recovery_point = self.recovery.phase().ends_at();
-        let min_rtt = self.rto.stats().min_rtt;
         let echoed = self.echo_of_retransmission(ack);
-        let Self { board, recovery, feed, controller, clock, .. } = self;
-        let mut rack = recovery.rack_mut();
+        let (board, mut told) = self.board_and_told(now);
         timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
-            if let Some(rack) = rack.as_mut() {
-                rack.on_delivered(sent, now, min_rtt, answers_original(sent, echoed, clock));
-            }
-            if let Some(report) = feed.on_delivered(sent.range(), now) {
-                controller.on_delivered(&report);
-            }
+            told.of(sent, echoed);
             if !sent.was_retransmitted() {
                 original_arrived |= recovery_point.is_some_and(|point| sent.end <= point);
                 if prior_high.is_some_and(|high| sent.start() < high) {
@@ -304,6 +324,20 @@ impl Sender {
             });
         }
         (newly_sacked, acked, original_arrived)
+    }
+
+    /// Nobody is told of each segment that is delivered.
+    #[inline]
+    pub(super) fn tells_nobody(&self) -> bool {
+        !self.recovery.has_rack() && !self.feed.is_on()
+    }
+
+    /// The scoreboard, and who is told of what an ACK at `now` delivers of it.
+    #[inline]
+    pub(super) fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
+        let min_rtt = self.rto.stats().min_rtt;
+        let Self { board, recovery, feed, controller, clock, .. } = self;
+        (board, Told { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
     }
 
     /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.

@@ -2,10 +2,9 @@
 //! reports that more has arrived behind all that had, and nothing else. What [`Sender::on_ack`] does with any ACK comes down to
 //! this much for them, on a stack without mechanisms that look at every ACK.
 
-use ackclock_cc::CongestionController;
 use ackclock_units::SimTime;
 
-use super::ack::{AckOutcome, IncomingAck, answers_original};
+use super::ack::{AckOutcome, IncomingAck};
 use super::notify::AckSummary;
 use super::{Limit, Sender};
 use crate::scoreboard::SendTimes;
@@ -62,7 +61,6 @@ impl Sender {
     /// How far the highest SACKed range goes now, if that is all that the ACK says, in the midst of a recovery.
     pub(super) fn takes_short_path(&self, ack: &IncomingAck<'_>) -> Option<u64> {
         let may = self.has_fast_path
-            && !self.feed.is_on()
             && ack.ack == self.board.una()
             && ack.sack.dsack.is_none()
             && self.recovery.phase().is_fast_recovery()
@@ -85,11 +83,18 @@ impl Sender {
         self.recovery.count_duplicate(delivered > 0, false, prior_flight);
         let restarts_timer = self.rto.restarts_on_sack() && self.first_sent() > times.oldest.or(self.first_sent());
         let was_reducing = true;
-        let mut outcome =
-            AckOutcome { prior_flight, delivered, was_reducing, reduced_window, restarts_timer, ..AckOutcome::default() };
+        let mut outcome = AckOutcome {
+            prior_flight,
+            delivered,
+            was_reducing,
+            reduced_window,
+            restarts_timer,
+            ..AckOutcome::default()
+        };
         outcome.newly_lost = self.detect_loss(now, &mut outcome);
         self.note_lost(outcome.newly_lost);
         self.reduce(&outcome);
+        self.report_lost(now);
         if delivered > 0 || outcome.newly_lost > 0 {
             let newly_sacked = delivered;
             self.notify_controller(now, ack, &AckSummary { newly_sacked, ..AckSummary::of(&outcome) });
@@ -98,12 +103,11 @@ impl Sender {
     }
 
     fn sack_in_order(&mut self, now: SimTime, to: u64) -> (u64, SendTimes) {
-        let min_rtt = self.rto.stats().min_rtt;
-        let Self { board, recovery, .. } = self;
-        match recovery.rack_mut() {
-            None => board.lengthen_last(to, &mut |_| {}),
-            Some(rack) => board.lengthen_last(to, &mut |sent| rack.on_delivered(sent, now, min_rtt, false)),
+        if self.tells_nobody() {
+            return self.board.lengthen_last(to, &mut |_| {});
         }
+        let (board, mut told) = self.board_and_told(now);
+        board.lengthen_last(to, &mut |sent| told.of(sent, None))
     }
 
     /// As [`Self::sample_rtt`].
@@ -121,21 +125,12 @@ impl Sender {
     }
 
     fn acknowledge_in_order(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> (u64, SendTimes) {
-        let echoed = self.echo_of_retransmission(ack);
-        let min_rtt = self.rto.stats().min_rtt;
-        let Self { board, recovery, clock, feed, controller, .. } = self;
-        let mut rack = recovery.rack_mut();
-        if rack.is_none() && !feed.is_on() {
-            return board.acknowledge_without_marks(ack.ack, |_| {});
+        if self.tells_nobody() {
+            return self.board.acknowledge_without_marks(ack.ack, |_| {});
         }
-        board.acknowledge_without_marks(ack.ack, |sent| {
-            if let Some(rack) = rack.as_mut() {
-                rack.on_delivered(sent, now, min_rtt, answers_original(sent, echoed, clock));
-            }
-            if let Some(report) = feed.on_delivered(sent.range(), now) {
-                controller.on_delivered(&report);
-            }
-        })
+        let echoed = self.echo_of_retransmission(ack);
+        let (board, mut told) = self.board_and_told(now);
+        board.acknowledge_without_marks(ack.ack, |sent| told.of(sent, echoed))
     }
 
     /// What keeps account by round trips.
