@@ -105,8 +105,9 @@ pub(crate) struct Sender {
     pub(crate) clock: TimestampClock,
     /// What ended the last attempt to send.
     limited_by: Limit,
-    /// No mechanism looks at every ACK, nor at every segment: the plain ones need little.
+    /// No mechanism looks at every ACK: the plain ones need little.
     has_fast_path: bool,
+    /// Nor at every segment: those of one moment leave as a run.
     sends_runs: bool,
     /// Where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,

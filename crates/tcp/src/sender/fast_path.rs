@@ -72,6 +72,7 @@ impl Sender {
         self.board.lengthens_last(ack.sack.blocks()).filter(|_| may)
     }
 
+    /// What [`Self::on_any_ack`] comes down to then: nothing is acknowledged, nor does anything begin or end.
     pub(super) fn on_short_path_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, sacked_to: u64) {
         let prior_flight = self.board.flight_size();
         let reduced_window = self.recovery.phase().reduced_window();
