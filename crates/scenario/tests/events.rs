@@ -373,3 +373,22 @@ fn a_watched_run_is_one_part_and_says_why() {
     assert_eq!(watched.parts, 1);
     assert!(watched.ties.contains(&"events that are watched"), "{:?}", watched.ties);
 }
+
+/// A device without room, beside small queues: the next ACK asks it again, and no timer at a time that has passed.
+#[test]
+fn a_refusing_device_beside_small_queues_lets_time_pass() {
+    let text = r#"
+duration = "2 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "300 Mbit/s", delay = "0 ms" }
+bottleneck = { rate = "1 Mbit/s", delay = "0 ms", queue = "cake" }
+[[flow]]
+controller = "prague"
+tcp = { device_queue = { limit = 1 } }
+[[appliance]]
+node = "left"
+"#;
+    let outcome = Simulation::new(scenario(text).config()).finish();
+    assert!(outcome.engine.events < 100_000, "{:?}", outcome.engine);
+}

@@ -46,6 +46,8 @@ pub(crate) enum Limit {
     Pacing,
     /// Enough waits at the host itself.
     HostQueue,
+    /// The host's device has no room: the next ACK asks again.
+    DeviceQueue,
 }
 
 impl Sender {
@@ -228,7 +230,7 @@ impl Sender {
         }
         match self.keeps_burst(now, allowed, window, len) {
             Some(limit) => self.stop(now, limit),
-            None if self.is_refused(now) => self.stop(now, Limit::HostQueue),
+            None if self.is_refused(now) => self.stop(now, Limit::DeviceQueue),
             None => Some(self.send_new(now, len)),
         }
     }
