@@ -153,23 +153,29 @@ controller = "cubic"
 app = { kind = "bulk" }
 "#;
 
-/// Where nobody watches, most ACKs of a repair are taken in by a shorter way, and most of its new data leaves as a run: on every
-/// stack, with small changes of it, to the same end.
+/// Where nobody watches, most ACKs are taken in by a shorter way, also of a repair and where marks are told of, and most new data
+/// leaves as a run: on every stack, with small changes of it, to the same end.
 #[test]
 fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
     let profiles = ackclock_scenario::profiles();
     let names = profiles.as_array().expect("a list").iter().map(|profile| profile["name"].as_str().expect("a name"));
-    let changes = [
-        "",
-        "tcp.prr=false",
-        "tcp.timestamps=false",
-        "flow[0].controller={ kind = \"fixed\", window = \"400 segments\" }",
-        "flow[0].controller=\"bbr3\"",
+    let marking = "topology.bottleneck.queue={ kind = \"codel\", ecn = true }";
+    let asking = "tcp.ecn=\"request\"";
+    let changes: [&[&str]; 9] = [
+        &[],
+        &["tcp.prr=false"],
+        &["tcp.timestamps=false"],
+        &["flow[0].controller={ kind = \"fixed\", window = \"400 segments\" }"],
+        &["flow[0].controller=\"bbr3\""],
+        &[marking, asking, "tcp.accurate_ecn=false"],
+        &[marking, asking, "tcp.accurate_ecn=true"],
+        &[marking, asking, "tcp.accurate_ecn=true", "tcp.accurate_ecn_option=true"],
+        &[marking, "flow[0].controller=\"dctcp\""],
     ];
     for name in names {
         for change in changes {
-            let overrides = [format!("tcp.profile=\"{name}\""), change.to_owned()];
-            let overrides = || overrides.iter().filter(|change| !change.is_empty()).cloned();
+            let profile = format!("tcp.profile=\"{name}\"");
+            let overrides = || std::iter::once(profile.clone()).chain(change.iter().map(|change| (*change).to_owned()));
             let parse = |overrides: Vec<String>| {
                 Scenario::parse(REPAIRED, "test.toml", &overrides).unwrap_or_else(|error| panic!("{error}"))
             };
@@ -177,7 +183,7 @@ fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
             plain.run_until(UNTIL);
             let (told, outcome) = watch(&parse(overrides().chain(["trace.events=all".to_owned()]).collect()));
             assert!(!told.records.is_empty());
-            assert_eq!(everything(&outcome), everything(&plain.stop()), "{name} {change}");
+            assert_eq!(everything(&outcome), everything(&plain.stop()), "{name} {change:?}");
         }
     }
 }

@@ -104,6 +104,12 @@ impl OctetsDelivered {
         self.option = option;
     }
 
+    /// The segment's option, if there is one, tells of no octet more that was marked CE.
+    pub(crate) fn is_silent(&self) -> bool {
+        let known = FIRST[1].wrapping_add(self.octets[1] as u32) & FIELD;
+        self.option.and_then(|option| option.ce()).is_none_or(|ce| ce == known)
+    }
+
     /// How many octets more were marked CE, by the segment's option; `None` if it does not tell.
     pub(crate) fn take_told(&mut self) -> Option<u64> {
         let option = self.option.take()?;

@@ -172,6 +172,22 @@ impl EcnSender {
         self.feedback != Feedback::None
     }
 
+    /// An ACK with these flags, and the option that came with it, tells of no mark: [`Self::on_ack`] then returns none.
+    #[inline]
+    pub(crate) fn is_silent(&self, flags: Flags) -> bool {
+        self.feedback == Feedback::None || self.says_nothing(flags)
+    }
+
+    #[inline(never)] // most connections do without ECN
+    fn says_nothing(&self, flags: Flags) -> bool {
+        if self.feedback != Feedback::Accurate {
+            return !flags.has(Flags::ECE);
+        }
+        ace_of(flags) == self.marked & 7
+            && !self.awaits_handshake
+            && self.octets.as_ref().is_none_or(|octets| octets.is_silent())
+    }
+
     /// The feedback tells how many segments were marked, and not only that some were.
     pub(crate) fn counts_marks(&self) -> bool {
         matches!(self.feedback, Feedback::Exact | Feedback::Accurate)
@@ -219,14 +235,22 @@ impl EcnSender {
         if matches!(self.feedback, Feedback::Classic | Feedback::Exact) { self.ect } else { Ecn::NotEct }
     }
 
+    /// How new data is marked.
+    pub(crate) fn mark_of_data(&self) -> Ecn {
+        //= rfc8257-3.5-marked-syn
+        if self.feedback == Feedback::None || self.is_mangled { Ecn::NotEct } else { self.ect }
+    }
+
+    /// The receiver is to be told of a reduction by the next new data.
+    pub(crate) fn owes_cwr(&self) -> bool {
+        self.owes_cwr
+    }
+
     /// How new data is marked, and whether with CWR.
     pub(crate) fn mark_new_data(&mut self) -> (Ecn, bool) {
-        if self.feedback == Feedback::None || self.is_mangled {
-            //= rfc8257-3.5-marked-syn
-            return (Ecn::NotEct, false);
-        }
+        let mark = self.mark_of_data();
         //= rfc3168-6.1.2-cwr
-        (self.ect, std::mem::take(&mut self.owes_cwr))
+        (mark, mark != Ecn::NotEct && std::mem::take(&mut self.owes_cwr))
     }
 }
 

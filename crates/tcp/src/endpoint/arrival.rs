@@ -191,10 +191,11 @@ impl Endpoint {
         if is_old && segment.sack.is_empty() {
             return;
         }
-        if ack == una && segment.sack.is_empty() {
-            self.only_receives = self.sender.has_nothing_to_do();
-            if self.only_receives {
-                return self.sender.on_idle_ack(ack, seq, window);
+        if ack == una && segment.sack.is_empty() && self.sender.ecn.is_silent(segment.flags) {
+            let has_nothing_to_do = self.sender.has_nothing_to_do();
+            self.only_receives = has_nothing_to_do && !self.sender.ecn.is_on();
+            if has_nothing_to_do {
+                return self.sender.on_idle_ack(ack, seq, window, segment.flags);
             }
         }
         let mut sack = SackReport::default();

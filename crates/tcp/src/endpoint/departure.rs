@@ -91,12 +91,9 @@ impl Endpoint {
     }
 
     /// Sends full segments of new data for as long as windows alone decide. They leave at one moment, so that what they say
-    /// of the receiving half is the same.
+    /// of the receiving half is the same; none has room for the option of accurate ECN.
     fn send_run(&mut self, now: SimTime, out: &mut impl Output) -> RunEnd {
-        if self.ecn.is_on() || self.receiver.has_duplicate() {
-            return RunEnd::Open;
-        }
-        if !self.sender.may_run() {
+        if self.receiver.has_duplicate() || !self.sender.may_run() {
             return RunEnd::Open;
         }
         let mut run = self.sender.begin_run();
@@ -110,10 +107,13 @@ impl Endpoint {
             let flags = if is_pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
             if has_begun {
                 segment.seq = Seq::of_offset(self.initial_sequence, start);
-                segment.flags = flags;
+                segment.flags = flags.with(self.ecn.flags());
             } else {
                 let payload = self.sender.mss() as u32;
                 self.begin_data(now, (start, payload), flags, &mut segment);
+                if self.sender.ecn.is_on() {
+                    segment.ecn = self.sender.ecn.mark_of_data();
+                }
                 has_begun = true;
             }
             out.send(&segment);

@@ -404,7 +404,7 @@ impl Sender {
     }
 
     /// How many of the newly delivered segments were marked, by an ACK with these flags.
-    fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
+    pub(super) fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
         let mss = self.mss();
         self.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })
     }

@@ -3,6 +3,7 @@
 //! this much for them, on a stack without mechanisms that look at every ACK.
 
 use ackclock_units::SimTime;
+use ackclock_wire::Flags;
 
 use super::ack::{AckOutcome, IncomingAck};
 use super::notify::AckSummary;
@@ -22,20 +23,34 @@ impl Sender {
             && self.is_quiet()
     }
 
-    /// Nothing is lost, SACKed, probed or marked, nor known to be.
+    /// Nothing is lost, SACKed or probed, nor known to be, and no mark answered.
     fn is_quiet(&self) -> bool {
-        self.recovery.is_idle() && self.board.has_no_marks() && !self.tlp.is_out() && !self.ecn.is_on()
+        self.recovery.is_idle() && self.board.has_no_marks() && !self.tlp.is_out()
     }
 
-    /// What the peer says of its window while [`Self::has_nothing_to_do`].
-    pub(crate) fn on_idle_ack(&mut self, ack: u64, seq: u64, window: u64) {
+    /// What the peer says of its window while [`Self::has_nothing_to_do`], with flags that tell of no mark.
+    pub(crate) fn on_idle_ack(&mut self, ack: u64, seq: u64, window: u64, flags: Flags) {
         self.rto.begin_ack();
         self.peer.update(seq, ack, window);
         self.persist.on_answer();
+        self.take_silence(flags, 0);
+    }
+
+    /// An ACK tells of no mark ([`EcnSender::is_silent`]), of which account is kept all the same.
+    #[inline]
+    pub(crate) fn take_silence(&mut self, flags: Flags, delivered: u64) {
+        if self.ecn.is_on() {
+            let marked = self.marked_of(flags, delivered);
+            debug_assert_eq!(marked, 0, "no mark is told of");
+        }
     }
 
     pub(super) fn takes_fast_path(&self, ack: &IncomingAck<'_>) -> bool {
-        self.has_fast_path && ack.sack.is_empty() && ack.ack > self.board.una() && self.is_quiet()
+        self.has_fast_path
+            && ack.sack.is_empty()
+            && ack.ack > self.board.una()
+            && self.is_quiet()
+            && self.ecn.is_silent(ack.flags)
     }
 
     pub(super) fn on_fast_path_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
@@ -46,6 +61,7 @@ impl Sender {
         self.sample_in_order(now, ack, &times);
         let new_round = self.rounds.on_ack(ack.ack, self.board.high_data());
         self.count_delivered(delivered, new_round);
+        self.take_silence(ack.flags, delivered);
         if delivered > 0 {
             let summary = AckSummary { prior_flight, delivered, advanced: true, ..AckSummary::default() };
             self.notify_controller(now, ack, &summary);
@@ -67,7 +83,7 @@ impl Sender {
             && self.recovery.has_sack()
             && !self.recovery.undo().all_were_duplicates()
             && !self.tlp.is_out()
-            && !self.ecn.is_on()
+            && self.ecn.is_silent(ack.flags)
             && self.log.is_none();
         self.board.lengthens_last(ack.sack.blocks()).filter(|_| may)
     }
@@ -81,6 +97,7 @@ impl Sender {
         if delivered > 0 {
             self.count_delivered(delivered, false);
         }
+        self.take_silence(ack.flags, delivered);
         self.recovery.count_duplicate(delivered > 0, false, prior_flight);
         let restarts_timer = self.rto.restarts_on_sack() && self.first_sent() > times.oldest.or(self.first_sent());
         let was_reducing = true;

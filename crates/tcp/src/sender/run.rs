@@ -53,7 +53,7 @@ impl Sender {
             && !self.board.is_empty()
             && !self.tlp.is_due()
             && !self.pacer.is_active()
-            && !self.ecn.is_on()
+            && !self.ecn.owes_cwr()
     }
 
     /// Losses are being repaired, what was lost has left again, and where windows leave no room, nothing else has any.
