@@ -81,14 +81,16 @@ def record(before: Mapping[str, Any]) -> dict[str, object]:
     """
     entries = [entry for row in ROWS for entry in table(row, MOST)]
     known = {(entry["table"], entry["row"], entry["quantity"]): entry["ns-3"] for entry in before.get("rows", ())}
+    keeps_some = False
     for entry in entries:
         earlier = known.get((entry["table"], entry["row"], entry["quantity"]), [])
-        entry["ns-3"] = max(entry["ns-3"], earlier, key=len)
+        if len(earlier) > len(entry["ns-3"]):
+            entry["ns-3"], keeps_some = earlier, True
     program = hashlib.sha256(b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)).hexdigest()
     return {
         "made": now().as_dict(),
         "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
-        "kept_from": [*before.get("kept_from", ()), before["made"]][-1:] if before else [],
+        "kept_from": [*before.get("kept_from", ()), before["made"]][-1:] if keeps_some else [],
         "rows": [entry for entry in entries if entry["ns-3"] or entry["ackclock"]],
     }
 
