@@ -183,9 +183,34 @@ fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
             plain.run_until(UNTIL);
             let (told, outcome) = watch(&parse(overrides().chain(["trace.events=all".to_owned()]).collect()));
             assert!(!told.records.is_empty());
-            assert_eq!(everything(&outcome), everything(&plain.stop()), "{name} {change:?}");
+            let plain = everything(&plain.stop());
+            assert_eq!(everything(&outcome), plain, "{name} {change:?}");
+            // What is seldom is told of without leaving those ways: the same as where all is.
+            let (seldom, outcome) = watch(&parse(overrides().chain([format!("trace.events={SELDOM:?}")]).collect()));
+            assert_eq!(everything(&outcome), plain, "{name} {change:?}, watched for what is seldom");
+            assert_eq!(seldom.sources, told.sources, "{name} {change:?}");
+            let of_all: Vec<&Record> = told.records.iter().filter(|record| is_seldom(&record.event)).collect();
+            assert_eq!(seldom.records.iter().collect::<Vec<_>>(), of_all, "{name} {change:?}");
         }
     }
+}
+
+/// What happens neither with each segment nor with each packet.
+const SELDOM: [&str; 10] = [
+    "packet_dropped",
+    "packet_marked",
+    "marked_lost",
+    "recovery_entered",
+    "recovery_left",
+    "timed_out",
+    "undone",
+    "probe_sent",
+    "controller_state",
+    "slow_start_exited",
+];
+
+fn is_seldom(event: &Event) -> bool {
+    SELDOM.contains(&event.kind().name())
 }
 
 /// Ten segments at once, over 10 Gbit/s and then 10 Mbit/s, through a queue that marks what finds more than four packets.

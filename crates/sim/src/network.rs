@@ -23,7 +23,7 @@ use crate::captures::{Captures, ViewId};
 use crate::event_queue::{Event, EventQueue};
 use crate::ids::RouteId;
 use crate::partition::Borders;
-use crate::watch::{At, Watch};
+use crate::watch::{At, EventSelection, Watch};
 
 pub(crate) use departures::Departed;
 use departures::Departures;
@@ -52,6 +52,8 @@ pub(crate) struct Network {
     pub(crate) captures: Captures,
     /// Of a run that is watched.
     pub(crate) watch: Option<Box<Watch>>,
+    /// What becomes of each packet in a queue is told of.
+    follows_packets: bool,
     /// Of a network in which links write into packets.
     telemetry: Option<Box<Telemetry>>,
     pub(crate) departures: Departures,
@@ -123,6 +125,7 @@ impl Network {
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: Captures::new(config),
             watch: None,
+            follows_packets: false,
             telemetry: None,
             departures: Departures::default(),
             sent: 0,
@@ -395,11 +398,12 @@ impl Network {
         self.packets.remove(id);
     }
 
-    /// Somebody watches from now on, packets on links, too, if `looks_at_packets`.
-    pub(crate) fn begin_watch(&mut self, watch: Watch, looks_at_packets: bool) {
+    /// Somebody watches from now on; what is dropped or marked is told of without looking at each packet.
+    pub(crate) fn begin_watch(&mut self, watch: Watch, selection: &EventSelection) {
         self.watch = Some(Box::new(watch));
-        self.is_plain &= !looks_at_packets;
-        self.is_arrival_told |= looks_at_packets;
+        self.is_plain &= !selection.has_passages();
+        self.is_arrival_told |= selection.has_passages();
+        self.follows_packets |= selection.has_packets();
     }
 
     /// A packet has brought what links wrote: for its receiver to send back, or sent back by its receiver.

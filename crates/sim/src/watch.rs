@@ -34,11 +34,15 @@ impl EventSelection {
         self.links.as_ref().is_none_or(|links| links.contains(&link))
     }
 
-    /// Packets on links are looked at.
+    /// Something of what becomes of packets on links is wanted.
     pub(crate) fn has_packets(&self) -> bool {
-        [EventKind::PacketSent, EventKind::PacketDropped, EventKind::PacketMarked, EventKind::PacketDelivered]
-            .into_iter()
-            .any(|kind| self.kinds.has(kind))
+        self.has_passages()
+            || [EventKind::PacketDropped, EventKind::PacketMarked].into_iter().any(|kind| self.kinds.has(kind))
+    }
+
+    /// Each packet is, as it enters and leaves a link.
+    pub(crate) fn has_passages(&self) -> bool {
+        [EventKind::PacketSent, EventKind::PacketDelivered].into_iter().any(|kind| self.kinds.has(kind))
     }
 }
 
@@ -106,40 +110,51 @@ impl Watch {
     /// A packet that came to a link at `arrived` passes it.
     pub(crate) fn on_passage(&mut self, now: SimTime, at: &At<'_>, arrived: SimTime, passage: Passage) {
         let waited = passage.service.saturating_since(arrived);
-        self.tell(now, passage.service, at, |packet| Event::PacketSent { packet, waited });
+        self.tell(now, passage.service, at, EventKind::PacketSent, |packet| Event::PacketSent { packet, waited });
     }
 
     /// A packet comes out at the far end of a link, now or at a time to come.
     pub(crate) fn on_delivery(&mut self, now: SimTime, at: &At<'_>, arrival: SimTime) {
-        self.tell(now, arrival, at, |packet| Event::PacketDelivered { packet });
+        self.tell(now, arrival, at, EventKind::PacketDelivered, |packet| Event::PacketDelivered { packet });
     }
 
     /// A packet enters service on a link, for which it has waited.
     pub(crate) fn on_service(&mut self, now: SimTime, at: &At<'_>, waited: SimDuration) {
-        self.tell(now, now, at, |packet| Event::PacketSent { packet, waited });
+        self.tell(now, now, at, EventKind::PacketSent, |packet| Event::PacketSent { packet, waited });
     }
 
     /// A packet goes no further.
     pub(crate) fn on_dropped(&mut self, now: SimTime, at: &At<'_>, cause: DropCause) {
-        self.tell(now, now, at, |packet| Event::PacketDropped { packet, cause });
+        self.tell(now, now, at, EventKind::PacketDropped, |packet| Event::PacketDropped { packet, cause });
     }
 
     /// A queue dropped or marked a packet.
     pub(crate) fn on_treated(&mut self, now: SimTime, at: &At<'_>, treatment: Treatment) {
         match treatment {
             Treatment::Dropped => self.on_dropped(now, at, DropCause::Queue),
-            Treatment::Marked => self.tell(now, now, at, |packet| Event::PacketMarked { packet }),
+            Treatment::Marked => {
+                self.tell(now, now, at, EventKind::PacketMarked, |packet| Event::PacketMarked { packet });
+            }
         }
     }
 
-    fn tell(&mut self, now: SimTime, time: SimTime, at: &At<'_>, event: impl FnOnce(PacketInfo) -> Event) {
-        let Some(source) = self.links.get(at.link.index()).copied().flatten() else { return };
-        let packet = at.info();
-        let event = event(packet);
-        if !self.selection.kinds.has(event.kind()) || !self.selection.has_flow(packet.flow as usize) {
+    fn tell(
+        &mut self,
+        now: SimTime,
+        time: SimTime,
+        at: &At<'_>,
+        kind: EventKind,
+        event: impl FnOnce(PacketInfo) -> Event,
+    ) {
+        if !self.selection.kinds.has(kind) {
             return;
         }
-        let record = Record { time, source, event };
+        let Some(source) = self.links.get(at.link.index()).copied().flatten() else { return };
+        let packet = at.info();
+        if !self.selection.has_flow(packet.flow as usize) {
+            return;
+        }
+        let record = Record { time, source, event: event(packet) };
         self.flush(now);
         if time > now {
             self.to_come.insert((time, self.foretold), record);

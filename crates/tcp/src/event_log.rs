@@ -10,6 +10,8 @@ use ackclock_units::{Bytes, SimTime};
 pub struct EventLog {
     kinds: EventKinds,
     events: Vec<Event>,
+    /// The controller is looked at whenever it may have changed.
+    follows_controller: bool,
     /// Of the controller, as it was when it was last looked at.
     state: &'static str,
     is_in_slow_start: bool,
@@ -19,7 +21,9 @@ pub struct EventLog {
 impl EventLog {
     /// Keeps events of these kinds.
     pub fn new(kinds: EventKinds, controller: &Controller) -> Self {
-        let mut log = Self { kinds, events: Vec::new(), state: "", is_in_slow_start: true, ssthresh: None };
+        let follows_controller = kinds.has(EventKind::ControllerState) || kinds.has(EventKind::SlowStartExited);
+        let events = Vec::new();
+        let mut log = Self { kinds, events, follows_controller, state: "", is_in_slow_start: true, ssthresh: None };
         log.begin(controller);
         log
     }
@@ -31,11 +35,14 @@ impl EventLog {
         self.ssthresh = controller.ssthresh();
     }
 
-    /// What every ACK may bring is wanted.
+    /// Each ACK is told of.
     pub fn wants_every_ack(&self) -> bool {
-        [EventKind::AckArrived, EventKind::ControllerState, EventKind::SlowStartExited]
-            .into_iter()
-            .any(|kind| self.kinds.has(kind))
+        self.kinds.has(EventKind::AckArrived)
+    }
+
+    /// Each segment is.
+    pub fn wants_every_segment(&self) -> bool {
+        self.kinds.has(EventKind::SegmentSent)
     }
 
     /// Something happened.
@@ -51,9 +58,13 @@ impl EventLog {
     }
 
     /// How many events are kept.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.events.len()
+    }
+
+    /// None is.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
     }
 
     /// All that is to be handed over, which whoever takes it empties.
@@ -71,6 +82,9 @@ impl EventLog {
 
     /// The controller was told of something, or its time has come.
     pub fn on_told(&mut self, now: SimTime, controller: &Controller) {
+        if !self.follows_controller {
+            return;
+        }
         let was_in_slow_start = std::mem::replace(&mut self.is_in_slow_start, controller.is_in_slow_start());
         let ssthresh = std::mem::replace(&mut self.ssthresh, controller.ssthresh());
         if was_in_slow_start && !self.is_in_slow_start {

@@ -29,7 +29,7 @@ pub(super) fn start(config: &SimulationConfig, hosts: &mut Hosts, streams: &Stre
             hosts.network.watch_link(id);
         }
     }
-    hosts.network.begin_watch(watch, selection.has_packets());
+    hosts.network.begin_watch(watch, selection);
 }
 
 fn watch_streams(selection: &EventSelection, watch: &mut Watch, hosts: &mut Hosts, streams: &Streams) {

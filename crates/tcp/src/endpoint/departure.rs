@@ -25,6 +25,7 @@ impl Endpoint {
             out.send(&segment);
             self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
         }
+        self.tell(now, out);
     }
 
     /// As [`Self::transmit`], through the host's queue, which holds each segment until its time.
@@ -85,7 +86,13 @@ impl Endpoint {
     #[cold]
     pub(super) fn tell_watcher(&mut self, now: SimTime, out: &mut impl Output) {
         self.sender.report_controller(now);
-        if let Some(log) = &mut self.sender.log {
+        self.hand_over(out);
+    }
+
+    /// The same of what is known already.
+    #[inline]
+    fn hand_over(&mut self, out: &mut impl Output) {
+        if let Some(log) = self.sender.log.as_mut().filter(|log| !log.is_empty()) {
             out.tell(log.events());
         }
     }
@@ -116,6 +123,7 @@ impl Endpoint {
                 }
                 has_begun = true;
             }
+            self.hand_over(out);
             out.send(&segment);
             self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
         };

@@ -72,6 +72,7 @@ impl Sender {
         } else {
             self.restart_timer(now);
         }
+        self.report_controller(now);
     }
 
     /// How far the highest SACKed range goes now, if that is all that the ACK says, in the midst of a recovery.
@@ -83,8 +84,7 @@ impl Sender {
             && self.recovery.has_sack()
             && !self.recovery.undo().all_were_duplicates()
             && !self.tlp.is_out()
-            && self.ecn.is_silent(ack.flags)
-            && self.log.is_none();
+            && self.ecn.is_silent(ack.flags);
         self.board.lengthens_last(ack.sack.blocks()).filter(|_| may)
     }
 
@@ -118,6 +118,7 @@ impl Sender {
             self.notify_controller(now, ack, &AckSummary { newly_sacked, ..AckSummary::of(&outcome) });
         }
         self.set_timer(now, &outcome);
+        self.report_controller(now);
     }
 
     fn sack_in_order(&mut self, now: SimTime, to: u64) -> (u64, SendTimes) {

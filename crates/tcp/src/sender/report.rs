@@ -125,6 +125,7 @@ impl Sender {
     }
 
     /// The controller may have changed.
+    #[inline]
     pub(crate) fn report_controller(&mut self, now: SimTime) {
         if let Some(log) = &mut self.log {
             log.on_told(now, &self.controller);
