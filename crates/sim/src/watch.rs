@@ -3,13 +3,15 @@
 //! A link that is a virtual clock knows when a packet will enter and leave its wire as soon as the packet comes. What is still to
 //! happen waits here until its time has come.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use ackclock_events::{DropCause, Event, EventKind, EventKinds, PacketInfo, Record, Source, SourceId};
 use ackclock_net::queue::Treatment;
 use ackclock_net::{Direction, EndpointId, LinkId, Packet, Passage, Payload};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Flags;
+use slab::Slab;
 
 use crate::captures::Captures;
 
@@ -56,9 +58,35 @@ pub(crate) struct Watch {
     /// Of each endpoint, if it is.
     ends: Vec<Option<SourceId>>,
     records: Vec<Record>,
-    /// In order of time, then of when it was known.
-    to_come: BTreeMap<(SimTime, u64), Record>,
+    to_come: ToCome,
+}
+
+/// What is known and still to happen, in order of time, then of when it was known. Records are large, and stay where they lie.
+#[derive(Clone, Debug, Default)]
+struct ToCome {
+    /// When and, below that, the how manieth that was known; and where it lies.
+    order: BinaryHeap<Reverse<(u128, usize)>>,
+    records: Slab<Record>,
     foretold: u64,
+}
+
+impl ToCome {
+    fn add(&mut self, record: Record) {
+        let at = u128::from(record.time.0) << 64 | u128::from(self.foretold);
+        self.foretold += 1;
+        let place = self.records.insert(record);
+        self.order.push(Reverse((at, place)));
+    }
+
+    /// The first, if it has happened by `now`.
+    fn take_until(&mut self, now: SimTime) -> Option<Record> {
+        let Reverse((at, place)) = *self.order.peek()?;
+        if (at >> 64) as u64 > now.0 {
+            return None;
+        }
+        self.order.pop();
+        Some(self.records.remove(place))
+    }
 }
 
 impl Watch {
@@ -69,8 +97,7 @@ impl Watch {
             links: Vec::new(),
             ends: Vec::new(),
             records: Vec::new(),
-            to_come: BTreeMap::new(),
-            foretold: 0,
+            to_come: ToCome::default(),
         }
     }
 
@@ -157,8 +184,7 @@ impl Watch {
         let record = Record { time, source, event: event(packet) };
         self.flush(now);
         if time > now {
-            self.to_come.insert((time, self.foretold), record);
-            self.foretold += 1;
+            self.to_come.add(record);
         } else {
             self.records.push(record);
         }
@@ -166,10 +192,8 @@ impl Watch {
 
     /// Time has come to `now`.
     pub(crate) fn flush(&mut self, now: SimTime) {
-        while let Some(next) = self.to_come.first_entry()
-            && next.key().0 <= now
-        {
-            self.records.push(next.remove());
+        while let Some(record) = self.to_come.take_until(now) {
+            self.records.push(record);
         }
     }
 

@@ -194,7 +194,7 @@ impl QuicEndpoint {
 
     fn tell(&mut self, out: &mut impl QuicOutput) {
         if let Some(events) = &mut self.sender.events
-            && events.len() > 0
+            && !events.is_empty()
         {
             out.tell(events.events());
         }
