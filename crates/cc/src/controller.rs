@@ -76,8 +76,8 @@ pub trait CongestionController: Debug + Send {
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
     fn on_send(&mut self, _sent: &SendEvent) {}
 
-    /// True if [`Self::on_send`] never changes window or rate, so that segments that leave at one moment may be let go together;
-    /// only asked of one from outside, as it is true of those built in.
+    /// True if [`Self::on_send`] never changes window or rate but after idle time, so that segments that leave at one moment may be let go
+    /// together. Of those built in it is true but for a few.
     fn keeps_window_on_send(&self) -> bool {
         false
     }
@@ -337,6 +337,8 @@ macro_rules! dispatch {
             fn keeps_window_on_send(&self) -> bool {
                 match self {
                     Self::External(inner) => inner.keeps_window_on_send(),
+                    // An interval may begin with a segment, or a credit be used up.
+                    Self::Allegro(_) | Self::Vivace(_) | Self::Sprout(_) | Self::Verus(_) => false,
                     _ => true,
                 }
             }

@@ -161,12 +161,13 @@ fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
     let names = profiles.as_array().expect("a list").iter().map(|profile| profile["name"].as_str().expect("a name"));
     let marking = "topology.bottleneck.queue={ kind = \"codel\", ecn = true }";
     let asking = "tcp.ecn=\"request\"";
-    let changes: [&[&str]; 9] = [
+    let changes: [&[&str]; 10] = [
         &[],
         &["tcp.prr=false"],
         &["tcp.timestamps=false"],
         &["flow[0].controller={ kind = \"fixed\", window = \"400 segments\" }"],
         &["flow[0].controller=\"bbr3\""],
+        &["tcp.pacing=true"],
         &[marking, asking, "tcp.accurate_ecn=false"],
         &[marking, asking, "tcp.accurate_ecn=true"],
         &[marking, asking, "tcp.accurate_ecn=true", "tcp.accurate_ecn_option=true"],

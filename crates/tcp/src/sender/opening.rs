@@ -28,9 +28,8 @@ impl Sender {
     pub(super) fn settle_fast_path(&mut self) {
         let is_told_of_acks = self.log.as_ref().is_some_and(|log| log.wants_every_ack());
         self.has_fast_path = self.ack_control.is_none() && !self.recovery.emulates_sack() && !is_told_of_acks;
-        let only_counts = !self.feed.is_on() && self.ack_control.is_none();
         let is_told_of_segments = self.log.as_ref().is_some_and(|log| log.wants_every_segment());
-        self.sends_runs = only_counts && self.controller.keeps_window_on_send() && !is_told_of_segments;
+        self.sends_runs = self.ack_control.is_none() && self.controller.keeps_window_on_send() && !is_told_of_segments;
         // A refused segment ends what a run takes for granted.
         self.sends_runs &= self.device_queue.is_none();
     }

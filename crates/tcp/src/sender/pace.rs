@@ -34,6 +34,13 @@ impl Sender {
         if self.pacer.is_active() { self.pacing_rate() } else { None }
     }
 
+    /// So many octets left, and what follows is spread out.
+    #[inline(never)] // most senders send at once what windows allow
+    pub(super) fn note_paced(&mut self, now: SimTime, octets: u64) {
+        let rate = self.pacing_rate();
+        self.pacer.on_sent(now, octets, rate);
+    }
+
     /// When a segment that is sent now departs, of the burst that has begun.
     pub(crate) fn departure(&self, now: SimTime) -> SimTime {
         self.pacer.departure(now)

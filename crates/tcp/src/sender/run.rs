@@ -1,5 +1,5 @@
-//! A run: full segments of new data that leave at one moment while windows alone decide, as most do, also while a loss is repaired
-//! once all that was lost has left again. [`Sender::next_segment`] would let each of them go; what it settles for every segment is
+//! A run: full segments of new data that leave at one moment while windows and the pacer alone decide, as most do, also while a loss is
+//! repaired once all that was lost has left again. [`Sender::next_segment`] would let each of them go; what it settles for every segment is
 //! settled here for all.
 
 use ackclock_cc::{CongestionController, SendEvent};
@@ -41,7 +41,7 @@ pub(crate) enum RunEnd {
 }
 
 impl Sender {
-    /// False if more than windows has a say in what leaves next.
+    /// False if more than windows and the pacer has a say in what leaves next.
     #[inline]
     pub(crate) fn may_run(&self) -> bool {
         self.sends_runs
@@ -52,7 +52,6 @@ impl Sender {
             }
             && !self.board.is_empty()
             && !self.tlp.is_due()
-            && !self.pacer.is_active()
             && !self.ecn.owes_cwr()
     }
 
@@ -60,7 +59,8 @@ impl Sender {
     #[inline(never)] // most have nothing to repair
     fn sends_only_new_data(&self) -> bool {
         //= rfc6675-4-next-seg-2
-        let speculates = !self.recovery.has_rack() && (self.bursts.is_on() || self.host_queue.is_some());
+        let waits_for_more = self.bursts.is_on() || self.host_queue.is_some() || self.pacer.is_active();
+        let speculates = !self.recovery.has_rack() && waits_for_more;
         self.recovery.phase().is_fast_recovery()
             && self.recovery.has_sack()
             && self.board.has_resent_all()
@@ -88,10 +88,13 @@ impl Sender {
         if run.allowed < mss {
             return self.stop_run(now, Limit::Cwnd);
         }
-        if !self.bursts.is_incomplete()
-            && let Some(limit) = self.keeps_burst(now, run.allowed, run.window, mss)
-        {
-            return self.stop_run(now, limit);
+        if !self.bursts.is_incomplete() {
+            if self.pacer.is_active() && self.waits_for_pacer(now) {
+                return Err(RunEnd::Stopped);
+            }
+            if let Some(limit) = self.keeps_burst(now, run.allowed, run.window, mss) {
+                return self.stop_run(now, limit);
+            }
         }
         (run.unsent, run.window, run.allowed) = (run.unsent - mss, run.window - mss, run.allowed - mss);
         Ok(self.send_full(now, mss))
@@ -106,9 +109,13 @@ impl Sender {
         let ends_burst = self.note_burst(now, mss);
         self.counters.sent_segments += 1;
         self.counters.sent_octets += mss;
+        self.feed.on_sent(now, range, &self.board, false);
         self.activity.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
         self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
+        if self.pacer.is_active() {
+            self.note_paced(now, mss);
+        }
         FullSegment { start, is_pushed: ends_burst || self.queue.is_pushed(range) }
     }
 

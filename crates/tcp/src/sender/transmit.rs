@@ -305,7 +305,7 @@ impl Sender {
         }
     }
 
-    fn waits_for_pacer(&mut self, now: SimTime) -> bool {
+    pub(super) fn waits_for_pacer(&mut self, now: SimTime) -> bool {
         let waits = self.pacer.is_active() && !self.pacer.is_open(now);
         if waits {
             if self.fq.is_some() && self.recovery.is_idle() && !self.board.is_empty() {
@@ -510,8 +510,7 @@ impl Sender {
             idle_for,
         });
         if self.pacer.is_active() {
-            let rate = self.pacing_rate();
-            self.pacer.on_sent(now, payload, rate);
+            self.note_paced(now, payload);
         }
         //= rfc6298-5.1-start
         if self.timer.is_off() {
