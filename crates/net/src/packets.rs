@@ -44,10 +44,16 @@ impl Packets {
     /// A packet sets out.
     #[inline]
     pub fn put(&mut self, packet: Packet) -> UnderWay {
-        debug_assert!(packet.size > 0, "a packet has headers at least");
-        let Packet { size, hop, to, .. } = packet;
+        self.put_as(&packet)
+    }
+
+    /// The same of one that lies elsewhere.
+    #[inline]
+    pub fn put_as(&mut self, packet: &Packet) -> UnderWay {
+        let Packet { size, hop, to, .. } = *packet;
+        debug_assert!(size > 0, "a packet has headers at least");
         let id = self.take_place();
-        self.places[id.index()] = packet;
+        self.places[id.index()] = *packet;
         UnderWay { packet: id, size, hop, to }
     }
 

@@ -220,12 +220,12 @@ impl Served {
         self.propagation.is_none() && self.current.as_ref().is_none_or(|current| current.end > now)
     }
 
-    /// The packet whose last bit has left by `now`.
-    fn finish(&mut self, now: SimTime) -> Option<Queued> {
-        let done = self.current.take_if(|current| current.end <= now)?;
+    /// The packet whose last bit has left by `now`; it is in service no longer once it is where it goes on.
+    fn finish(&mut self, now: SimTime) -> Option<&Queued> {
+        let done = self.current.as_ref().filter(|current| current.end <= now)?;
         self.sent += done.end - done.start;
         self.carried += done.queued.octets;
-        Some(done.queued)
+        Some(&done.queued)
     }
 
     /// The next packet enters service if it can; the link is free.
@@ -369,15 +369,18 @@ impl ServedLink<'_> {
         mut schedule: impl FnMut(SimTime),
     ) -> Option<Packet> {
         let (served, counts) = self.parts();
-        let sent = served.finish(now);
-        let Some(propagation) = &mut served.propagation else {
-            let sent = sent?;
+        if served.propagation.is_none() {
+            let sent = packets.put_as(&served.finish(now)?.packet);
+            served.current = None;
             let arrival = notice(now + self.link.wire.delay);
-            if self.link.carry(arrival, packets.put(sent.packet)) {
+            if self.link.carry(arrival, sent) {
                 schedule(arrival);
             }
             return None;
-        };
+        }
+        let sent = served.finish(now).copied();
+        served.current.take_if(|_| sent.is_some());
+        let propagation = served.propagation.as_mut().expect("it has been looked at");
         let mut arrivals = std::mem::take(&mut served.arrivals);
         let mut lost = None;
         if let Some(sent) = sent

@@ -24,18 +24,22 @@ impl Network {
     #[inline(never)]
     pub(super) fn offer(&mut self, id: LinkId, UnderWay { packet: place, hop, .. }: UnderWay) {
         let now = self.now();
-        let packet = Packet { hop, ..*self.packets.get(place) };
-        self.packets.remove(place);
         let arrivals = self.depart(id);
         self.arrive_at_once(id, arrivals);
         let Some(mut link) = self.links[id.index()].served() else { return };
-        let is_admitted = link.offer(now, &packet);
-        if !is_admitted && self.departures.add(id, &packet, &self.hops) {
+        let packet = self.packets.get_mut(place);
+        packet.hop = hop;
+        let is_admitted = link.offer(now, packet);
+        let is_busy = link.is_busy(now);
+        let refused = (!is_admitted).then_some(*packet);
+        self.packets.remove(place);
+        if let Some(refused) = &refused
+            && self.departures.add(id, refused, &self.hops)
+        {
             self.queue.push(now, Event::Left(id));
         }
-        let is_busy = link.is_busy(now);
         if self.follows_packets(id) {
-            self.tell_loss(id, (!is_admitted).then_some(packet), DropCause::Discarder);
+            self.tell_loss(id, refused, DropCause::Discarder);
         } else if is_busy {
             return self.check_link(id);
         }
