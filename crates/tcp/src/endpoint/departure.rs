@@ -17,9 +17,9 @@ impl Endpoint {
         if self.sender.fq.is_some() {
             return self.transmit_through_fq(now, out);
         }
-        let mut segment = Segment::default();
         while self.send_run(now, out) == RunEnd::Open {
             let Some(data) = self.sender.next_segment(now) else { return self.tell(now, out) };
+            let mut segment = Segment::default();
             self.write_data(now, data, &mut segment);
             self.tell(now, out);
             out.send(&segment);
@@ -114,7 +114,7 @@ impl Endpoint {
             let flags = if is_pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
             if has_begun {
                 segment.seq = Seq::of_offset(self.initial_sequence, start);
-                segment.flags = flags.with(self.ecn.flags());
+                segment.flags = if self.ecn.is_on() { flags.with(self.ecn.flags()) } else { flags };
             } else {
                 let payload = self.sender.mss() as u32;
                 self.begin_data(now, (start, payload), flags, &mut segment);
