@@ -53,7 +53,7 @@ pub(crate) struct Network {
     /// Of a run that is watched.
     pub(crate) watch: Option<Box<Watch>>,
     /// What becomes of each packet in a queue is told of.
-    follows_packets: bool,
+    tells_of_packets: bool,
     /// Of a network in which links write into packets.
     telemetry: Option<Box<Telemetry>>,
     pub(crate) departures: Departures,
@@ -125,7 +125,7 @@ impl Network {
             discarders: config.discarders.iter().map(|discarder| Discarder::new(discarder, seed)).collect(),
             captures: Captures::new(config),
             watch: None,
-            follows_packets: false,
+            tells_of_packets: false,
             telemetry: None,
             departures: Departures::default(),
             sent: 0,
@@ -403,7 +403,7 @@ impl Network {
         self.watch = Some(Box::new(watch));
         self.is_plain &= !selection.has_passages();
         self.is_arrival_told |= selection.has_passages();
-        self.follows_packets |= selection.has_packets();
+        self.tells_of_packets |= selection.has_packets();
     }
 
     /// A packet has brought what links wrote: for its receiver to send back, or sent back by its receiver.

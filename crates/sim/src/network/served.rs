@@ -147,7 +147,7 @@ impl Network {
     /// What becomes of each packet is of interest: to whoever watches, for what links have written into it, or to its sender.
     #[inline]
     fn follows_packets(&self, link: LinkId) -> bool {
-        self.follows_packets || self.telemetry.is_some() || self.departures.are_wanted(link)
+        self.tells_of_packets || self.telemetry.is_some() || self.departures.are_wanted(link)
     }
 
     /// A packet goes no further than the link that it came to, which was the next on its way before `hop`: its sender is told, if that counts
