@@ -58,6 +58,25 @@ def test_results_keep_their_name_until_one_of_them_changes() -> None:
     assert reference.named(before, {"one": "1", "two": "0"}) != "as it was"
 
 
+def test_of_earlier_results_it_is_known_which_runs_have_changed_since() -> None:
+    first = {"name": "a", "runs": {"one": "1", "two": "2", "three": "3"}}
+    second = {"name": "b", "runs": {"one": "9", "two": "2", "three": "3"}}
+    second["earlier"] = reference.earlier(first, second["runs"])
+    assert second["earlier"] == {"a": {"one": "1"}}
+    third = reference.earlier(second, {"one": "9", "two": "8", "three": "3"})
+    assert third == {"a": {"one": "1", "two": "2"}, "b": {"two": "2"}}
+    as_at_first = reference.earlier(second, first["runs"])
+    assert as_at_first == {"b": {"one": "9"}}, "results that are as they were then"
+
+
+def test_a_record_says_where_results_have_changed_since() -> None:
+    earlier = reference.on_record()["earlier"]
+    name, others = next(iter(earlier.items()))
+    assert reference.changed_since(name) == list(others)
+    assert reference.changed_since(reference.results()) == []
+    assert reference.changed_since("0" * 16) is None
+
+
 def test_a_record_says_whether_results_have_changed_since() -> None:
     costly = next(each for folder in load_folders() for each in folder.claims if each.on_record and each.made)
 
@@ -70,6 +89,8 @@ def test_a_record_says_whether_results_have_changed_since() -> None:
     assert "since" not in said(ours)
     other = replace(ours, engine="0" * 64)
     assert "its sources have changed since, the results of" in said(other)
+    before, changed = next(iter(reference.on_record()["earlier"].items()))
+    assert f"the results of {len(changed)} of" in said(replace(other, results=before))
     assert "results have changed since, or may have" in said(replace(other, results="0" * 16))
     assert "results have changed since, or may have" in said(replace(other, results="")), "not noted"
     assert Made(engine=engine()).has_these_results

@@ -49,3 +49,20 @@ fn a_fixed_window_gets_itself_in_a_round_trip() {
         assert!((goodput / law - 1.0).abs() < 0.01, "{segments}: {goodput} against {law}");
     }
 }
+
+/// RFC 6675 section 4, `NextSeg`: a hole that is not known to be lost is tried only where there is no new data, or no window of the
+/// receiver's for it. New data that waits for its pacer is there.
+#[test]
+fn a_paced_sender_resends_what_was_lost_and_no_more() {
+    for controller in ["{ kind = \"fixed\", window = \"200 segments\" }", "\"cubic\"", "\"bbr3\"", "\"copa\""] {
+        let outcome = simulate(&format!(
+            "duration = \"6 s\"\ntcp = {{ profile = \"rfc\", pacing = true }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"10 Gbit/s\", delay = \"0 ms\" }}\n[topology.bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n\
+             queue = {{ kind = \"drop_tail\", limit = \"4 bdp\" }}\n\
+             discard = [{{ kind = \"list\", positions = [100, 300, 301, 700], of = \"data\" }}]\n[[flow]]\ncontroller = {controller}\n"
+        ));
+        let flow = &outcome.summary.flows[0];
+        let drops: u64 = outcome.summary.links.iter().map(|link| link.drops).sum();
+        assert_eq!((drops, flow.retransmitted_segments, flow.timeouts), (4, 4, 0), "{controller}");
+    }
+}

@@ -2,7 +2,7 @@
 
 `reference.json` has a hash of each run's results, and a name for all of them that changes when one of them does. A
 record keeps that name, so that an engine whose sources have changed, and whose results have not, is not taken for
-another.
+another. Of each earlier name the file has the runs whose results are others now, so that a record of then can say where.
 """
 
 import hashlib
@@ -153,6 +153,34 @@ def results() -> str:
     return named(on_record(), measured())
 
 
+def earlier(before: Mapping[str, Any], runs: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return, of each name that results had before, the runs that have others now, with their hashes of then.
+
+    Args:
+        before: What the file has.
+        runs: Hashes of results.
+
+    Examples:
+        >>> earlier({"name": "a", "runs": {"one": "1", "two": "2"}}, {"one": "9", "two": "2"})
+        {'a': {'one': '1'}}
+    """
+    of_then = {name: {**before["runs"], **changed} for name, changed in before.get("earlier", {}).items()}
+    of_then[str(before["name"])] = before["runs"]
+    changed = {
+        name: {run: found for run, found in then.items() if runs.get(run) != found} for name, then in of_then.items()
+    }
+    return {name: others for name, others in changed.items() if others}
+
+
+def changed_since(name: str) -> list[str] | None:
+    """Return the reference runs whose results have changed since they were called `name`; None if that is not known."""
+    record = on_record()
+    if name == results():
+        return []
+    others = record.get("earlier", {}).get(name)
+    return None if others is None or results() != record["name"] else list(others)
+
+
 def on_record() -> dict[str, Any]:
     """Return what the file has."""
     content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
@@ -161,5 +189,6 @@ def on_record() -> dict[str, Any]:
 
 def written() -> str:
     """Return the file as it should be for the installed engine."""
-    content = {"name": results(), "runs": dict(measured())}
+    runs = dict(measured())
+    content = {"name": results(), "runs": runs, "earlier": earlier(on_record(), runs)}
     return json.dumps(content, indent=2) + "\n"

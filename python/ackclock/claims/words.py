@@ -76,12 +76,20 @@ def record(finding: Finding) -> str:
     return f"on record: {finding.made}{_since(finding.made)}"
 
 
+_LISTED = 12
+"""So many reference runs are named."""
+
+
 def _since(made: Made) -> str:
     if made.is_of_this_engine:
         return ""
     if made.has_these_results:
         return f"; its sources have changed since, the results of {len(reference.measured())} reference runs have not"
-    return "; the engine's results have changed since, or may have"
+    changed = reference.changed_since(made.results)
+    if changed is None:
+        return "; the engine's results have changed since, or may have"
+    listed = "; ".join([*changed[:_LISTED], *([f"{len(changed) - _LISTED} more"] if len(changed) > _LISTED else [])])
+    return f"; the results of {len(changed)} of {len(reference.measured())} reference runs have changed since ({listed})"
 
 
 def more(finding: Finding) -> str:

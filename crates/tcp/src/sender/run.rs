@@ -59,8 +59,7 @@ impl Sender {
     #[inline(never)] // most have nothing to repair
     fn sends_only_new_data(&self) -> bool {
         //= rfc6675-4-next-seg-2
-        let waits_for_more = self.bursts.is_on() || self.host_queue.is_some() || self.pacer.is_active();
-        let speculates = !self.recovery.has_rack() && waits_for_more;
+        let speculates = !self.recovery.has_rack() && self.bursts.is_on();
         self.recovery.phase().is_fast_recovery()
             && self.recovery.has_sack()
             && self.board.has_resent_all()

@@ -116,14 +116,14 @@ impl Sender {
             && self.recovery.phase().is_fast_recovery()
     }
 
-    /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, holes not yet known to be lost, then once the tail.
-    /// RACK and its probes take their place.
+    /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, or no window of the peer's for it, holes not yet known to be lost, then
+    /// once the tail; not while new data waits for its time. RACK and its probes take their place.
     fn next_speculative(&mut self, now: SimTime, allowed: u64) -> Option<DataSegment> {
         let counts_sacks = self.recovery.has_sack() && !self.recovery.has_rack();
         if !self.recovery.phase().is_fast_recovery() || !counts_sacks {
             return None;
         }
-        if self.limited_by == Limit::Cwnd || allowed < self.mss() {
+        if !matches!(self.limited_by, Limit::Application | Limit::Window) || allowed < self.mss() {
             return None;
         }
         if let Some(range) = self.board.next_hole() {
