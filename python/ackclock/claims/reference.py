@@ -2,7 +2,7 @@
 
 `reference.json` has a hash of each run's results, and a name for all of them that changes when one of them does. A
 record keeps that name, so that an engine whose sources have changed, and whose results have not, is not taken for
-another. Of each earlier name the file has the runs whose results are others now, so that a record of then can say where.
+another. Of each earlier name the file has the runs whose results are others now, so that a record of then says where.
 """
 
 import hashlib

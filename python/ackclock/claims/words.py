@@ -88,8 +88,10 @@ def _since(made: Made) -> str:
     changed = reference.changed_since(made.results)
     if changed is None:
         return "; the engine's results have changed since, or may have"
-    listed = "; ".join([*changed[:_LISTED], *([f"{len(changed) - _LISTED} more"] if len(changed) > _LISTED else [])])
-    return f"; the results of {len(changed)} of {len(reference.measured())} reference runs have changed since ({listed})"
+    rest = [f"{len(changed) - _LISTED} more"] if len(changed) > _LISTED else []
+    listed = "; ".join([*changed[:_LISTED], *rest])
+    of_all = f"{len(changed)} of {len(reference.measured())}"
+    return f"; the results of {of_all} reference runs have changed since ({listed})"
 
 
 def more(finding: Finding) -> str:
