@@ -54,7 +54,6 @@ DEEP_FALLS = (
 
 KNOWN: Final = {
     ("tahoe", "shallow", "linux-6.x", "idle"): SLOW_START,
-    ("bbr3", "shallow", "rfc", "idle"): BLIND,
     ("powertcp_theta", "plain", "linux-6.x", "idle"): SWAYS,
     ("timely", "deep", "rfc", "idle"): DEEP_FALLS,
     ("timely", "deep", "linux-6.x", "idle"): DEEP_FALLS,
