@@ -17,7 +17,7 @@ OURS = {
     "newreno": '"reno"',
     "cubic": '"cubic"',
     "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "action" }',
-    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action", hystart = "linux" }',
+    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action" }',
 }
 """Controllers by their names in ns-3's program; ackclock's Reno with the profile ns3-3.4x is its NewReno with SACK."""
 

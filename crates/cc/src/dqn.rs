@@ -20,7 +20,7 @@ pub use newreno::{DqnNewReno, DqnNewRenoConfig, StoreOn};
 pub use pace::CubicPace;
 #[doc(inline)]
 pub use shared::{SharedAgent, SharedAgents};
-pub use window::{BelowSsthresh, WindowRules};
+pub use window::{BelowSsthresh, DecreaseFrom, WindowRules};
 
 use ackclock_learn::{Network, Normaliser};
 

@@ -8,6 +8,9 @@
 //!
 //! Departures from Linux: after a timeout a round ends with what had been sent when the last ACK came; the pacing rate is that of
 //! the window and SRTT at this ACK, not at the one before; times are nanoseconds.
+//!
+//! [`Rules::Ns3`] has the thresholds of ns-3's `TcpCubic` (3.37): the train is measured against the whole least RTT, the delay
+//! may rise by as much as the least RTT itself, between 4 ms and 1 s, and the first eight samples of a round decide, not all.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -22,6 +25,7 @@ const ACK_SPACING: SimDuration = SimDuration::from_millis(2);
 const SAMPLES: u32 = 8;
 const LEAST_RISE: SimDuration = SimDuration::from_millis(4);
 const LARGEST_RISE: SimDuration = SimDuration::from_millis(16);
+const LARGEST_RISE_NS3: SimDuration = SimDuration::from_secs(1);
 /// For how long a new epoch's samples say nothing: the queue that the loss left is still draining.
 const SETTLING: SimDuration = SimDuration::from_secs(1);
 /// Four of the largest bursts that an interface takes in one piece.
@@ -33,9 +37,17 @@ pub(crate) fn is_settled(now: SimTime, epoch: Option<SimTime>) -> bool {
     epoch.is_none_or(|epoch| now.saturating_since(epoch) >= SETTLING)
 }
 
+/// Whose thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    Linux,
+    Ns3,
+}
+
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct HyStart {
+    rules: Rules,
     delay_min: Option<SimDuration>,
     round: Round,
     /// SND.NXT at the last ACK.
@@ -65,6 +77,10 @@ impl Default for Round {
 }
 
 impl HyStart {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self { rules, delay_min: None, round: Round::default(), sent: 0, found: false }
+    }
+
     /// Returns by what sign slow start is to end with this ACK, if it is.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Option<ExitSign> {
         self.sent = ack.snd_nxt;
@@ -80,10 +96,10 @@ impl HyStart {
         if window.cwnd < LOW_WINDOW * window.mss {
             return None;
         }
-        let sign = if self.round.is_train_long(ack, window, delay_min) {
+        let sign = if self.round.is_train_long(self.rules, ack, window, delay_min) {
             Some(ExitSign::AckTrain)
         } else {
-            self.round.is_delay_up(sample, delay_min).then_some(ExitSign::Delay)
+            self.round.is_delay_up(self.rules, sample, delay_min).then_some(ExitSign::Delay)
         };
         self.found = sign.is_some();
         sign
@@ -92,32 +108,44 @@ impl HyStart {
     /// After a timeout all is forgotten.
     pub(crate) fn reset(&mut self) {
         let sent = self.sent;
-        *self = Self { sent, round: Round { end: sent, ..Round::default() }, ..Self::default() };
+        *self = Self { sent, round: Round { end: sent, ..Round::default() }, ..Self::new(self.rules) };
     }
 }
 
 impl Round {
     /// The train has lasted for half the least RTT: with the other half on its way out, the path is full.
-    fn is_train_long(&mut self, ack: &AckEvent, window: &Window, delay_min: SimDuration) -> bool {
+    fn is_train_long(&mut self, rules: Rules, ack: &AckEvent, window: &Window, delay_min: SimDuration) -> bool {
         if ack.now.saturating_since(self.last_ack) > ACK_SPACING {
             return false;
         }
         self.last_ack = ack.now;
+        let lasted = ack.now.saturating_since(self.start);
+        if rules == Rules::Ns3 {
+            return lasted > delay_min;
+        }
         let whole = delay_min + burst_allowance(window, ack.rtt.srtt);
         // Pacing by itself spreads a window over half of the round trip.
-        let threshold = if ack.is_paced { whole } else { whole / 2 };
-        ack.now.saturating_since(self.start) > threshold
+        lasted > if ack.is_paced { whole } else { whole / 2 }
     }
 
     /// The least delay of more than [`SAMPLES`] is well above the least of the connection.
-    fn is_delay_up(&mut self, sample: SimDuration, delay_min: SimDuration) -> bool {
-        let least = self.least_rtt.map_or(sample, |least| least.min(sample));
+    fn is_delay_up(&mut self, rules: Rules, sample: SimDuration, delay_min: SimDuration) -> bool {
+        let is_gathering = self.samples < SAMPLES;
+        let least = match self.least_rtt {
+            Some(least) if is_gathering || rules == Rules::Linux => least.min(sample),
+            Some(least) => least,
+            None => sample,
+        };
         self.least_rtt = Some(least);
-        if self.samples < SAMPLES {
+        if is_gathering {
             self.samples += 1;
             return false;
         }
-        least > delay_min + (delay_min / 8).clamp(LEAST_RISE, LARGEST_RISE)
+        let rise = match rules {
+            Rules::Linux => (delay_min / 8).clamp(LEAST_RISE, LARGEST_RISE),
+            Rules::Ns3 => delay_min.clamp(LEAST_RISE, LARGEST_RISE_NS3),
+        };
+        least > delay_min + rise
     }
 }
 
@@ -141,8 +169,12 @@ mod tests {
 
     /// Slow start over a link that takes `per_segment` for a segment; cwnd in segments where it ended.
     fn exit_window(per_segment: SimDuration, rtt: SimDuration, is_paced: bool) -> u64 {
+        exit_window_by(Rules::Linux, per_segment, rtt, is_paced)
+    }
+
+    fn exit_window_by(rules: Rules, per_segment: SimDuration, rtt: SimDuration, is_paced: bool) -> u64 {
         let mut clock = AckClock::new(per_segment, rtt, MSS);
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(rules);
         let mut cwnd = 10;
         loop {
             let ack = AckEvent { is_paced, ..clock.next_ack(cwnd) };
@@ -178,6 +210,14 @@ mod tests {
         assert!((1_148..=1_152).contains(&found), "{found}");
     }
 
+    #[test]
+    fn by_ns3s_rules_a_train_of_the_whole_round_trip_ends_slow_start() {
+        // 60.12 ms are 501 segments of 0.12 ms: 640 + 501 = 1141. ns-3 3.37, whose rounds begin with 36, 72, ..., 576 and 3
+        // segments more, leaves between 1059 and 1085: 579 + 501 = 1080.
+        let found = exit_window_by(Rules::Ns3, SimDuration::from_micros(120), SimDuration::from_millis(60), false);
+        assert!((1_140..=1_143).contains(&found), "{found}");
+    }
+
     fn sample(now_ms: u64, rtt_ms: u64) -> AckEvent {
         let rtt = SimDuration::from_millis(rtt_ms);
         AckEvent {
@@ -192,7 +232,11 @@ mod tests {
 
     /// Feeds samples 3 ms apart (no train); the position of the one that ends slow start.
     fn exit_position(rtts_ms: &[u64], window: &Window) -> Option<usize> {
-        let mut hystart = HyStart::default();
+        exit_position_by(Rules::Linux, rtts_ms, window)
+    }
+
+    fn exit_position_by(rules: Rules, rtts_ms: &[u64], window: &Window) -> Option<usize> {
+        let mut hystart = HyStart::new(rules);
         (0..).zip(rtts_ms).position(|(n, &rtt)| {
             let ack = AckEvent { snd_una: (n + 1) * MSS, snd_nxt: (n + 100) * MSS, ..sample(1_000 + 3 * n, rtt) };
             hystart.on_ack(&ack, window, None).is_some()
@@ -207,11 +251,22 @@ mod tests {
         assert_eq!(exit_position(&round_of(91), &WIDE), Some(108)); // eight gathered, the ninth decides
     }
 
+    #[test]
+    fn by_ns3s_rules_the_delay_may_rise_by_the_least_round_trip() {
+        let round_of = |rtt: u64| [vec![80; 100], vec![rtt; 20]].concat();
+        assert_eq!(exit_position_by(Rules::Ns3, &round_of(160), &WIDE), None);
+        assert_eq!(exit_position_by(Rules::Ns3, &round_of(161), &WIDE), Some(108));
+        // The first eight samples of a round decide: a ninth that is lower comes too late.
+        let falls = [vec![80; 100], vec![161; 8], vec![80; 12]].concat();
+        assert_eq!(exit_position_by(Rules::Ns3, &falls, &WIDE), Some(108));
+        assert_eq!(exit_position(&falls, &WIDE), None);
+    }
+
     /// As Linux 6.18 does: the round that a report of later data would begin is not counted, and the next ends where the window
     /// then reaches, so that the samples of another hundred segments have to be gathered.
     #[test]
     fn a_report_without_an_acknowledgement_begins_no_round() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(Rules::Linux);
         let sacked = AckEvent { snd_una: 1, snd_nxt: 1 + 10 * MSS, ..sample(0, 80) };
         hystart.on_ack(&sacked, &WIDE, None);
         assert_eq!(hystart.round.end, 1);
@@ -239,7 +294,7 @@ mod tests {
 
     #[test]
     fn samples_in_the_second_after_an_epochs_beginning_do_not_count() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(Rules::Linux);
         let epoch = Some(SimTime::ZERO);
         hystart.on_ack(&sample(999, 10), &WIDE, epoch);
         assert_eq!(hystart.delay_min, None);

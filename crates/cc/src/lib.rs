@@ -137,7 +137,7 @@ pub use dqn::exercise_agent;
 pub use response::{Drive, mean_window};
 #[doc(inline)]
 pub use siad::{Siad, SiadConfig};
-pub use slow_start::{EarlyExit, ExitSign, Hystart};
+pub use slow_start::{EarlyExit, ExitSign, Hystart, SlowStartCount};
 #[doc(inline)]
 pub use sprout::{Sprout, SproutConfig};
 #[doc(inline)]

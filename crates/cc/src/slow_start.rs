@@ -7,7 +7,7 @@ use ackclock_declare::words;
 use ackclock_units::SimTime;
 
 use crate::event::{AckEvent, CongestionEvent};
-use crate::hystart::HyStart;
+use crate::hystart::{HyStart, Rules};
 use crate::hystart_plus_plus::HyStartPlusPlus;
 
 words! {
@@ -19,8 +19,24 @@ words! {
         "off" = Off,
         /// ACK trains and rising delays, as Linux measures them.
         "linux" = Linux,
+        /// As ns-3's `TcpCubic`: a train as long as the whole least round trip, or a round trip of twice the least.
+        "ns3" = Ns3,
         /// `HyStart++` (RFC 9406).
         "rfc9406" = Rfc9406,
+    }
+}
+
+words! {
+    /// What slow start counts.
+    #[derive(Default)]
+    pub enum SlowStartCount {
+        /// Bytes acknowledged, up to two segments of an ACK (RFC 3465): doubles in a round trip, however the receiver
+        /// acknowledges.
+        #[default]
+        "bytes" = Bytes,
+        /// ACKs, each as one segment (RFC 5681 equation 2), as ns-3's `TcpNewReno`: with an ACK for every two segments the
+        /// window grows by half in a round trip.
+        "acks" = Acks,
     }
 }
 
@@ -95,7 +111,8 @@ impl SlowStart {
     pub(crate) fn new(kind: Hystart) -> Self {
         let watch = match kind {
             Hystart::Off => Watch::Nothing,
-            Hystart::Linux => Watch::HyStart(Box::default()),
+            Hystart::Linux => Watch::HyStart(Box::new(HyStart::new(Rules::Linux))),
+            Hystart::Ns3 => Watch::HyStart(Box::new(HyStart::new(Rules::Ns3))),
             Hystart::Rfc9406 => Watch::PlusPlus(Box::default()),
         };
         Self { watch, carried: 0, after_timeout: false, exit: None }
@@ -132,6 +149,14 @@ impl SlowStart {
         match &self.watch {
             Watch::PlusPlus(hystart) if hystart.is_conservative() => "conservative_slow_start",
             _ => "slow_start",
+        }
+    }
+
+    /// What one ACK may count for, in bytes.
+    pub(crate) fn limit(&self, count: SlowStartCount, mss: u64) -> u64 {
+        match count {
+            SlowStartCount::Bytes => self.byte_limit(mss),
+            SlowStartCount::Acks => mss,
         }
     }
 

@@ -53,7 +53,7 @@ pub use abc::{Abc, AbcQueueConfig};
 #[doc(inline)]
 pub use cake::{AckFilter, Cake, CakeConfig, CellFraming, HostTable, Isolation, ShaperConfig};
 #[doc(inline)]
-pub use codel::{Codel, CodelConfig, CodelParameters};
+pub use codel::{Codel, CodelConfig, CodelParameters, InverseSqrt};
 #[doc(inline)]
 pub use device::Device;
 #[doc(inline)]

@@ -16,10 +16,10 @@ use super::pace::CubicPace;
 use super::shared::SharedAgents;
 use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
-use crate::algorithm::{Algorithm, Name};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
-use crate::slow_start::Hystart;
+use crate::slow_start::{Hystart, SlowStartCount};
 
 /// Numbers of the state.
 pub(super) const INPUTS: usize = 5;
@@ -50,6 +50,7 @@ impl Algorithm for DqnCubicConfig {
         source: "Seo, Cho, DQN-based CUBIC, J. KICS, 2024",
         departures: "what the paper leaves unsaid is a parameter (docs/explanation/dqn.md); acknowledged bytes are counted; no floor of Reno's pace",
         aliases: &["dqn-cubic"],
+        stack: Stack { profile: "dqn_cubic", ..Stack::ANY },
         ..Name::called("dqn_cubic")
     }];
 
@@ -88,7 +89,7 @@ impl DqnCubic {
     pub(crate) fn new(config: &DqnCubicConfig, start: Start) -> Self {
         let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds, Kind::Segments, Kind::Milliseconds];
         Self {
-            window: LearnedWindow::new(&config.dqn, config.hystart, start),
+            window: LearnedWindow::new(&config.dqn, config.hystart, SlowStartCount::Bytes, start),
             learner: Learner::new(&config.dqn, "dqn_cubic", kinds, ACTIONS),
             w_max: None,
             since: SimTime::ZERO,

@@ -6,7 +6,7 @@ use ackclock_units::{RandomStream, SimDuration};
 
 use super::mind::{Choice, Frozen, Mind};
 use super::shared::{SharedAgent, SharedAgents};
-use super::window::BelowSsthresh;
+use super::window::{BelowSsthresh, DecreaseFrom};
 
 words! {
     /// When a step of learning is taken.
@@ -71,8 +71,10 @@ declare! {
         /// The first hidden layer takes the readings of a state one after the other, each with what it gave for the one before (Elman
         /// 1990): a state of its own, over `recent` readings.
         recurrent: bool = false,
-        /// Fraction of the flight size kept on congestion: the threshold of the state.
+        /// Fraction of the window kept on congestion: the threshold of the state.
         beta: f64 = default(0.7).above(0.0).below(1.0),
+        /// What of the window a congestion keeps that fraction of: cwnd, as the papers say, or the flight size (RFC 5681).
+        decrease_from: DecreaseFrom = DecreaseFrom::Cwnd,
         /// No action takes the window below.
         min_window: u64 = default(2).at_least(1).at_most(10_000).unit("segments"),
         /// What holds when an action takes the window below ssthresh: RFC 5681's rule, or the agent's.

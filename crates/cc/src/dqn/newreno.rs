@@ -12,10 +12,10 @@ use super::learner::{DqnConfig, Kind, Learner};
 use super::shared::SharedAgents;
 use super::window::LearnedWindow;
 use super::{Learned, LearnedKind};
-use crate::algorithm::{Algorithm, Name};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
-use crate::slow_start::Hystart;
+use crate::slow_start::{Hystart, SlowStartCount};
 
 /// Numbers of the state.
 pub(super) const INPUTS: usize = 3;
@@ -39,6 +39,8 @@ declare! {
     pub struct DqnNewRenoConfig {
         /// When a tuple is stored.
         store_on: StoreOn = StoreOn::Ack,
+        /// What slow start counts: bytes (RFC 3465), or ACKs, as ns-3's `NewReno`.
+        slow_start: SlowStartCount = SlowStartCount::Bytes,
     }
     within {
         /// Of the agent.
@@ -52,6 +54,7 @@ impl Algorithm for DqnNewRenoConfig {
         source: "Seo, Cho, DQN-based NewReno, J. KICS, 2023",
         departures: "what the paper leaves unsaid is a parameter (docs/explanation/dqn.md); acknowledged bytes are counted; the loss recovery is the stack's",
         aliases: &["dqn-newreno"],
+        stack: Stack { profile: "dqn_newreno", ..Stack::ANY },
         ..Name::called("dqn_newreno")
     }];
 
@@ -84,7 +87,7 @@ impl DqnNewReno {
         let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds];
         Self {
             store_on: config.store_on,
-            window: LearnedWindow::new(&config.dqn, Hystart::Off, start),
+            window: LearnedWindow::new(&config.dqn, Hystart::Off, config.slow_start, start),
             learner: Learner::new(&config.dqn, "dqn_newreno", kinds, STEPS.len()),
             acked: 0,
         }
@@ -169,7 +172,7 @@ mod tests {
     #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
 
     use super::*;
-    use crate::dqn::BelowSsthresh;
+    use crate::dqn::{BelowSsthresh, DecreaseFrom};
     use crate::testing::{ack, loss, timeout};
 
     fn controller(change: impl FnOnce(&mut DqnNewRenoConfig)) -> DqnNewReno {
@@ -200,8 +203,21 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_counts_bytes_or_acks() {
+        // RFC 5681 equation (2): cwnd += min (N, SMSS), an ACK of two segments for each two of the ten.
+        for (count, grown) in [(SlowStartCount::Bytes, 20_000), (SlowStartCount::Acks, 15_000)] {
+            let mut dqn = controller(|config| config.slow_start = count);
+            (0..5).for_each(|_| dqn.on_ack(&ack(2_000)));
+            assert_eq!(dqn.cwnd(), Bytes(grown));
+        }
+    }
+
+    #[test]
     fn an_action_comes_when_a_window_is_acknowledged_and_moves_it_by_its_number() {
-        let mut dqn = controller(|config| config.dqn.below_ssthresh = BelowSsthresh::Avoidance);
+        let mut dqn = controller(|config| {
+            config.dqn.below_ssthresh = BelowSsthresh::Avoidance;
+            config.dqn.decrease_from = DecreaseFrom::FlightSize;
+        });
         dqn.on_congestion(&loss(100_000)); // 70 segments
         for round in 1..=40 {
             let before = dqn.cwnd().0;
@@ -237,9 +253,21 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_keeps_seven_tenths_of_cwnd_or_of_the_flight() {
+        for (from, kept) in [(DecreaseFrom::Cwnd, 7_000), (DecreaseFrom::FlightSize, 3_500)] {
+            let mut dqn = controller(|config| config.dqn.decrease_from = from);
+            dqn.on_congestion(&loss(5_000)); // half of the window of ten segments is in flight
+            assert_eq!(dqn.cwnd(), Bytes(kept));
+        }
+    }
+
+    #[test]
     fn below_ssthresh_it_slow_starts_unless_the_agent_is_free() {
         for (below, grown) in [(BelowSsthresh::SlowStart, 1_000), (BelowSsthresh::Avoidance, 0)] {
-            let mut dqn = controller(|config| config.dqn.below_ssthresh = below);
+            let mut dqn = controller(|config| {
+                config.dqn.below_ssthresh = below;
+                config.dqn.decrease_from = DecreaseFrom::FlightSize;
+            });
             dqn.on_congestion(&loss(100_000));
             dqn.on_ack(&ack(1_000));
             dqn.window.step(-3);

@@ -84,13 +84,14 @@ mod tests {
 
     use super::*;
     use crate::controller::{CongestionController, Controller, ControllerConfig};
-    use crate::dqn::{BelowSsthresh, DqnNewRenoConfig};
+    use crate::dqn::{BelowSsthresh, DecreaseFrom, DqnNewRenoConfig};
     use crate::testing::{ack, loss};
     use ackclock_units::Bytes;
 
     fn config() -> ControllerConfig {
         let mut config = DqnNewRenoConfig::default();
         (config.dqn.agent, config.dqn.below_ssthresh) = (Some("one".to_owned()), BelowSsthresh::Avoidance);
+        config.dqn.decrease_from = DecreaseFrom::FlightSize;
         ControllerConfig::DqnNewReno(Box::new(config))
     }
 

@@ -6,7 +6,7 @@ use ackclock_units::{Bytes, SimDuration};
 use super::learner::DqnConfig;
 use crate::controller::Start;
 use crate::event::{AckEvent, CongestionEvent};
-use crate::slow_start::{Hystart, Pace, SlowStart, Window};
+use crate::slow_start::{Hystart, Pace, SlowStart, SlowStartCount, Window};
 
 words! {
     /// What holds when an action has taken the window below ssthresh.
@@ -20,10 +20,22 @@ words! {
     }
 }
 
+words! {
+    /// Of what a congestion keeps a fraction.
+    #[derive(Default)]
+    pub enum DecreaseFrom {
+        /// The congestion window, as the papers have it.
+        #[default]
+        "cwnd" = Cwnd,
+        /// What is in flight, as RFC 5681 has it: less, where the window does not limit, as just after a recovery.
+        "flight_size" = FlightSize,
+    }
+}
+
 /// What a configuration says of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowRules {
-    /// Fraction of `FlightSize` kept on congestion.
+    /// Fraction of the window kept on congestion.
     pub beta: f64,
     /// No action takes the window below, in segments.
     pub min_window: u64,
@@ -40,25 +52,29 @@ pub(super) struct LearnedWindow {
     /// Zero before the first sample.
     pub(super) rtt: SimDuration,
     beta: f64,
+    decrease_from: DecreaseFrom,
     least: u64,
     below_ssthresh: BelowSsthresh,
     slow_start: SlowStart,
+    counts: SlowStartCount,
     /// Congestion avoidance has begun since the connection began or timed out.
     is_over: bool,
     before_episode: Option<(u64, Option<u64>)>,
 }
 
 impl LearnedWindow {
-    pub(super) fn new(config: &DqnConfig, hystart: Hystart, start: Start) -> Self {
+    pub(super) fn new(config: &DqnConfig, hystart: Hystart, counts: SlowStartCount, start: Start) -> Self {
         Self {
             mss: start.mss,
             cwnd: start.initial_window,
             ssthresh: start.initial_ssthresh,
             rtt: SimDuration::ZERO,
             beta: config.beta,
+            decrease_from: config.decrease_from,
             least: config.min_window * start.mss,
             below_ssthresh: config.below_ssthresh,
             slow_start: SlowStart::new(hystart),
+            counts,
             is_over: false,
             before_episode: None,
         }
@@ -90,7 +106,7 @@ impl LearnedWindow {
             return Some(ack.newly_acked.0);
         }
         let window = self.window();
-        let limit = self.slow_start.byte_limit(self.mss);
+        let limit = self.slow_start.limit(self.counts, self.mss);
         let left;
         (self.cwnd, left) = self.slow_start.grow(pace, window, ack.newly_acked.0, limit);
         self.is_over |= left > 0;
@@ -122,12 +138,16 @@ impl LearnedWindow {
         };
     }
 
-    /// RFC 5681's answer, keeping `beta`; a repeated timeout leaves ssthresh alone.
+    /// RFC 5681's answer, keeping `beta` of cwnd or of the flight size; a repeated timeout leaves ssthresh alone.
     pub(super) fn on_congestion(&mut self, event: &CongestionEvent) {
         self.slow_start.on_congestion(event);
         if !event.is_repeated() {
             self.before_episode = Some((self.cwnd, self.ssthresh));
-            let kept = (event.flight_size.0 as f64 * self.beta) as u64;
+            let from = match self.decrease_from {
+                DecreaseFrom::Cwnd => self.cwnd,
+                DecreaseFrom::FlightSize => event.flight_size.0,
+            };
+            let kept = (from as f64 * self.beta) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
         self.is_over = !event.is_timeout();

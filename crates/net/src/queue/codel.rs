@@ -3,16 +3,29 @@
 //!
 //! `ce_threshold` is Linux's: whatever leaves having waited longer is marked, which is a step for DCTCP's kind.
 //!
-//! **Departures**: the square root is exact, where Linux iterates in 16 bits; the largest packet, below which a backlog
+//! **Departures**: the square root is exact unless `inverse_sqrt` says otherwise; the largest packet, below which a backlog
 //! is never reduced, is the largest seen.
 
-use ackclock_declare::{About, declare, default, unset};
+use ackclock_declare::{About, declare, default, unset, words};
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+
+words! {
+    /// How one over the square root of the count of drops is reckoned.
+    #[derive(Default)]
+    pub enum InverseSqrt {
+        /// As it is.
+        #[default]
+        "exact" = Exact,
+        /// A step of Newton's iteration in 16 bits with each drop, as Linux and ns-3: 1/2 for the second drop, where the square root
+        /// says 0.71, 0.56 for the third, so that drops come closer at first.
+        "newton" = Newton,
+    }
+}
 
 declare! {
     /// The parameters of the control law.
@@ -32,6 +45,9 @@ declare! {
         ecn: bool = true,
         /// Mark every ECN-capable packet that waited longer than this.
         ce_threshold: Option<SimDuration> = unset("none").source("Linux"),
+        /// How one over the square root of the count of drops is reckoned: exactly, or by steps of Newton's iteration, as Linux and
+        /// ns-3 do, which makes the first drops come closer.
+        inverse_sqrt: InverseSqrt = InverseSqrt::Exact,
     }
 }
 
@@ -55,7 +71,7 @@ impl Parameters for CodelConfig {
         aliases: &[],
         summary: "CoDel: once packets have waited longer than target for an interval, drops at the head, ever closer",
         source: "RFC 8289; ce_threshold: Linux",
-        departures: "the square root of the control law is exact",
+        departures: "none with inverse_sqrt = \"newton\"; else the square root of the control law is exact, where Linux iterates",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -72,6 +88,7 @@ pub(super) struct CodelControl {
     /// A packet was dropped, and `drop_next` is to move on if the next one waited too long as well.
     moves_on: bool,
     drop_next: SimTime,
+    inverse_sqrt: NewtonStep,
     count: u64,
     last_count: u64,
     largest_packet: u64,
@@ -121,6 +138,7 @@ impl CodelControl {
         let signals = ok_to_drop && now >= self.drop_next;
         if signals {
             self.count += 1;
+            self.inverse_sqrt.step(self.count);
             self.moves_on = true;
         }
         signals
@@ -140,7 +158,7 @@ impl CodelControl {
 
     fn move_on(&mut self, parameters: &CodelParameters) {
         if self.moves_on {
-            self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+            self.drop_next += self.spacing(parameters);
             self.moves_on = false;
         }
     }
@@ -150,9 +168,24 @@ impl CodelControl {
         // Soon after the last time: go on at the rate that controlled the queue then.
         let since_then = self.count - self.last_count;
         let recent = now.saturating_since(self.drop_next) < parameters.interval * 16;
-        self.count = if since_then > 1 && recent { since_then } else { 1 };
+        if since_then > 1 && recent {
+            self.count = since_then;
+            self.inverse_sqrt.step(self.count);
+        } else {
+            self.count = 1;
+            self.inverse_sqrt = NewtonStep::default();
+        }
         self.last_count = self.count;
-        self.drop_next = control_law(now, parameters.interval, self.count);
+        self.drop_next = now + self.spacing(parameters);
+    }
+
+    /// The control law: from one drop to the next an interval over the square root of the count.
+    fn spacing(&self, parameters: &CodelParameters) -> SimDuration {
+        let interval = parameters.interval;
+        match parameters.inverse_sqrt {
+            InverseSqrt::Exact => SimDuration((interval.0 as f64 / (self.count as f64).sqrt()) as u64),
+            InverseSqrt::Newton => self.inverse_sqrt.of(interval),
+        }
     }
 
     /// Reports the state to whoever asks.
@@ -171,9 +204,27 @@ fn step_mark(now: SimTime, parameters: &CodelParameters, tally: &mut Tally, pack
     }
 }
 
-/// When to drop next: an interval over the square root of the count later.
-fn control_law(from: SimTime, interval: SimDuration, count: u64) -> SimTime {
-    from + SimDuration((interval.0 as f64 / (count as f64).sqrt()) as u64)
+/// One over a square root, as Newton's iteration has it so far, in 65,536ths.
+#[derive(Clone, Copy, Debug)]
+struct NewtonStep(u16);
+
+impl Default for NewtonStep {
+    fn default() -> Self {
+        Self(u16::MAX)
+    }
+}
+
+impl NewtonStep {
+    /// x becomes x (3 - count x^2) / 2.
+    fn step(&mut self, count: u64) {
+        let x = u64::from(self.0);
+        let rest = (3_u64 << 32).saturating_sub(count.saturating_mul(x * x));
+        self.0 = (rest * x >> 33) as u16;
+    }
+
+    fn of(self, interval: SimDuration) -> SimDuration {
+        SimDuration((u128::from(interval.0) * u128::from(self.0) >> 16) as u64)
+    }
 }
 
 /// CoDel (RFC 8289): drops or marks at the head what has waited too long. Source and departures:

@@ -44,7 +44,13 @@ fn every_discipline() -> Vec<QueueConfig> {
 fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
     let (short, soon) = (SimDuration::from_millis(1), SimDuration::from_millis(3));
     let quantum = Bytes(500);
-    let codel = |ecn| CodelParameters { target: short, interval: soon, ecn, ce_threshold: Some(soon) };
+    let codel = |ecn| CodelParameters {
+        target: short,
+        interval: soon,
+        ecn,
+        ce_threshold: Some(soon),
+        ..CodelParameters::default()
+    };
     let pie = PieParameters {
         target: short,
         t_update: short,

@@ -45,6 +45,17 @@ fn drops_come_closer_as_the_square_root_of_their_count() {
     assert_eq!(queue.counters(), QueueCounters { drops: 5, marks: 0 });
 }
 
+/// ns-3 3.37's `FqCoDelQueueDisc` drops of one flow at 0.603939, 0.704033, 0.754019, 0.810254 and 0.859039 s.
+#[test]
+fn by_newtons_steps_the_first_drops_come_closer() {
+    let mut queue = queue(10_000, Ecn::NotEct);
+    queue.parameters.inverse_sqrt = InverseSqrt::Newton;
+    let times = signals(&mut queue, 10, 320);
+    // 1, 1 (3 - 2) / 2 = 0.5, 0.5 (3 - 3 / 4) / 2 = 0.562 5 and 0.562 5 (3 - 4 * 0.316 4) / 2 = 0.487 8 of 100 ms.
+    assert_times(&times, &[110.0, 209.998, 259.99, 316.24]);
+    assert_times(&signals(&mut queue, 320, 380), &[365.02]);
+}
+
 #[test]
 fn marks_come_when_drops_would() {
     let mut queue = queue(10_000, Ecn::Ect0);
