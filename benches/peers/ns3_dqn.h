@@ -5,8 +5,8 @@
 //
 // Source: Seo, Cho, "DQN-based NewReno" and "DQN-based CUBIC", J. KICS, 2023 and 2024.
 // Departures: the choices that the papers leave open are those of docs/explanation/dqn.md; acknowledged segments are
-// counted, not ACKs; the window at a congestion is cwnd, as the papers say it (ackclock takes the flight size, which is
-// the same while the window limits); ns-3's RTT samples are whole milliseconds, for its timestamps are.
+// counted, not ACKs; the window at a congestion is cwnd, as the papers say it; ns-3's RTT samples are whole milliseconds,
+// for its timestamps are.
 
 #ifndef ACKCLOCK_NS3_DQN_H
 #define ACKCLOCK_NS3_DQN_H
