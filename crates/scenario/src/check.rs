@@ -141,6 +141,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) extensions: Extensions,
     /// What the last end of a flow came to: those of a group are alike.
     last_end: Option<tcp::End<'a>>,
+    /// The last cable that was laid: those of a group's flows are alike.
+    last_cable: Option<links::Laid>,
     /// What flows have that are alike, once.
     shared_tcp: Shared<TcpConfig>,
     /// Agents that flows have in common, each with the first flow that names it and its controller.
@@ -213,6 +215,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             duration: None,
             extensions: Extensions::default(),
             last_end: None,
+            last_cable: None,
             shared_tcp: Shared::default(),
             agents: BTreeMap::new(),
         }

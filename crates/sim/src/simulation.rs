@@ -277,12 +277,12 @@ impl Simulation {
             Role::Relay(relay) => {
                 self.relays.on_event(relay, &mut self.hosts);
                 if let Carries::ShortFlow(flow) = self.relays[relay].carries {
-                    self.short_flows.release_if_over(flow, &mut self.hosts, &mut self.relays);
+                    self.short_flows.release_if_over((flow, end), &mut self.hosts, &mut self.relays);
                 }
             }
             Role::ShortFlow(flow) => {
                 self.short_flows.on_event(flow, end, &self.config, &mut self.hosts);
-                self.short_flows.release_if_over(flow, &mut self.hosts, &mut self.relays);
+                self.short_flows.release_if_over((flow, end), &mut self.hosts, &mut self.relays);
             }
         }
     }

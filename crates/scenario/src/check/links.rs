@@ -33,7 +33,6 @@ const LARGEST_ACK: u64 = 80;
 const MAX_FRAMING: Bytes = Bytes(65_535);
 
 /// What remains to be settled of a link when the flows are known.
-#[derive(Clone)]
 pub(crate) struct PendingLink {
     /// Where it is described.
     pub(crate) path: FieldPath,
@@ -43,7 +42,6 @@ pub(crate) struct PendingLink {
 }
 
 /// A queue whose limits may depend on the flows that cross its link.
-#[derive(Clone)]
 struct PendingQueue {
     queue: Queue,
     default_limit: Limit,
@@ -68,9 +66,51 @@ pub(crate) struct Cable<'a> {
     pub(crate) duplex: bool,
 }
 
+/// A cable without a mistake: others that are described alike come to the same.
+pub(crate) struct Laid {
+    table: LinkTable,
+    path: FieldPath,
+    default_limit: Limit,
+    duplex: bool,
+    first: LinkId,
+}
+
+impl Laid {
+    fn is_like(&self, cable: &Cable<'_>) -> bool {
+        let of_cable = (&cable.path, cable.default_limit, cable.duplex);
+        (&self.path, self.default_limit, self.duplex) == of_cable && self.table == *cable.table
+    }
+}
+
 impl Checker<'_, '_> {
     /// Lays a cable: a link and, if it is full duplex, its way back.
-    pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<PendingLink>) {
+    pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
+        if let Some(first) = self.last_cable.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
+            return self.lay_like(first, cable, pending);
+        }
+        let first = LinkId::new(self.network.links.len());
+        self.lay_new(cable, pending);
+        if self.diagnostics.is_empty() {
+            let Cable { table, path, default_limit, duplex, .. } = cable;
+            let (table, path) = ((*table).clone(), path.clone());
+            self.last_cable = Some(Laid { table, path, default_limit: *default_limit, duplex: *duplex, first });
+        }
+    }
+
+    /// Lays a cable like the one whose first link is `first`.
+    fn lay_like(&mut self, first: LinkId, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
+        let (from, to) = cable.ends;
+        let link = LinkId::new(self.network.links.len());
+        let forward = (&cable.name, (from, to), None);
+        let back = cable.duplex.then_some((&cable.reverse_name, (to, from), Some(link)));
+        for (alike, (name, (from, to), way_back_of)) in (first.index()..).zip([forward].into_iter().chain(back)) {
+            let config = self.network.links[alike].clone();
+            self.network.links.push(LinkConfig { name: name.clone(), from, to, way_back_of, ..config });
+            pending.push(Arc::clone(&pending[alike]));
+        }
+    }
+
+    fn lay_new(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
         let (from, to) = cable.ends;
         let forward = half(cable.table);
         let link = LinkId::new(self.network.links.len());
@@ -108,7 +148,7 @@ impl Checker<'_, '_> {
         half: &HalfLink,
         path: &FieldPath,
         default_limit: Limit,
-        pending: &mut Vec<PendingLink>,
+        pending: &mut Vec<Arc<PendingLink>>,
     ) {
         let channel = self.channel(half, path);
         let rate = channel.rate.nominal();
@@ -123,7 +163,7 @@ impl Checker<'_, '_> {
             PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
         let config = self.chosen(&queue.queue, &queue.context(rate, None), &queue.path);
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(PendingLink { queue, discard, path: path.clone() });
+        pending.push(Arc::new(PendingLink { queue, discard, path: path.clone() }));
         self.network.links.push(LinkConfig {
             name: name.to_owned(),
             from,
@@ -161,7 +201,7 @@ impl Checker<'_, '_> {
             let link = &self.network.links[index];
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
             let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: Arc::clone(&numbers) };
-            let PendingLink { queue, .. } = pending;
+            let PendingLink { queue, .. } = &**pending;
             let mut config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
             config.set_hosts(&hosts);
             self.network.links[index].queue = config;

@@ -1,6 +1,7 @@
 //! Nodes and links of each kind of topology.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ackclock_net::queue::Limit;
 use ackclock_net::{LinkId, NetworkConfig, NodeConfig, NodeId};
@@ -22,7 +23,7 @@ const MAX_HOPS: u64 = 1_000;
 #[derive(Default)]
 pub(crate) struct BuiltTopology {
     /// Beside each link of the network, what is still to be settled.
-    pub(crate) links: Vec<PendingLink>,
+    pub(crate) links: Vec<Arc<PendingLink>>,
     /// Discard lists of nodes.
     pub(crate) node_discards: Vec<(NodeId, FieldPath, List<DiscardRule>)>,
     /// Nodes that are appliances, and where they are written.

@@ -214,8 +214,23 @@ impl ShortFlows {
         }
     }
 
-    /// Gives the places of a flow back once all is acknowledged on every connection, or one of them has failed.
-    pub(crate) fn release_if_over(&mut self, id: ShortFlowId, hosts: &mut Hosts, relays: &mut Relays) {
+    /// Gives the places of a flow back once all is acknowledged on every connection, or one of them has failed; something has
+    /// happened at `end`.
+    pub(crate) fn release_if_over(
+        &mut self,
+        (id, end): (ShortFlowId, EndpointId),
+        hosts: &mut Hosts,
+        relays: &mut Relays,
+    ) {
+        let flow = &self.flows[id.index()];
+        // Of a flow's only connection, an end that has failed has failed in what happened at it.
+        let is_single = flow.splits == 0;
+        if flow.is_complete || !is_single || hosts.endpoint(end).is_aborted() {
+            self.look_whether_over(id, hosts, relays);
+        }
+    }
+
+    fn look_whether_over(&mut self, id: ShortFlowId, hosts: &mut Hosts, relays: &mut Relays) {
         let flow = self.flows[id.index()];
         let (mut is_over, mut has_failed) = (flow.is_complete, false);
         for connection in flow.connections() {
