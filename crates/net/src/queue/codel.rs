@@ -219,11 +219,11 @@ impl NewtonStep {
     fn step(&mut self, count: u64) {
         let x = u64::from(self.0);
         let rest = (3_u64 << 32).saturating_sub(count.saturating_mul(x * x));
-        self.0 = (rest * x >> 33) as u16;
+        self.0 = ((rest * x) >> 33) as u16;
     }
 
     fn of(self, interval: SimDuration) -> SimDuration {
-        SimDuration((u128::from(interval.0) * u128::from(self.0) >> 16) as u64)
+        SimDuration(((u128::from(interval.0) * u128::from(self.0)) >> 16) as u64)
     }
 }
 
