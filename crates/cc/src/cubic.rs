@@ -43,7 +43,7 @@ declare! {
         fast_convergence: bool = default(true).source("RFC 9438 section 4.7"),
         /// Never be slower than Reno would be.
         reno_friendly: bool = default(true).source("RFC 9438 section 4.3"),
-        /// What ends slow start before the first loss: ACK trains and rising delay as Linux measures them, or `HyStart++`.
+        /// What ends slow start before the first loss: ACK trains and rising delay as Linux or ns-3 measure them, or `HyStart++`.
         hystart: Hystart = Hystart::Off,
     }
     bases by variant: CubicVariant = CubicConfig::of;

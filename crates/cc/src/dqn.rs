@@ -129,6 +129,7 @@ impl Controller {
 pub fn frozen(kind: LearnedKind, rules: WindowRules, network: Frozen) -> ControllerConfig {
     let with_rules = |dqn: DqnConfig| DqnConfig {
         beta: rules.beta,
+        decrease_from: rules.decrease_from,
         min_window: rules.min_window,
         below_ssthresh: rules.below_ssthresh,
         frozen: Some(network),
@@ -137,16 +138,15 @@ pub fn frozen(kind: LearnedKind, rules: WindowRules, network: Frozen) -> Control
     match kind {
         LearnedKind::NewReno => {
             let default = DqnNewRenoConfig::default();
-            ControllerConfig::DqnNewReno(Box::new(DqnNewRenoConfig { dqn: with_rules(default.dqn), ..default }))
-        }
-        LearnedKind::Cubic { c, formula_c } => {
-            let default = DqnCubicConfig::default();
-            ControllerConfig::DqnCubic(Box::new(DqnCubicConfig {
+            ControllerConfig::DqnNewReno(Box::new(DqnNewRenoConfig {
+                slow_start: rules.slow_start,
                 dqn: with_rules(default.dqn),
-                c,
-                formula_c,
                 ..default
             }))
+        }
+        LearnedKind::Cubic { c, formula_c } => {
+            let dqn = with_rules(DqnCubicConfig::default().dqn);
+            ControllerConfig::DqnCubic(Box::new(DqnCubicConfig { c, formula_c, hystart: rules.hystart, dqn }))
         }
     }
 }

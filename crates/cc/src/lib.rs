@@ -95,9 +95,9 @@ pub use dctcp::{Dctcp, DctcpConfig};
 pub use delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 #[doc(inline)]
 pub use dqn::{
-    BelowSsthresh, CubicPace, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen, FrozenNetwork,
-    LearnOn, Learned, LearnedKind, MaxThroughput, SharedAgent, SharedAgents, StateScale, StoreOn, WindowRules, frozen,
-    learned,
+    BelowSsthresh, CubicPace, DecreaseFrom, DqnConfig, DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig, Frozen,
+    FrozenNetwork, LearnOn, Learned, LearnedKind, MaxThroughput, SharedAgent, SharedAgents, StateScale, StoreOn,
+    WindowRules, frozen, learned,
 };
 pub use event::{
     AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent,

@@ -35,7 +35,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 fn config() -> impl Strategy<Value = ControllerConfig> {
-    let hystart = prop_oneof![Just(Hystart::Off), Just(Hystart::Linux), Just(Hystart::Rfc9406)];
+    let hystart = prop_oneof![Just(Hystart::Off), Just(Hystart::Linux), Just(Hystart::Ns3), Just(Hystart::Rfc9406)];
     let beta_ecn = prop_oneof![Just(None), Just(Some(0.85))];
     (any::<bool>(), hystart, beta_ecn).prop_map(|(is_cubic, hystart, beta_ecn)| {
         if is_cubic {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ackclock_agent::policy::{learned_policy, policy_file};
-use ackclock_cc::CongestionController;
+use ackclock_cc::{CongestionController, ControllerConfig, DecreaseFrom, Hystart};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::SimTime;
@@ -128,6 +128,18 @@ fn what_was_learnt_in_one_run_is_replayed_in_another() {
     let mut newreno = Simulation::new(scenario("controller = \"newreno\"").config());
     newreno.run_until(SimTime(1_000_000_000));
     assert!(learned_policy(newreno.sender(FlowId::new(0)).controller()).is_none());
+}
+
+#[test]
+fn what_holds_of_the_window_goes_with_what_was_learnt() {
+    let settings = "kind = \"dqn_cubic\", warm_up = 50, hystart = \"ns3\", decrease_from = \"flight_size\"";
+    let mut learning = Simulation::new(scenario(&format!("controller = {{ {settings} }}")).config());
+    learning.run_until(SimTime(10_000_000_000));
+    let learnt = learned_policy(learning.sender(FlowId::new(0)).controller()).expect("it learns");
+    let file = File::new("window", &learnt);
+    let frozen = scenario(&format!("controller = {{ kind = \"policy\", file = {} }}", file.name()));
+    let ControllerConfig::DqnCubic(config) = &frozen.config().flows[0].controller else { panic!("it is DQN-CUBIC") };
+    assert_eq!((config.hystart, config.dqn.decrease_from), (Hystart::Ns3, DecreaseFrom::FlightSize));
 }
 
 #[test]

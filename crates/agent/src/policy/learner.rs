@@ -5,8 +5,12 @@
 //! place of its agent. Source: none. Departures: no action is random any more, and what "running" normalisation knew of
 //! states at the end is known from the beginning.
 
-use ackclock_cc::{BelowSsthresh, ControllerConfig, Frozen, FrozenNetwork, Learned, LearnedKind, WindowRules, frozen};
-use serde::{Deserialize, Serialize};
+use ackclock_cc::{
+    BelowSsthresh, ControllerConfig, DecreaseFrom, Frozen, FrozenNetwork, Hystart, Learned, LearnedKind,
+    SlowStartCount, WindowRules, frozen,
+};
+use ackclock_declare::{Words, read_word};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::error::PolicyError;
 use super::network::Network;
@@ -22,40 +26,65 @@ pub(super) struct Learner {
     rules: WindowRules,
 }
 
-/// As written, with the names of a scenario's file.
+/// As written, with the names of a scenario's file. Files of earlier versions lack what follows `below_ssthresh`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Written {
-    DqnNewreno { beta: f64, min_window: u64, below_ssthresh: Below },
-    DqnCubic { beta: f64, min_window: u64, below_ssthresh: Below, c: f64, formula_c: bool },
+    DqnNewreno {
+        beta: f64,
+        min_window: u64,
+        below_ssthresh: Word<BelowSsthresh>,
+        #[serde(default = "once_from_flight")]
+        decrease_from: Word<DecreaseFrom>,
+        #[serde(default)]
+        slow_start: Word<SlowStartCount>,
+    },
+    DqnCubic {
+        beta: f64,
+        min_window: u64,
+        below_ssthresh: Word<BelowSsthresh>,
+        #[serde(default = "once_from_flight")]
+        decrease_from: Word<DecreaseFrom>,
+        #[serde(default)]
+        hystart: Word<Hystart>,
+        c: f64,
+        formula_c: bool,
+    },
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Below {
-    SlowStart,
-    Avoidance,
+/// What all controllers did before there was a choice.
+fn once_from_flight() -> Word<DecreaseFrom> {
+    Word(DecreaseFrom::FlightSize)
 }
 
-impl From<Below> for BelowSsthresh {
-    fn from(below: Below) -> Self {
-        match below {
-            Below::SlowStart => Self::SlowStart,
-            Below::Avoidance => Self::Avoidance,
-        }
+/// A value by its word in a scenario's file.
+#[derive(Clone, Copy, Default)]
+struct Word<T>(T);
+
+impl<T: Words> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.word())
+    }
+}
+
+impl<'de, T: Words> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = serde_json::Value::deserialize(deserializer)?;
+        read_word(&word).map(Self).map_err(de::Error::custom)
     }
 }
 
 /// The settings of a controller that learns, as they go into a file.
 pub(super) fn written(learned: &Learned) -> String {
-    let WindowRules { beta, min_window, below_ssthresh } = learned.rules;
-    let below_ssthresh = match below_ssthresh {
-        BelowSsthresh::SlowStart => Below::SlowStart,
-        BelowSsthresh::Avoidance => Below::Avoidance,
-    };
+    let WindowRules { beta, decrease_from, min_window, below_ssthresh, slow_start, hystart } = learned.rules;
+    let (below_ssthresh, decrease_from) = (Word(below_ssthresh), Word(decrease_from));
     let written = match learned.kind {
-        LearnedKind::NewReno => Written::DqnNewreno { beta, min_window, below_ssthresh },
-        LearnedKind::Cubic { c, formula_c } => Written::DqnCubic { beta, min_window, below_ssthresh, c, formula_c },
+        LearnedKind::NewReno => {
+            Written::DqnNewreno { beta, min_window, below_ssthresh, decrease_from, slow_start: Word(slow_start) }
+        }
+        LearnedKind::Cubic { c, formula_c } => {
+            Written::DqnCubic { beta, min_window, below_ssthresh, decrease_from, hystart: Word(hystart), c, formula_c }
+        }
     };
     serde_json::to_string(&written).expect("names and numbers")
 }
@@ -68,12 +97,16 @@ impl Learner {
             PolicyError::of_file(format!("has wrong metadata {LEARNER_KEY}: {what}"), remedy)
         };
         let learner = match serde_json::from_str(text).map_err(|error| wrong(error.to_string()))? {
-            Written::DqnNewreno { beta, min_window, below_ssthresh } => {
-                let rules = WindowRules { beta, min_window, below_ssthresh: below_ssthresh.into() };
+            Written::DqnNewreno { beta, min_window, below_ssthresh, decrease_from, slow_start } => {
+                let (below_ssthresh, decrease_from, slow_start) = (below_ssthresh.0, decrease_from.0, slow_start.0);
+                let hystart = Hystart::Off;
+                let rules = WindowRules { beta, decrease_from, min_window, below_ssthresh, slow_start, hystart };
                 Self { kind: LearnedKind::NewReno, rules }
             }
-            Written::DqnCubic { beta, min_window, below_ssthresh, c, formula_c } => {
-                let rules = WindowRules { beta, min_window, below_ssthresh: below_ssthresh.into() };
+            Written::DqnCubic { beta, min_window, below_ssthresh, decrease_from, hystart, c, formula_c } => {
+                let (below_ssthresh, decrease_from, hystart) = (below_ssthresh.0, decrease_from.0, hystart.0);
+                let slow_start = SlowStartCount::Bytes;
+                let rules = WindowRules { beta, decrease_from, min_window, below_ssthresh, slow_start, hystart };
                 Self { kind: LearnedKind::Cubic { c, formula_c }, rules }
             }
         };
@@ -118,5 +151,22 @@ impl Policy {
 impl FrozenNetwork for Network {
     fn values<'a>(&'a self, state: &[f32], room: &'a mut Vec<Vec<f32>>) -> &'a [f32] {
         self.evaluate(state, room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_an_earlier_version_goes_on_as_it_was_learnt() {
+        let text = r#"{"kind":"dqn_newreno","beta":0.7,"min_window":2,"below_ssthresh":"avoidance"}"#;
+        let rules = Learner::read(text, 3).expect("all that it had").rules;
+        assert_eq!((rules.below_ssthresh, rules.decrease_from), (BelowSsthresh::Avoidance, DecreaseFrom::FlightSize));
+        assert_eq!((rules.slow_start, rules.hystart), (SlowStartCount::Bytes, Hystart::Off));
+        let wrong = text.replace("avoidance", "flight");
+        assert!(
+            Learner::read(&wrong, 3).expect_err("no such word").to_string().contains("\"slow_start\" or \"avoidance\"")
+        );
     }
 }

@@ -89,7 +89,7 @@ impl DqnCubic {
     pub(crate) fn new(config: &DqnCubicConfig, start: Start) -> Self {
         let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds, Kind::Segments, Kind::Milliseconds];
         Self {
-            window: LearnedWindow::new(&config.dqn, config.hystart, SlowStartCount::Bytes, start),
+            window: LearnedWindow::new(config.dqn.rules(SlowStartCount::Bytes, config.hystart), start),
             learner: Learner::new(&config.dqn, "dqn_cubic", kinds, ACTIONS),
             w_max: None,
             since: SimTime::ZERO,

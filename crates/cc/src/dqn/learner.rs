@@ -6,7 +6,8 @@ use ackclock_units::{RandomStream, SimDuration};
 
 use super::mind::{Choice, Frozen, Mind};
 use super::shared::{SharedAgent, SharedAgents};
-use super::window::{BelowSsthresh, DecreaseFrom};
+use super::window::{BelowSsthresh, DecreaseFrom, WindowRules};
+use crate::slow_start::{Hystart, SlowStartCount};
 
 words! {
     /// When a step of learning is taken.
@@ -104,6 +105,12 @@ impl DqnConfig {
     /// With so many nodes in each hidden layer.
     pub(super) fn with_hidden(hidden: Vec<usize>) -> Self {
         Self { learning: Learning { hidden, ..Learning::default() }, ..Self::default() }
+    }
+
+    /// What it says of the window, with what a controller's slow start is.
+    pub(super) fn rules(&self, slow_start: SlowStartCount, hystart: Hystart) -> WindowRules {
+        let Self { beta, decrease_from, min_window, below_ssthresh, .. } = *self;
+        WindowRules { beta, decrease_from, min_window, below_ssthresh, slow_start, hystart }
     }
 
     /// An agent that it names is from now on the one among these.

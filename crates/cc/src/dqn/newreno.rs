@@ -87,7 +87,7 @@ impl DqnNewReno {
         let kinds = [Kind::Segments, Kind::Segments, Kind::Milliseconds];
         Self {
             store_on: config.store_on,
-            window: LearnedWindow::new(&config.dqn, Hystart::Off, config.slow_start, start),
+            window: LearnedWindow::new(config.dqn.rules(config.slow_start, Hystart::Off), start),
             learner: Learner::new(&config.dqn, "dqn_newreno", kinds, STEPS.len()),
             acked: 0,
         }

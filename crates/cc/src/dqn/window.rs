@@ -3,7 +3,6 @@
 use ackclock_declare::words;
 use ackclock_units::{Bytes, SimDuration};
 
-use super::learner::DqnConfig;
 use crate::controller::Start;
 use crate::event::{AckEvent, CongestionEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, SlowStartCount, Window};
@@ -32,15 +31,21 @@ words! {
     }
 }
 
-/// What a configuration says of the window.
+/// What holds of the window, with an agent or with what one has learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowRules {
     /// Fraction of the window kept on congestion.
     pub beta: f64,
+    /// Of what it is a fraction.
+    pub decrease_from: DecreaseFrom,
     /// No action takes the window below, in segments.
     pub min_window: u64,
     /// What holds when an action takes the window below ssthresh.
     pub below_ssthresh: BelowSsthresh,
+    /// What slow start counts.
+    pub slow_start: SlowStartCount,
+    /// What ends it before the first loss.
+    pub hystart: Hystart,
 }
 
 /// cwnd and ssthresh in bytes, and the latest round trip.
@@ -51,37 +56,29 @@ pub(super) struct LearnedWindow {
     pub(super) ssthresh: Option<u64>,
     /// Zero before the first sample.
     pub(super) rtt: SimDuration,
-    beta: f64,
-    decrease_from: DecreaseFrom,
-    least: u64,
-    below_ssthresh: BelowSsthresh,
+    rules: WindowRules,
     slow_start: SlowStart,
-    counts: SlowStartCount,
     /// Congestion avoidance has begun since the connection began or timed out.
     is_over: bool,
     before_episode: Option<(u64, Option<u64>)>,
 }
 
 impl LearnedWindow {
-    pub(super) fn new(config: &DqnConfig, hystart: Hystart, counts: SlowStartCount, start: Start) -> Self {
+    pub(super) fn new(rules: WindowRules, start: Start) -> Self {
         Self {
             mss: start.mss,
             cwnd: start.initial_window,
             ssthresh: start.initial_ssthresh,
             rtt: SimDuration::ZERO,
-            beta: config.beta,
-            decrease_from: config.decrease_from,
-            least: config.min_window * start.mss,
-            below_ssthresh: config.below_ssthresh,
-            slow_start: SlowStart::new(hystart),
-            counts,
+            rules,
+            slow_start: SlowStart::new(rules.hystart),
             is_over: false,
             before_episode: None,
         }
     }
 
     pub(super) fn rules(&self) -> WindowRules {
-        WindowRules { beta: self.beta, min_window: self.least / self.mss, below_ssthresh: self.below_ssthresh }
+        self.rules
     }
 
     /// Takes an ACK. Returns the bytes that count for congestion avoidance; `None` if it is not congestion avoidance.
@@ -106,7 +103,7 @@ impl LearnedWindow {
             return Some(ack.newly_acked.0);
         }
         let window = self.window();
-        let limit = self.slow_start.limit(self.counts, self.mss);
+        let limit = self.slow_start.limit(self.rules.slow_start, self.mss);
         let left;
         (self.cwnd, left) = self.slow_start.grow(pace, window, ack.newly_acked.0, limit);
         self.is_over |= left > 0;
@@ -118,7 +115,7 @@ impl LearnedWindow {
     }
 
     fn is_slow_starting(&self) -> bool {
-        let goes_on = self.is_over && self.below_ssthresh == BelowSsthresh::Avoidance;
+        let goes_on = self.is_over && self.rules.below_ssthresh == BelowSsthresh::Avoidance;
         !goes_on && self.window().in_slow_start()
     }
 
@@ -131,11 +128,9 @@ impl LearnedWindow {
     /// less.
     pub(super) fn step(&mut self, segments: i64) {
         let change = segments.unsigned_abs() * self.mss;
-        self.cwnd = if segments < 0 {
-            self.cwnd.saturating_sub(change).max(self.least.min(self.cwnd))
-        } else {
-            self.cwnd + change
-        };
+        let least = self.rules.min_window * self.mss;
+        self.cwnd =
+            if segments < 0 { self.cwnd.saturating_sub(change).max(least.min(self.cwnd)) } else { self.cwnd + change };
     }
 
     /// RFC 5681's answer, keeping `beta` of cwnd or of the flight size; a repeated timeout leaves ssthresh alone.
@@ -143,11 +138,11 @@ impl LearnedWindow {
         self.slow_start.on_congestion(event);
         if !event.is_repeated() {
             self.before_episode = Some((self.cwnd, self.ssthresh));
-            let from = match self.decrease_from {
+            let from = match self.rules.decrease_from {
                 DecreaseFrom::Cwnd => self.cwnd,
                 DecreaseFrom::FlightSize => event.flight_size.0,
             };
-            let kept = (from as f64 * self.beta) as u64;
+            let kept = (from as f64 * self.rules.beta) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
         self.is_over = !event.is_timeout();
