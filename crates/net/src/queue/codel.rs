@@ -71,7 +71,7 @@ impl Parameters for CodelConfig {
         aliases: &[],
         summary: "CoDel: once packets have waited longer than target for an interval, drops at the head, ever closer",
         source: "RFC 8289; ce_threshold: Linux",
-        departures: "none with inverse_sqrt = \"newton\"; else the square root of the control law is exact, where Linux iterates",
+        departures: "the square root of the control law is exact, unless inverse_sqrt = \"newton\"",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
