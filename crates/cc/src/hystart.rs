@@ -212,10 +212,33 @@ mod tests {
 
     #[test]
     fn by_ns3s_rules_a_train_of_the_whole_round_trip_ends_slow_start() {
-        // 60.12 ms are 501 segments of 0.12 ms: 640 + 501 = 1141. ns-3 3.37, whose rounds begin with 36, 72, ..., 576 and 3
-        // segments more, leaves between 1059 and 1085: 579 + 501 = 1080.
+        // 60.12 ms are 501 segments of 0.12 ms: 640 + 501 = 1141.
         let found = exit_window_by(Rules::Ns3, SimDuration::from_micros(120), SimDuration::from_millis(60), false);
         assert!((1_140..=1_143).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn rounds_are_a_segment_short_of_twice_as_long_behind_a_receiver_that_acknowledges_the_first_segment_alone() {
+        // Then every second: ACKs come to odd segments, and what has been sent ends with an even one. Rounds begin with 10, 19, 37, 73, 145,
+        // 289 and 577 segments, and the train of the last is 501 long: 1078. ns-3 3.37, whose receiver does so, leaves between 1059 and 1085.
+        let mut clock = AckClock::new(SimDuration::from_micros(120), SimDuration::from_millis(60), MSS);
+        let mut hystart = HyStart::new(Rules::Ns3);
+        let (mut cwnd, mut begins, mut acknowledged) = (10, Vec::new(), 1);
+        loop {
+            let ack = clock.next_ack_of(acknowledged, cwnd);
+            let window = Window { cwnd: cwnd * MSS, ssthresh: None, mss: MSS };
+            let sign = hystart.on_ack(&ack, &window, None);
+            if hystart.round.start == ack.now {
+                begins.push(cwnd);
+            }
+            if sign.is_some() {
+                break;
+            }
+            cwnd += acknowledged;
+            acknowledged = 2;
+        }
+        assert_eq!(begins, [10, 19, 37, 73, 145, 289, 577]);
+        assert!((1_076..=1_080).contains(&cwnd), "{cwnd}");
     }
 
     fn sample(now_ms: u64, rtt_ms: u64) -> AckEvent {

@@ -66,19 +66,26 @@ impl AckClock {
 
     /// Sends what a window of `cwnd` segments lets out, and waits for the next ACK.
     pub(crate) fn next_ack(&mut self, cwnd: u64) -> AckEvent {
+        self.next_ack_of(1, cwnd)
+    }
+
+    /// The same where the receiver waits for so many segments before it acknowledges them.
+    pub(crate) fn next_ack_of(&mut self, segments: u64, cwnd: u64) -> AckEvent {
         while (self.flight.len() as u64) < cwnd {
             self.link_free_at = self.link_free_at.max(self.now) + self.per_segment;
             self.flight.push_back((self.now, self.link_free_at + self.rtt));
         }
         let prior_flight_size = Bytes(self.flight.len() as u64 * self.mss);
         let snd_nxt = self.snd_una + prior_flight_size.0;
-        self.snd_una += self.mss;
-        let (sent, arrival) = self.flight.pop_front().expect("a window holds a segment");
+        let acknowledged = segments * self.mss;
+        self.snd_una += acknowledged;
+        let (sent, arrival) =
+            self.flight.drain(..segments as usize).last().expect("a window holds what is acknowledged");
         self.now = arrival;
         let rtt = arrival - sent;
         let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
         let snd_una = self.snd_una;
         let rtt_sample = Some(rtt);
-        AckEvent { now: arrival, prior_flight_size, snd_una, snd_nxt, rtt_sample, rtt: stats, ..ack(self.mss) }
+        AckEvent { now: arrival, prior_flight_size, snd_una, snd_nxt, rtt_sample, rtt: stats, ..ack(acknowledged) }
     }
 }
