@@ -19,6 +19,12 @@ impl Pace {
         Self { numerator: OCTET_AT_ONE_BIT_PER_SECOND / divisor, denominator: rate.0 / divisor }
     }
 
+    /// Every octet takes whole nanoseconds, as at 100 Mbit/s and at 1 Gbit/s: then nothing is divided, which is what takes longest.
+    #[inline]
+    fn is_whole(self) -> bool {
+        self.denominator == 1
+    }
+
     /// How long so many octets take: whole nanoseconds, and what is left in units of one `denominator`-th of one.
     #[inline]
     fn parts(self, octets: u64) -> (u64, u64) {
@@ -67,7 +73,7 @@ impl LinkClock {
     #[inline]
     pub(crate) fn serialize(&mut self, pace: Pace, now: SimTime, octets: u64) -> SimTime {
         let begins = self.free_at.max(now);
-        let end = self.clock_in(pace, now, pace.parts(octets));
+        let (end, _) = self.clock_in(pace, now, octets);
         self.sent += end - begins;
         self.count(octets);
         end
@@ -76,15 +82,22 @@ impl LinkClock {
     /// The same of a link whose packets are clocked ahead of time: each counts as sent for as long as it takes alone.
     #[inline]
     pub(crate) fn serialize_ahead(&mut self, pace: Pace, time: SimTime, octets: u64) -> SimTime {
-        let (whole, rest) = pace.parts(octets);
-        self.sent += SimDuration(whole + u64::from(rest > 0));
+        let (end, alone) = self.clock_in(pace, time, octets);
+        self.sent += alone;
         self.count(octets);
-        self.clock_in(pace, time, (whole, rest))
+        end
     }
 
+    /// Returns when the last bit has left, and how long the packet would take alone, both rounded up.
     #[inline]
-    fn clock_in(&mut self, pace: Pace, now: SimTime, (whole, rest): (u64, u64)) -> SimTime {
+    fn clock_in(&mut self, pace: Pace, now: SimTime, octets: u64) -> (SimTime, SimDuration) {
         let old = self.free_at;
+        if pace.is_whole() {
+            let alone = SimDuration(octets * pace.numerator);
+            self.free_at = old.max(now) + alone;
+            return (self.free_at, alone);
+        }
+        let (whole, rest) = pace.parts(octets);
         // Exact end of the packet before: `floor` nanoseconds and `fraction`.
         let (floor, fraction) =
             if old > now { (old.0 - u64::from(self.fraction > 0), self.fraction) } else { (now.0, 0) };
@@ -96,7 +109,7 @@ impl LinkClock {
         }
         self.fraction = sum;
         self.free_at = SimTime(end + u64::from(sum > 0));
-        self.free_at
+        (self.free_at, SimDuration(whole + u64::from(rest > 0)))
     }
 
     #[inline]
