@@ -43,6 +43,8 @@ declare! {
         fast_convergence: bool = default(true).source("RFC 9438 section 4.7"),
         /// Never be slower than Reno would be.
         reno_friendly: bool = default(true).source("RFC 9438 section 4.3"),
+        /// Before the first loss, and after a timeout before the next, the window grows by at least a segment for so many acknowledged: 20 in Linux and ns-3.
+        slowest_at_first: Option<u32> = unset("as the curve").at_least(2).unit("segments"),
         /// What ends slow start before the first loss: ACK trains and rising delay as Linux or ns-3 measure them, or `HyStart++`.
         hystart: Hystart = Hystart::Off,
     }
@@ -86,7 +88,8 @@ impl CubicConfig {
 
     /// Linux's rules and constants: C = 410/1024, beta = 717/1024.
     pub fn linux() -> Self {
-        Self { variant: CubicVariant::Linux, c: 410.0 / 1024.0, beta: 717.0 / 1024.0, ..Self::as_declared() }
+        let (c, beta) = (410.0 / 1024.0, 717.0 / 1024.0);
+        Self { variant: CubicVariant::Linux, c, beta, slowest_at_first: Some(20), ..Self::as_declared() }
     }
 }
 
@@ -136,6 +139,8 @@ struct State {
     cwnd_prior: f64,
     /// True until the first stage after a timeout has begun: there K = 0 and `W_max` = cwnd (section 4.8).
     after_timeout: bool,
+    /// A loss has been met since the beginning, or since the last timeout.
+    has_lost: bool,
     epoch: Option<Epoch>,
 }
 
@@ -167,6 +172,7 @@ impl Cubic {
                 w_max: None,
                 cwnd_prior: 0.0,
                 after_timeout: false,
+                has_lost: false,
                 epoch: None,
             },
             slow_start: SlowStart::new(config.hystart),
@@ -231,7 +237,11 @@ impl Cubic {
             let target = epoch.curve.window(t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * segments_acked
         };
-        self.set_segments(grown);
+        let least = match self.config.slowest_at_first {
+            Some(acknowledged) if !self.state.has_lost => cwnd + segments_acked / f64::from(acknowledged),
+            _ => cwnd,
+        };
+        self.set_segments(grown.max(least));
     }
 
     /// Moves the epoch past a span in which cwnd was not the limit: it must not count in t.
@@ -298,6 +308,7 @@ impl CongestionController for Cubic {
             //= rfc8511-3-cubic
             state.ssthresh = Some((flight * event.fraction_kept(beta, self.config.beta_ecn)).max(2.0));
         }
+        state.has_lost = !event.is_timeout();
         if event.is_timeout() {
             //= rfc9438-4.8-timeout
             state.after_timeout = true;
@@ -386,6 +397,32 @@ mod tests {
         assert!((curve.window(curve.k) - 2400.0).abs() < 1e-9);
         // three seconds past the plateau: 0.4 * 27 + 2400 = 2410.8
         assert!((curve.window(curve.k + 3.0) - 2410.8).abs() < 1e-9);
+    }
+
+    /// ns-3's `m_cntClamp`, Linux's "5% per RTT".
+    #[test]
+    fn before_the_first_loss_a_segment_for_twenty_is_the_least_if_so_wanted() {
+        let config = CubicConfig { slowest_at_first: Some(20), reno_friendly: false, ..CubicConfig::default() };
+        let start = Start { mss: MSS, initial_window: 1_000 * MSS, initial_ssthresh: Some(2 * MSS) };
+        let grown_by = |cubic: &mut Cubic| {
+            let before = cubic.cwnd().0;
+            for _ in 0..50 {
+                cubic.on_ack(&ack(2 * MSS));
+            }
+            cubic.cwnd().0 - before
+        };
+        // The curve begins at its plateau, which is level: 100 segments acknowledged are 5 of growth, and none by the curve.
+        let mut cubic = Cubic::new(&config, start);
+        let by_the_curve = grown_by(&mut Cubic::new(&CubicConfig { slowest_at_first: None, ..config }, start));
+        assert!((4_999..=5_000).contains(&grown_by(&mut cubic)) && by_the_curve < 100, "{by_the_curve}");
+        // Once it has lost, K = cbrt(0.3 * 1005 / 0.4) = 9.1 s lie before the plateau: at first 0.4 * 3 * 9.1^2 = 99 segments a second.
+        cubic.on_congestion(&loss(1_005 * MSS));
+        let config = CubicConfig { slowest_at_first: None, ..config };
+        let mut other = Cubic { config, ..cubic.clone() };
+        assert_eq!(grown_by(&mut cubic), grown_by(&mut other));
+        // A timeout forgets that.
+        cubic.on_congestion(&timeout(700 * MSS, false));
+        assert!(!cubic.state.has_lost);
     }
 
     //= rfc9438-4.3-alpha

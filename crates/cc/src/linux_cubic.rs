@@ -27,8 +27,7 @@ const STANDS: u64 = HZ / 32;
 const SCALE: u64 = 1_024;
 /// `SCALE` in binary digits: C has one of it, time cubed three.
 const CURVE_SHIFT: u32 = 10 + 3 * 10;
-/// Segments to be ACKed for one of growth: the most before the first loss, the least at any time.
-const SLOWEST_AT_FIRST: u64 = 20;
+/// Segments to be ACKed for one of growth, the least at any time.
 const FASTEST: u64 = 2;
 /// The same where the target is no larger than the window: windows.
 const STANDSTILL: u64 = 100;
@@ -45,6 +44,8 @@ struct Rules {
     reno_eighths: u64,
     fast_convergence: bool,
     reno_friendly: bool,
+    /// Segments to be ACKed for one of growth, the most before the first loss.
+    slowest_at_first: u64,
 }
 
 impl Rules {
@@ -58,6 +59,7 @@ impl Rules {
             reno_eighths: 8 * (SCALE + beta) / 3 / (SCALE - beta),
             fast_convergence: config.fast_convergence,
             reno_friendly: config.reno_friendly,
+            slowest_at_first: config.slowest_at_first.map_or(u64::MAX, u64::from),
         }
     }
 }
@@ -195,7 +197,7 @@ impl LinuxCubic {
         let target = epoch.target(c, (now - epoch.start + ahead) * SCALE / HZ);
         state.per = cwnd.checked_div(target.saturating_sub(cwnd)).unwrap_or(STANDSTILL * cwnd);
         if state.w_max.is_none() {
-            state.per = state.per.min(SLOWEST_AT_FIRST);
+            state.per = state.per.min(self.rules.slowest_at_first);
         }
     }
 }
