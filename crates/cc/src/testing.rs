@@ -80,7 +80,7 @@ impl AckClock {
         let acknowledged = segments * self.mss;
         self.snd_una += acknowledged;
         let (sent, arrival) =
-            self.flight.drain(..segments as usize).last().expect("a window holds what is acknowledged");
+            self.flight.drain(..segments as usize).next_back().expect("a window holds what is acknowledged");
         self.now = arrival;
         let rtt = arrival - sent;
         let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
