@@ -1,11 +1,9 @@
 //! A thread that works on shards which are handed to it, one at a time, and handed back.
 //!
-//! A step of a few environments takes microseconds, and waking a thread that sleeps takes as long. So who waits looks for a
-//! while before it sleeps: the thread for the next step, the caller for the end of this one. Looks in vain, as where steps are
-//! far apart or other programs have the cores, make it look half as long the next time, until now and then it tries anew.
+//! A step of a few environments takes microseconds. So who waits looks for a while before it sleeps ([`Patience`]): the thread for
+//! the next step, the caller for the end of this one.
 
 use std::any::Any;
-use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -13,19 +11,17 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use ackclock_units::Patience;
 use ackclock_units::interrupt::{ask, stop_by};
 
 use crate::error::EnvironmentError;
 use crate::shard::Shard;
 
-/// How often to look at most: some ten microseconds, which is more than a caller takes between two steps.
-const MOST_LOOKS: u32 = 500;
+/// How long to look at most: longer than a thread takes to wake, and than a caller mostly takes between two steps.
+const LONGEST_LOOK: Duration = Duration::from_micros(200);
 
 /// How long to wait for a shard before asking whether it is still wanted.
 const NAP: Duration = Duration::from_millis(20);
-
-/// After so many waits in a row in which looks were in vain, it looks as often as at first.
-const TRIES_ANEW: u32 = 64;
 
 /// What a shard comes back as: itself, or what a simulation in it panicked with, which may be the exception of a part of
 /// one's own.
@@ -45,8 +41,7 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 struct PollingReceiver<T> {
     sent: Receiver<T>,
-    /// Waits in a row in which looks were in vain.
-    in_vain: u32,
+    patience: Patience,
 }
 
 impl Worker {
@@ -98,7 +93,7 @@ fn worked(mut shard: Box<Shard>) -> Done {
 
 impl<T> PollingReceiver<T> {
     fn new(sent: Receiver<T>) -> Self {
-        Self { sent, in_vain: 0 }
+        Self { sent, patience: Patience::new(LONGEST_LOOK) }
     }
 
     /// The next one, or the news that there will be none.
@@ -111,18 +106,12 @@ impl<T> PollingReceiver<T> {
 
     /// Looks for a while.
     fn look(&mut self) -> Option<Result<T, RecvError>> {
-        for _ in 0..MOST_LOOKS.checked_shr(self.in_vain).unwrap_or(0) {
-            match self.sent.try_recv() {
-                Ok(one) => {
-                    self.in_vain = 0;
-                    return Some(Ok(one));
-                }
-                Err(TryRecvError::Empty) => spin_loop(),
-                Err(TryRecvError::Disconnected) => return Some(Err(RecvError)),
-            }
-        }
-        self.in_vain = (self.in_vain + 1) % TRIES_ANEW;
-        None
+        let Self { sent, patience } = self;
+        patience.look(|| match sent.try_recv() {
+            Ok(one) => Some(Ok(one)),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(RecvError)),
+        })
     }
 
     /// The same, asking from time to time whether it is still wanted.

@@ -1,5 +1,6 @@
 //! Quantities of the simulator: time in integer nanoseconds, data in bytes, rates in bits per second; and what has to come
-//! out alike on every machine: random streams, histograms, a few functions of [`math`].
+//! out alike on every machine: random streams, histograms, a few functions of [`math`]. Besides, what all long work needs: to be ended
+//! ([`interrupt`]), and to wait for other threads ([`Patience`]).
 //!
 //! Every quantity has one text form for scenario files ("30 ms", "50 MB", "44.736 Mbit/s"), parsed exactly: a number
 //! that the integer behind it cannot hold is refused, never rounded silently.
@@ -21,6 +22,7 @@ mod bytes;
 mod histogram;
 pub mod interrupt;
 pub mod math;
+mod patience;
 mod random;
 mod shared;
 mod text;
@@ -30,6 +32,7 @@ pub use amount::Amount;
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
 pub use histogram::Histogram;
+pub use patience::Patience;
 pub use random::{RandomStream, mix, reduce};
 pub use shared::Shared;
 pub use text::ParseQuantityError;

@@ -6,14 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ackclock_units::interrupt::ask;
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Patience, SimDuration, SimTime};
 
 use super::Partition;
 use super::borders::Crossing;
 
-/// Looks in vain before a part that waits lets go of its core: some hundred microseconds, as long as a part mostly has to wait and
-/// longer than it takes to be woken.
-const LOOKS: u32 = 1_000;
+/// How long a part that waits looks before it lets go of its core: as long as it mostly has to wait.
+const LONGEST_LOOK: Duration = Duration::from_millis(1);
 
 /// How long a part sleeps at most before it asks whether the run is still wanted.
 const NAP: Duration = Duration::from_millis(20);
@@ -157,14 +156,16 @@ impl Synchronizer {
         }
     }
 
+    /// How long a part looks where it has to wait.
+    pub(crate) fn patience() -> Patience {
+        Patience::new(LONGEST_LOOK)
+    }
+
     /// Waits until a part may go beyond `horizon`, and returns how far then; `None` if that will never be, because
     /// another has failed.
-    pub(crate) fn wait(&self, part: usize, horizon: SimTime) -> Option<SimTime> {
-        for _ in 0..LOOKS {
-            if let Some(answer) = self.look(part, horizon) {
-                return answer.reach();
-            }
-            std::hint::spin_loop();
+    pub(crate) fn wait(&self, part: usize, horizon: SimTime, patience: &mut Patience) -> Option<SimTime> {
+        if let Some(answer) = patience.look(|| self.look(part, horizon)) {
+            return answer.reach();
         }
         self.sleepers.fetch_add(1, SeqCst);
         let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,104 @@
+//! How long to look for what another thread is about to do, before letting go of the core.
+//!
+//! Threads that work by turns wait microseconds for each other, and waking one that sleeps takes as long, or many times that on a
+//! virtual machine, whose core sleeps with its thread. So who waits looks for a while first. It is to be longer than it takes to wake:
+//! or a single wait that was slept through would make the other thread sleep through the next, and so on for ever. Looks in vain, as
+//! where waits are long or other programs have the cores, make it look half as long the next time, until now and then it tries anew.
+
+use std::hint::spin_loop;
+use std::time::{Duration, Instant};
+
+/// Looks from one question of the time to the next.
+const LOOKS_AT_A_TIME: u32 = 16;
+
+/// After so many waits in a row in which looks were in vain, it looks as long as at first.
+const TRIES_ANEW: u32 = 64;
+
+/// See the module. One for each thing that is waited for again and again.
+#[derive(Clone, Debug)]
+pub struct Patience {
+    longest: Duration,
+    /// Waits in a row in which looks were in vain.
+    in_vain: u32,
+}
+
+impl Patience {
+    /// Looks for so long at most.
+    pub const fn new(longest: Duration) -> Self {
+        Self { longest, in_vain: 0 }
+    }
+
+    /// Looks until there is something, but for no longer than is worth it; `None` if it is time to sleep.
+    #[allow(clippy::disallowed_methods, reason = "how long a thread looks is no part of a simulation")]
+    pub fn look<T>(&mut self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+        let most = self.longest / 1_u32.checked_shl(self.in_vain).unwrap_or(u32::MAX);
+        let begun = Instant::now();
+        loop {
+            for _ in 0..LOOKS_AT_A_TIME {
+                if let Some(found) = look() {
+                    self.in_vain = 0;
+                    return Some(found);
+                }
+                spin_loop();
+            }
+            if begun.elapsed() >= most {
+                self.in_vain = (self.in_vain + 1) % TRIES_ANEW;
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_millis(4);
+
+    /// How long it looks for what never comes.
+    #[allow(clippy::disallowed_methods, reason = "that is what is measured")]
+    fn in_vain(patience: &mut Patience) -> Duration {
+        let begun = Instant::now();
+        assert_eq!(patience.look(|| None::<()>), None);
+        begun.elapsed()
+    }
+
+    /// The least of several, as a thread may lose its core amid any.
+    fn least(looks: impl Fn(&mut Patience) -> Duration) -> Duration {
+        (0..20).map(|_| looks(&mut Patience::new(LONGEST))).min().expect("twenty of them")
+    }
+
+    #[test]
+    fn looks_in_vain_make_it_look_half_as_long() {
+        assert!(least(in_vain) >= LONGEST);
+        let second = least(|patience| {
+            in_vain(patience);
+            in_vain(patience)
+        });
+        assert!((LONGEST / 2..LONGEST).contains(&second), "{second:?}");
+    }
+
+    #[test]
+    fn what_is_found_makes_it_patient_again() {
+        let mut patience = Patience::new(LONGEST);
+        for _ in 0..10 {
+            in_vain(&mut patience);
+        }
+        let mut looks = 0;
+        let found = patience.look(|| {
+            looks += 1;
+            (looks == 3).then_some(looks)
+        });
+        assert_eq!(found, Some(3));
+        assert!(in_vain(&mut patience) >= LONGEST);
+    }
+
+    #[test]
+    fn it_tries_anew_now_and_then() {
+        let mut patience = Patience::new(LONGEST);
+        for _ in 0..TRIES_ANEW {
+            in_vain(&mut patience);
+        }
+        assert!(in_vain(&mut patience) >= LONGEST);
+    }
+}
