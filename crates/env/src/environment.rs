@@ -143,7 +143,7 @@ impl Environment {
     }
 
     /// [`Self::reward`], and then [`Self::observe`].
-    pub(crate) fn reward_and_observe(&mut self, agent: usize, out: &mut [f32]) -> f64 {
+    pub fn reward_and_observe(&mut self, agent: usize, out: &mut [f32]) -> f64 {
         let now = self.simulation.now();
         let agent = self.agent(agent);
         let reward = agent.reward(now);

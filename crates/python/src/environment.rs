@@ -37,6 +37,8 @@ pub(crate) struct PyEnvironment {
     /// `None` after an exception of a part.
     inner: Option<Environment>,
     shapes: Vec<Vec<usize>>,
+    /// The last observation, kept so that a step takes no memory but its array's.
+    row: Vec<f32>,
 }
 
 #[pymethods]
@@ -52,7 +54,7 @@ impl PyEnvironment {
         let shapes = agents.iter().map(|(_, config)| shape(config)).collect();
         let scenario = scenario.inner.clone();
         let inner = PartFailure::catch(|| Environment::new(scenario, agents))?.map_err(to_value_error)?;
-        Ok(Self { inner: Some(inner), shapes })
+        Ok(Self { inner: Some(inner), shapes, row: Vec::new() })
     }
 
     /// Return the spaces of an agent, as JSON.
@@ -88,8 +90,9 @@ impl PyEnvironment {
     ///     ValueError: If the action is no choice of the space, or NaN.
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
         self.check(0, action)?;
-        let (step, reward) = self.drive(|environment| (environment.step(&[action]), environment.reward(0)))?;
-        let observation = self.observe(py, 0)?;
+        let ((step, reward), observation) = self.observed(py, 0, |environment, row| {
+            (environment.step(&[action]), environment.reward_and_observe(0, row))
+        })?;
         Ok((observation, reward, step.terminated, step.truncated, PyDict::new(py)))
     }
 
@@ -158,7 +161,7 @@ impl PyEnvironment {
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let inner = PartFailure::catch(|| inner.clone())?;
-        Ok(Self { inner: Some(inner), shapes: self.shapes.clone() })
+        Ok(Self { inner: Some(inner), shapes: self.shapes.clone(), row: Vec::new() })
     }
 
     /// Simulated time since the episode began, in seconds.
@@ -221,11 +224,26 @@ impl PyEnvironment {
     }
 
     fn observe<'py>(&mut self, py: Python<'py>, agent: usize) -> PyResult<Observation<'py>> {
-        let array = PyArray::<f32, _>::zeros(py, self.shapes[agent].as_slice(), false);
-        let mut numbers = array.readwrite();
-        let numbers = numbers.as_slice_mut().map_err(to_value_error)?;
-        self.drive(|environment| environment.observe(agent, numbers))?;
-        Ok(array)
+        Ok(self.observed(py, agent, |environment, row| environment.observe(agent, row))?.1)
+    }
+
+    /// Moves the simulation on by `work`, which fills the row of an agent's observation, and returns that as an array, too.
+    fn observed<'py, T>(
+        &mut self,
+        py: Python<'py>,
+        agent: usize,
+        work: impl FnOnce(&mut Environment, &mut [f32]) -> T,
+    ) -> PyResult<(T, Observation<'py>)> {
+        let mut row = std::mem::take(&mut self.row);
+        row.resize(self.shapes[agent].iter().product(), 0.0);
+        let done = self.drive(|environment| work(environment, &mut row));
+        self.row = row;
+        let array = PyArray::from_slice(py, &self.row);
+        let array = match self.shapes[agent].as_slice() {
+            [_] => array.to_dyn().clone(),
+            rows => array.reshape(rows)?,
+        };
+        Ok((done?, array))
     }
 }
 

@@ -1,4 +1,4 @@
-"""Steps of the environments per second, through `gymnasium.make` with its default wrappers, observations filled."""
+"""Steps of the environments per second, as `gymnasium.make` makes them, observations filled."""
 
 import os
 import time
