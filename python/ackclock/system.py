@@ -1,4 +1,4 @@
-"""What Linux and macOS do otherwise than Windows: locks, signals that wait, folders on disk, memory of a process.
+"""What Linux and macOS do otherwise than Windows: locks, signals that wait, folders, memory and cores of a process.
 
 Departures: on Windows a folder cannot be opened, so that folders are neither locked nor written through, and signals do
 not wait; what a kill leaves there is told by its age alone. The branches of Windows were written from Python's
@@ -17,6 +17,11 @@ if sys.platform == "win32":
 else:
     import fcntl
     import resource
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def lock(handle: int) -> None:

@@ -2,10 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use ackclock_units::Patience;
+
 use crate::environment::Environment;
 use crate::error::EnvironmentError;
 use crate::shard::{Shard, Slot, Task};
-use crate::worker::Worker;
+use crate::worker::{LONGEST_LOOK, Worker};
 
 /// Where a step's results go: one place for each environment, `observation_len` numbers in `observations`.
 #[derive(Debug)]
@@ -68,7 +70,8 @@ impl VectorEnvironment {
         let most = count.div_ceil(threads.clamp(1, count));
         let sizes = (0..count).step_by(most).map(|first| most.min(count - first));
         let shards: Vec<_> = sizes.map(|size| Box::new(Shard::new(&slot, size, observation_len, autoreset))).collect();
-        let workers = (1..shards.len()).map(|_| Worker::new()).collect::<Result<_, _>>()?;
+        let patience = Patience::among(shards.len(), LONGEST_LOOK);
+        let workers = (1..shards.len()).map(|_| Worker::new(&patience)).collect::<Result<_, _>>()?;
         Ok(Self { shards, workers, count, autoreset, observation_len })
     }
 

@@ -18,7 +18,7 @@ use crate::error::EnvironmentError;
 use crate::shard::Shard;
 
 /// How long to look at most: longer than a thread takes to wake, and than a caller mostly takes between two steps.
-const LONGEST_LOOK: Duration = Duration::from_micros(200);
+pub(crate) const LONGEST_LOOK: Duration = Duration::from_micros(200);
 
 /// How long to wait for a shard before asking whether it is still wanted.
 const NAP: Duration = Duration::from_millis(20);
@@ -45,14 +45,16 @@ struct PollingReceiver<T> {
 }
 
 impl Worker {
-    pub(crate) fn new() -> Result<Self, EnvironmentError> {
+    /// One that waits with this patience, as does who waits for it.
+    pub(crate) fn new(patience: &Patience) -> Result<Self, EnvironmentError> {
         let (work, takes) = sync_channel::<Box<Shard>>(1);
         let (gives, done) = sync_channel(1);
         let stop = Arc::<AtomicBool>::default();
         let is_stopped = Arc::clone(&stop);
+        let its = patience.clone();
         let serve = move || {
             stop_by(is_stopped);
-            let mut receiver = PollingReceiver::new(takes);
+            let mut receiver = PollingReceiver { sent: takes, patience: its };
             while let Ok(shard) = receiver.next() {
                 if gives.send(worked(shard)).is_err() {
                     return;
@@ -63,7 +65,7 @@ impl Worker {
             .name("ackclock-env".to_owned())
             .spawn(serve)
             .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
-        Ok(Self { work, stop, done: Mutex::new(PollingReceiver::new(done)) })
+        Ok(Self { work, stop, done: Mutex::new(PollingReceiver { sent: done, patience: patience.clone() }) })
     }
 
     /// Hands over a shard.
@@ -92,10 +94,6 @@ fn worked(mut shard: Box<Shard>) -> Done {
 }
 
 impl<T> PollingReceiver<T> {
-    fn new(sent: Receiver<T>) -> Self {
-        Self { sent, patience: Patience::new(LONGEST_LOOK) }
-    }
-
     /// The next one, or the news that there will be none.
     fn next(&mut self) -> Result<T, RecvError> {
         if let Some(found) = self.look() {

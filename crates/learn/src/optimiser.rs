@@ -115,7 +115,8 @@ mod tests {
             for (at, slope) in slopes.iter().enumerate() {
                 first[at] = BETA_1 * first[at] + (1.0 - BETA_1) * slope;
                 second[at] = BETA_2 * second[at] + (1.0 - BETA_2) * (slope * slope);
-                let (m, v) = (first[at] * (1.0 / (1.0 - powers.0)) as f32, second[at] * (1.0 / (1.0 - powers.1)) as f32);
+                let (m, v) =
+                    (first[at] * (1.0 / (1.0 - powers.0)) as f32, second[at] * (1.0 / (1.0 - powers.1)) as f32);
                 parameters[at] -= 0.001 * m / (v.sqrt() + EPSILON);
             }
         }

@@ -6,6 +6,8 @@
 //! where waits are long or other programs have the cores, make it look half as long the next time, until now and then it tries anew.
 
 use std::hint::spin_loop;
+use std::num::NonZero;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// Looks from one question of the time to the next.
@@ -23,8 +25,14 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Looks for so long at most.
-    pub const fn new(longest: Duration) -> Self {
+    /// Of one of so many threads, each of which looks for so long at most. Where the machine has no core for each of them, none does: it
+    /// would look while the one that it waits for waits for its core.
+    pub fn among(threads: usize, longest: Duration) -> Self {
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        Self::new(if threads > cores { Duration::ZERO } else { longest })
+    }
+
+    const fn new(longest: Duration) -> Self {
         Self { longest, in_vain: 0 }
     }
 
@@ -91,6 +99,21 @@ mod tests {
         });
         assert_eq!(found, Some(3));
         assert!(in_vain(&mut patience) >= LONGEST);
+    }
+
+    #[test]
+    fn where_threads_have_no_core_each_none_looks_for_long() {
+        let looks = |threads| {
+            let mut looks = 0;
+            let mut look = || {
+                looks += 1;
+                None::<()>
+            };
+            Patience::among(threads, LONGEST).look(&mut look);
+            looks
+        };
+        assert_eq!(looks(usize::MAX), LOOKS_AT_A_TIME);
+        assert!(looks(1) > LOOKS_AT_A_TIME);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 """Steps of the environments per second, as `gymnasium.make` makes them, observations filled."""
 
-import os
 import time
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -11,6 +10,7 @@ import numpy as np
 
 from ackclock._core import Scenario
 from ackclock.gym import register_environments
+from ackclock.system import cores
 
 GROUP = "gym"
 """What names it on the command line."""
@@ -64,7 +64,7 @@ def paces(*, min_cpu_s: float) -> list[Pace]:
         min_cpu_s: CPU time to spend on each, at least.
     """
     register_environments()
-    threads = os.cpu_count() or 1
+    threads = cores()
     return [
         _single("ack", "2 Mbit/s, a decision on every ACK", "2 Mbit/s", "ack", min_cpu_s),
         _single("interval", "100 Mbit/s, a decision every 0.1 s", "100 Mbit/s", "100 ms", min_cpu_s),

@@ -1,6 +1,5 @@
 """What several threads give to one run: wall time on one and on all cores, in turn, with the same results."""
 
-import os
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 from ackclock.bench.cases import Case
 from ackclock.running import EngineFigures, simulate
+from ackclock.system import cores
 
 GROUP = "threads"
 """What names it on the command line."""
@@ -67,7 +67,7 @@ def speed_ups(*, pairs: int = 5, threads: int | None = None) -> Iterator[SpeedUp
         threads: On how many threads; by default on as many as there are cores, and two at least.
     """
     for case in CASES:
-        yield _speed_up(case, pairs, threads or max(2, os.cpu_count() or 2))
+        yield _speed_up(case, pairs, threads or max(2, cores()))
 
 
 def _speed_up(case: Case, pairs: int, threads: int) -> SpeedUp:

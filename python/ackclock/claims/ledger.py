@@ -20,6 +20,7 @@ from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
 from ackclock.results import Results
 from ackclock.running import Stop
+from ackclock.system import cores
 
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
@@ -192,7 +193,7 @@ class Laboratory:
         done = self._told(len(wanted))
         stop = Stop()
         simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        with ThreadPoolExecutor(max_workers=cores()) as pool:
             try:
                 runs = pool.map(stop.heeded(self._simulated), simulated.values())
                 for key, results in zip(simulated, runs, strict=True):

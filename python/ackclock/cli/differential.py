@@ -1,7 +1,6 @@
 """`ackclock script --differential`: random cases against the simulated endpoint and this machine's kernel."""
 
 import multiprocessing
-import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -16,6 +15,7 @@ from ackclock.script.differential.as_script import script_of
 from ackclock.script.differential.cases import Case, draw
 from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
 from ackclock.script.differential.shrink import shrink
+from ackclock.system import cores
 
 SCRIPTS_AT_MOST = 20
 """So many differences are shrunk, which takes some seconds each."""
@@ -72,7 +72,7 @@ def _available() -> list[str]:
 
 def _played(cases: list[Case]) -> Iterator[Comparison]:
     """Two at a time for each core: a kernel mostly waits."""
-    processes = min(len(cases), 2 * (os.cpu_count() or 1))
+    processes = min(len(cases), 2 * cores())
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(_compare, cases)
 

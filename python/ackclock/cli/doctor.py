@@ -18,6 +18,7 @@ from rich.text import Text
 
 from ackclock._core import build_info
 from ackclock.cli.display import output
+from ackclock.system import cores
 
 _LOW_DISK_GIB = 2.0
 _LEAST_BPF_KERNEL = (6, 4)
@@ -67,9 +68,8 @@ def _print(findings: list[Finding]) -> None:
 
 
 def _cores() -> Finding:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Finding(
-        "processor", True, f"{cores} cores, {platform.machine()}", "a sweep runs one simulation on each core"
+        "processor", True, f"{cores()} cores, {platform.machine()}", "a sweep runs one simulation on each core"
     )
 
 

@@ -1,6 +1,5 @@
 """Many copies of an environment, stepped on threads of the core into arrays that are used again."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from ackclock.gym.agent import AgentSettings, spaces_of
 from ackclock.gym.flow import ScenarioLike, first_flow, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 from ackclock.gym.own import Own
+from ackclock.system import cores
 
 _SEEDS = 2**63
 
@@ -115,7 +115,7 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         )
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self._resets_at_once = mode is AutoresetMode.SAME_STEP
-        self._core = _core.VectorEnvironment(one, num_envs, threads or os.cpu_count() or 1, self._resets_at_once)
+        self._core = _core.VectorEnvironment(one, num_envs, threads or cores(), self._resets_at_once)
         self.num_envs = num_envs
         self._copy = copy
         self.metadata = {"autoreset_mode": mode}

@@ -1,6 +1,5 @@
 """Environments side by side in the form that Stable-Baselines3 steps."""
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from ackclock.gym import VectorFlowEnv
+from ackclock.system import cores
 
 Stepped = tuple[NDArray[np.float32], float, bool, dict[str, Any]]
 
@@ -119,7 +119,7 @@ class FlowVecEnv(VecEnv):
         self.lanes: list[Lane] = [Lane(make(), seed, index) for index in range(count)]
         first = self.lanes[0].environment
         super().__init__(count, first.single_observation_space, first.single_action_space)
-        workers = min(threads or os.cpu_count() or 1, count)
+        workers = min(threads or cores(), count)
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self._shares = [range(first, count, workers) for first in range(workers)]
         self._actions: Any = None

@@ -5,7 +5,6 @@ travels to a process or a cluster is the scenario's text and folder: classes are
 """
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
@@ -31,11 +30,6 @@ def run_point(scenario_json: str, folder: str) -> str:
     scenario = Scenario.from_json(scenario_json, folder=folder)
     outcome, _figures = simulate(scenario)
     return outcome.summary_json()
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Generator[tuple[Point, str], None, None]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import Literal
 
-from ackclock.sweep.backends import Work, cores, local, processes, ray, run_point
+from ackclock.sweep.backends import Work, local, processes, ray, run_point
 from ackclock.sweep.grid import Point
 from ackclock.sweep.store import SweepFolder
+from ackclock.system import cores
 
 Backend = Literal["local", "ray"]
 

@@ -1,6 +1,5 @@
 """Recorded beside simulated: the runs, the numbers of both, and the verdicts."""
 
-import os
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ import numpy as np
 
 from ackclock.metrics import jain_fairness
 from ackclock.running import Stop, run
+from ackclock.system import cores
 from ackclock.validation import simulated
 from ackclock.validation.quantities import QUANTITIES, Quantity, Verdict, per_flow
 from ackclock.validation.recorded import FlowSettings, PathSettings, RecordedRun, Recording
@@ -115,7 +115,7 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
     wanted = [(r, variant) for r in recordings if not obstacles[r.name] for variant in simulated.variants(r)]
     runs: dict[str, list[SimulatedRun]] = {recording.name: [] for recording in recordings}
     stop = Stop()
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=cores()) as pool:
         try:
             done = pool.map(stop.heeded(_simulate), (r for r, _ in wanted), (variant for _, variant in wanted))
             for count, ((recording, _), result) in enumerate(zip(wanted, done, strict=True), 1):

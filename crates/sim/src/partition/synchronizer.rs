@@ -27,6 +27,8 @@ pub(crate) struct Synchronizer {
     /// How often anything was sent.
     posts: AtomicU64,
     has_failed: Arc<AtomicBool>,
+    /// Of each part.
+    patience: Patience,
     /// Parts that have let go of their cores, and what wakes them.
     sleepers: AtomicUsize,
     asleep: Mutex<()>,
@@ -84,6 +86,7 @@ impl Synchronizer {
             parts: parts.clone().map(status).collect(),
             posts: AtomicU64::new(0),
             has_failed: Arc::default(),
+            patience: Patience::among(partition.parts(), LONGEST_LOOK),
             sleepers: AtomicUsize::new(0),
             asleep: Mutex::default(),
             change: Condvar::new(),
@@ -156,9 +159,9 @@ impl Synchronizer {
         }
     }
 
-    /// How long a part looks where it has to wait.
-    pub(crate) fn patience() -> Patience {
-        Patience::new(LONGEST_LOOK)
+    /// With which a part waits.
+    pub(crate) fn patience(&self) -> Patience {
+        self.patience.clone()
     }
 
     /// Waits until a part may go beyond `horizon`, and returns how far then; `None` if that will never be, because

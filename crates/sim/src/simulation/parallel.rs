@@ -345,7 +345,7 @@ impl Simulation {
     /// Runs this part until all that happens here before `end` has happened, as far ahead of the others as it may. It tells them how
     /// far it is several times in a lookahead: if each told the others only when it has to wait for them, they would run in turn.
     fn run_part(&mut self, part: usize, synchronizer: &Synchronizer, end: Moment) {
-        let (mut horizon, mut patience) = (synchronizer.horizon(part), Synchronizer::patience());
+        let (mut horizon, mut patience) = (synchronizer.horizon(part), synchronizer.patience());
         loop {
             synchronizer.collect(part, |crossing| self.hosts.network.receive(crossing));
             let reach = horizon.min(self.next_event().max(self.now()) + synchronizer.stride(part));
