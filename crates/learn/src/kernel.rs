@@ -185,6 +185,7 @@ mod tests {
         c.iter().map(|value| value.to_bits()).collect()
     }
 
+    /// On the widest vectors, or those of an older processor.
     struct Widest<'a>(Left<'a>, &'a [f32], &'a [f32], usize);
 
     impl WithSimd for Widest<'_> {
@@ -214,6 +215,10 @@ mod tests {
                 .collect();
             prop_assert_eq!(&multiply(pulp::Scalar::new(), a, &b, &bias, width), &expected);
             prop_assert_eq!(&Arch::new().dispatch(Widest(a, &b, &bias, width)), &expected);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(&Simd::vectorize(simd, Widest(a, &b, &bias, width)), &expected);
+            }
         }
     }
 

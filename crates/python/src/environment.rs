@@ -238,12 +238,13 @@ impl PyEnvironment {
         row.resize(self.shapes[agent].iter().product(), 0.0);
         let done = self.drive(|environment| work(environment, &mut row));
         self.row = row;
+        let done = done?;
         let array = PyArray::from_slice(py, &self.row);
         let array = match self.shapes[agent].as_slice() {
             [_] => array.to_dyn().clone(),
             rows => array.reshape(rows)?,
         };
-        Ok((done?, array))
+        Ok((done, array))
     }
 }
 
