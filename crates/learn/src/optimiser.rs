@@ -1,8 +1,9 @@
 //! Steps along a gradient.
 //!
 //! Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, algorithm 1; stochastic gradient descent,
-//! Robbins and Monro 1951. Departures: what is too small to change any parameter is zero, as arithmetic on numbers smaller than
-//! normal ones takes some processors a hundred times as long, and nodes that have fallen silent leave thousands of them.
+//! Robbins and Monro 1951. Departures: Adam takes a slope below 1e-17 for none, and its averages below the normal numbers for zero, by
+//! which a step differs by less than 1e-9 of the learning rate: some processors take a hundred times as long for numbers
+//! that small, and nodes that have fallen silent leave thousands of them.
 
 use ackclock_declare::words;
 
@@ -13,7 +14,7 @@ const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-/// A slope that is smaller counts as none: beside [`EPSILON`] it is nothing, and its square would be no normal number.
+/// A slope that is smaller counts as none: its share of an average of squares would be no normal number.
 const NO_SLOPE: f32 = 1e-17;
 
 words! {
