@@ -2,7 +2,7 @@
 //!
 //! Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, algorithm 1; stochastic gradient descent,
 //! Robbins and Monro 1951. Departures: Adam takes a slope below 1e-17 for none, and its averages below the normal numbers for zero, by
-//! which a step differs by less than 1e-9 of the learning rate: some processors take a hundred times as long for numbers
+//! which a step differs by less than 1e-9 of the learning rate: some processors take many times as long for numbers
 //! that small, and nodes that have fallen silent leave thousands of them.
 
 use ackclock_declare::words;
