@@ -87,6 +87,12 @@ impl ReceiveAutotuning {
         self.since = now;
     }
 
+    /// The window has not come up to the buffer yet.
+    #[inline]
+    pub(crate) fn may_open(&self) -> bool {
+        self.opens() && self.window < self.size
+    }
+
     /// A full-sized segment arrived, and `held` octets lie in the buffer: true if it lets the window open further.
     pub(crate) fn on_full_segment(&mut self, mss: u64, held: u64) -> bool {
         let most = self.room(held);
@@ -136,13 +142,13 @@ impl ReceiveAutotuning {
         }
     }
 
-    /// Data up to `rcv_nxt` has arrived, with a window open to `edge`: without timestamps, a window's worth of data
-    /// takes at least a round trip.
-    pub(crate) fn on_data(&mut self, now: SimTime, rcv_nxt: u64, edge: u64, has_timestamps: bool) {
+    /// Data up to `rcv_nxt` has arrived without timestamps, with a window open to `edge`: a window's worth of data takes at least a
+    /// round trip.
+    pub(crate) fn on_data(&mut self, now: SimTime, rcv_nxt: u64, edge: u64) {
         if rcv_nxt < self.window_end {
             return;
         }
-        if self.window_end > 0 && !has_timestamps {
+        if self.window_end > 0 {
             let took = now.saturating_since(self.window_since);
             self.rtt = if self.rtt.is_zero() { took } else { self.rtt.min(took) };
         }

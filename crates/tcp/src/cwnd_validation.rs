@@ -99,14 +99,19 @@ impl CwndValidator {
         self.validation == CwndValidation::None
     }
 
-    /// True if the window may grow.
-    pub(crate) fn permits_growth(&self, limited_now: bool, cwnd: u64, in_slow_start: bool) -> bool {
+    /// True if the window may grow. What it is, and whether in slow start, is asked only where that decides.
+    pub(crate) fn permits_growth(
+        &self,
+        limited_now: bool,
+        cwnd: impl FnOnce() -> u64,
+        in_slow_start: impl FnOnce() -> bool,
+    ) -> bool {
         match self.validation {
             CwndValidation::None => true,
             CwndValidation::Hold => limited_now,
             //= rfc7661-4.3-growth
-            CwndValidation::Rfc7661 => limited_now || self.pipe_ack() >= cwnd / 2,
-            CwndValidation::Linux => self.is_limited || (in_slow_start && cwnd < 2 * self.max_flight),
+            CwndValidation::Rfc7661 => limited_now || self.pipe_ack() >= cwnd() / 2,
+            CwndValidation::Linux => self.is_limited || (cwnd() < 2 * self.max_flight && in_slow_start()),
         }
     }
 
@@ -138,7 +143,7 @@ impl CwndValidator {
                 })
             }
             CwndValidation::Linux => {
-                if self.permits_growth(false, cwnd, in_slow_start) {
+                if self.permits_growth(false, || cwnd, || in_slow_start) {
                     (self.used, self.not_limited_since) = (0, now);
                     return None;
                 }
@@ -223,9 +228,9 @@ mod tests {
     fn slow_start_may_reach_twice_the_largest_flight() {
         let mut usage = CwndValidator::new(CwndValidation::Linux, Bytes(10));
         usage.on_sent_all(false, 6, 0, 6);
-        assert!(usage.permits_growth(false, 10, true)); // 10 < 2 * 6
-        assert!(!usage.permits_growth(false, 12, true));
-        assert!(!usage.permits_growth(false, 10, false)); // avoidance needs a full window
+        assert!(usage.permits_growth(false, || 10, || true)); // 10 < 2 * 6
+        assert!(!usage.permits_growth(false, || 12, || true));
+        assert!(!usage.permits_growth(false, || 10, || false)); // avoidance needs a full window
     }
 
     //= rfc2861-3-unused-shrinks

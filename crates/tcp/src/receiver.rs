@@ -425,7 +425,7 @@ impl Receiver {
     /// The window follows a full-sized segment.
     #[inline]
     fn opens_window(&mut self) -> bool {
-        if self.tuning.is_none() {
+        if !self.tuning.as_ref().is_some_and(|tuning| tuning.may_open()) {
             return false;
         }
         let held = self.held();
@@ -461,7 +461,9 @@ impl Receiver {
 
     fn tune_to(&mut self, now: SimTime, read: u64) {
         if let Some(tuning) = &mut self.tuning {
-            tuning.on_data(now, self.rcv_nxt, self.advertised_edge, self.has_timestamps);
+            if !self.has_timestamps {
+                tuning.on_data(now, self.rcv_nxt, self.advertised_edge);
+            }
             if tuning.is_due(now) {
                 let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
                 tuning.on_round_trip(now, read, self.reader.unread(), above_hole, self.mss);

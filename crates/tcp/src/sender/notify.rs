@@ -79,7 +79,7 @@ impl Sender {
     fn may_grow(&self) -> bool {
         let limited_now = self.limited_by == Limit::Cwnd;
         if self.validation.is_on() {
-            self.validation.permits_growth(limited_now, self.cwnd(), self.in_slow_start())
+            self.validation.permits_growth(limited_now, || self.cwnd(), || self.in_slow_start())
         } else {
             limited_now || self.validation.always_grows()
         }
