@@ -99,9 +99,10 @@ impl Endpoint {
         // RFC 9293 section 3.7.1: without the option, 536 octets.
         //= rfc9293-3.7.1-mss-default
         let peer = if syn.syn.mss == 0 { 536 } else { u32::from(syn.syn.mss) };
-        // A peer may ask for less than the options take.
+        // Either end may ask for less than the options take.
+        let payload = |offered: u32| u64::from(offered.saturating_sub(options).max(1));
         //= rfc9293-3.7.1-mss-bounds-segments
-        let mss = u64::from(self.handshake.offered_mss.min(peer).saturating_sub(options).max(1));
+        let mss = payload(self.handshake.offered_mss.min(peer));
         let window = self.initial_window(mss);
         let mut controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
         self.sender.ecn.introduce(&mut controller);
@@ -111,8 +112,8 @@ impl Endpoint {
             self.sender.control_acks_of_peer();
             self.receiver.acks.set_ratio(FIRST_RATIO);
         }
-        let own_mss = u64::from(self.handshake.offered_mss - options);
-        self.receiver.set_scale(if scale.is_some() { self.receiver.own_scale() } else { 0 }, own_mss);
+        let own_scale = if scale.is_some() { self.receiver.own_scale() } else { 0 };
+        self.receiver.set_scale(own_scale, payload(self.handshake.offered_mss));
     }
 
     /// Where a full segment holds something else than configured, a window given in segments is as many of the new ones.
@@ -201,7 +202,8 @@ impl Endpoint {
     /// What so many SYNs take without linear timeouts, each timeout twice the one before: with them a connection is given up by
     /// then, too (two retransmissions in 3 s on Linux 6.18 with `TCP_SYNCNT` = 1).
     fn time_of_syns(&self) -> SimDuration {
-        let timeouts = 2_u64.checked_shl(self.config.syn_retries).map_or(u64::MAX, |power| power - 1);
+        let syns = self.config.syn_retries.saturating_add(1);
+        let timeouts = 1_u64.checked_shl(syns).map_or(u64::MAX, |power| power - 1);
         SimDuration(self.config.rto.initial.0.saturating_mul(timeouts))
     }
 }
