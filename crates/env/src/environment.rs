@@ -107,9 +107,12 @@ impl Environment {
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| again.bits())).take(DRAWS);
         let with_indices =
             |scenario: Scenario| flow_indices(&scenario, &self.bindings).ok().map(|flows| (scenario, flows));
-        let mut drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
-        let found = drawn.find_map(with_indices);
-        let (scenario, flows) = found.unwrap_or_else(|| (self.scenario.with_seed(seed), self.flows.to_vec()));
+        let drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
+        // If none is right, the values stay those of the file, which were when the environment was made.
+        let (scenario, flows) = drawn
+            .chain(std::iter::once_with(|| self.scenario.with_seed(seed)))
+            .find_map(with_indices)
+            .expect("the scenario has the flows that agents are bound to");
         self.simulation = simulate(&scenario, &self.bindings, &flows);
         self.unopened = unopened(&scenario, &self.bindings, &flows);
         self.end = SimTime(scenario.config().duration.0);
@@ -232,20 +235,23 @@ fn needs_care(simulation: &Simulation, flow: FlowId) -> bool {
 
 /// Where the bound flows are. Each is there, and its own controller leaves the decisions to the agent.
 fn flow_indices(scenario: &Scenario, bindings: &[AgentBinding]) -> Result<Vec<FlowId>, EnvironmentError> {
+    bindings.iter().map(|binding| bound_flow(scenario, &binding.flow)).collect()
+}
+
+/// The flow of this name, if an agent can be bound to it.
+pub(crate) fn bound_flow(scenario: &Scenario, name: &str) -> Result<FlowId, EnvironmentError> {
     let flows = &scenario.config().flows;
-    let place = |binding: &AgentBinding| {
-        let name = binding.flow.clone();
-        let Some(place) = flows.iter().position(|flow| flow.name == name) else {
-            let known = flows.iter().map(|flow| flow.name.clone()).collect();
-            return Err(EnvironmentError::UnknownFlow { name, known });
-        };
-        if flows[place].controller.is_frozen() {
-            return Err(EnvironmentError::PolicyFlow { name, controller: flows[place].controller_name.clone() });
-        }
-        EnvironmentError::of_shared_agent(&flows[place])?;
-        Ok(FlowId::new(place))
+    let Some(place) = flows.iter().position(|flow| flow.name == name) else {
+        let known = flows.iter().map(|flow| flow.name.clone()).collect();
+        return Err(EnvironmentError::UnknownFlow { name: name.to_owned(), known });
     };
-    bindings.iter().map(place).collect()
+    let flow = &flows[place];
+    if flow.controller.is_frozen() {
+        let (name, controller) = (name.to_owned(), flow.controller_name.clone());
+        return Err(EnvironmentError::PolicyFlow { name, controller });
+    }
+    EnvironmentError::of_shared_agent(flow)?;
+    Ok(FlowId::new(place))
 }
 
 /// The simulation of a scenario in which agents take the place of controllers, which they have inside.

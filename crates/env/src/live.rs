@@ -17,6 +17,7 @@ use ackclock_cc::{
 use ackclock_scenario::Scenario;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
+use crate::environment::bound_flow;
 use crate::error::EnvironmentError;
 
 /// An ACK as the kernel tells of it.
@@ -45,6 +46,7 @@ pub struct KernelAck {
 }
 
 const REDUCED: u32 = 2;
+const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
 const MICROSECOND: u64 = 1_000;
 
@@ -65,13 +67,7 @@ pub struct LiveFlow {
 impl LiveFlow {
     /// An agent on the flow of this name, whose own controller is the scenario's.
     pub fn new(scenario: &Scenario, flow: &str, config: AgentConfig) -> Result<Self, EnvironmentError> {
-        let found = scenario.config().flows.iter().find(|known| known.name == flow);
-        let flow = found.ok_or_else(|| {
-            let known: Vec<&str> = scenario.config().flows.iter().map(|flow| flow.name.as_str()).collect();
-            let known = known.into_iter().map(str::to_owned).collect();
-            EnvironmentError::UnknownFlow { name: flow.to_owned(), known }
-        })?;
-        EnvironmentError::of_shared_agent(flow)?;
+        let flow = &scenario.config().flows[bound_flow(scenario, flow)?.index()];
         let mss = Bytes(u64::from(flow.sender.mss));
         let own = Controller::new(&flow.controller, mss, flow.sender.initial_window, flow.sender.initial_ssthresh);
         Ok(Self {
@@ -109,13 +105,13 @@ impl LiveFlow {
         self.agent.is_waiting()
     }
 
-    fn segments(&self, count: u32) -> Bytes {
-        Bytes(u64::from(count) * self.mss)
+    fn segments(&self, count: impl Into<u64>) -> Bytes {
+        Bytes(count.into() * self.mss)
     }
 
     /// What left since the last ACK is what is in flight beyond what was.
     fn send(&mut self, ack: &KernelAck) {
-        let after = u64::from(ack.inflight) + u64::from(ack.acked) + u64::from(ack.lost);
+        let after = in_flight_before(ack);
         let sent = after.saturating_sub(self.inflight);
         self.inflight = u64::from(ack.inflight);
         if sent > 0 {
@@ -144,7 +140,7 @@ impl LiveFlow {
         let event = CongestionEvent {
             now: self.now,
             cause,
-            flight_size: Bytes(self.agent.cwnd().0.min(self.segments(ack.inflight + ack.acked + ack.lost).0)),
+            flight_size: self.agent.cwnd().min(self.segments(in_flight_before(ack))),
             newly_lost: self.segments(ack.lost),
             inflight,
         };
@@ -161,7 +157,7 @@ impl LiveFlow {
     }
 
     fn event(&self, ack: &KernelAck, rtt_sample: Option<SimDuration>) -> AckEvent {
-        let prior = self.segments(ack.inflight + ack.acked + ack.lost);
+        let prior = self.segments(in_flight_before(ack));
         AckEvent {
             now: self.now,
             newly_acked: self.segments(ack.acked),
@@ -180,7 +176,7 @@ impl LiveFlow {
             } else {
                 2 * prior.0 >= self.agent.cwnd().0
             },
-            in_recovery: ack.state == REDUCED || ack.state == REDUCED + 1,
+            in_recovery: matches!(ack.state, REDUCED | RECOVERY),
             reduced_window: None,
             round: self.round,
             is_paced: true,
@@ -223,4 +219,9 @@ impl LiveFlow {
     pub fn now(&self) -> SimTime {
         self.now
     }
+}
+
+/// In flight before the ACK came, but for what has left since: segments.
+fn in_flight_before(ack: &KernelAck) -> u64 {
+    u64::from(ack.inflight) + u64::from(ack.acked) + u64::from(ack.lost)
 }

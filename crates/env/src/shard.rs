@@ -30,7 +30,7 @@ pub(crate) enum Task {
     Step,
 }
 
-/// See the module. It lies in one piece on the heap, so that a thread takes it whole and shards no cache line with another.
+/// See the module. It lies in one piece on the heap, so that a thread takes it whole and shares no cache line with another.
 #[derive(Debug)]
 pub(crate) struct Shard {
     pub(crate) slots: Vec<Slot>,

@@ -148,25 +148,26 @@ impl VectorEnvironment {
     /// Works on each shard on a thread of its own, the first one on the caller's. A panic of any, which may be a failure of a
     /// part of one's own, is the caller's, once every thread has done its work or left it; nothing is left to go on with.
     fn work(&mut self, task: Task) {
-        for shard in &mut self.shards {
+        let mut shards = std::mem::take(&mut self.shards); // whatever unwinds from here leaves none
+        for shard in &mut shards {
             shard.task = task;
         }
-        for (shard, worker) in self.shards.drain(1..).zip(&self.workers) {
+        for (shard, worker) in shards.drain(1..).zip(&self.workers) {
             worker.give(shard);
         }
-        let mut failure = catch_unwind(AssertUnwindSafe(|| self.shards[0].work())).err();
+        let mut failure = catch_unwind(AssertUnwindSafe(|| shards[0].work())).err();
         if failure.is_some() {
             self.workers.iter().for_each(Worker::stop); // nobody waits for what they do
         }
         for worker in &mut self.workers {
             match worker.take() {
-                Ok(shard) => self.shards.push(shard),
+                Ok(shard) => shards.push(shard),
                 Err(panic) => failure = failure.or(Some(panic)),
             }
         }
         if let Some(panic) = failure {
-            self.shards.clear();
             resume_unwind(panic);
         }
+        self.shards = shards;
     }
 }
