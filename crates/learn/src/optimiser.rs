@@ -14,7 +14,8 @@ const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-/// A slope that is smaller counts as none: its share of an average of squares would be no normal number.
+/// A slope that is smaller counts as none: its share of an average of squares would be below 1e-37, about where numbers cease to be
+/// normal.
 const NO_SLOPE: f32 = 1e-17;
 
 words! {

@@ -168,7 +168,7 @@ impl Sender {
     pub(crate) fn may_send(&mut self, now: SimTime, size: u32) -> bool {
         self.limited_by = if self.log.in_flight() + u64::from(size) > self.controller.cwnd().0 {
             Limit::Cwnd
-        } else if self.pacer.is_active() && !self.pacer.is_open(now) {
+        } else if self.pacer.is_active() && !self.pacer.begin_burst(now) {
             Limit::Pacing
         } else {
             return true;

@@ -18,6 +18,7 @@ use ackclock_wire::quic::QuicPacket;
 use prefetch_index::prefetch_index;
 
 use crate::end_view::EndView;
+use crate::event_queue::MOST_NUMBERS;
 use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
 use crate::network::{Departed, Network, Uplink};
 use crate::timer::Timer;
@@ -50,27 +51,45 @@ pub(crate) enum Role {
     reason = "an end of TCP is the rule, and is looked at with every packet: no way round by a box"
 )]
 enum End {
-    Tcp(TcpEnd),
-    Quic(Box<QuicEnd>),
+    Tcp(Held<Endpoint>),
+    Quic(Box<Held<QuicEndpoint>>),
     /// Of a flow of datagrams, which has no connection.
     Udp(DatagramFlowId),
 }
 
-/// One end of a TCP connection. What every segment looks at lies side by side, in front.
+/// An end and what the run knows of it. What every segment looks at lies side by side, in front.
 #[derive(Clone, Debug)]
 #[repr(C)]
-struct TcpEnd {
+struct Held<E> {
     timer: Timer,
     /// Of what it sends.
     route: RouteId,
-    /// Of the connection that has the place now.
+    /// Of the connection that has the place now; an end of QUIC has its place for the whole run.
     generation: Generation,
     role: Role,
-    endpoint: Endpoint,
+    endpoint: E,
 }
 
-impl TcpEnd {
-    fn new(NewEnd { endpoint, route, role }: NewEnd) -> Self {
+/// What has a next moment at which it does something by itself.
+trait Deadline {
+    fn deadline(&self) -> SimTime;
+}
+
+impl Deadline for Endpoint {
+    #[inline]
+    fn deadline(&self) -> SimTime {
+        self.deadline()
+    }
+}
+
+impl Deadline for QuicEndpoint {
+    fn deadline(&self) -> SimTime {
+        self.deadline()
+    }
+}
+
+impl<E: Deadline> Held<E> {
+    fn new(endpoint: E, route: RouteId, role: Role) -> Self {
         Self { timer: Timer::default(), route, generation: Generation::default(), role, endpoint }
     }
 
@@ -79,7 +98,7 @@ impl TcpEnd {
         &mut self,
         id: EndpointId,
         network: &mut Network,
-        call: impl FnOnce(&mut Endpoint, SimTime, &mut Uplink<'_>) -> R,
+        call: impl FnOnce(&mut E, SimTime, &mut Uplink<'_>) -> R,
     ) -> R {
         let now = network.now();
         let mut uplink = Uplink { network, peer: id.peer(), route: self.route, generation: self.generation };
@@ -90,31 +109,18 @@ impl TcpEnd {
     fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
         self.timer.arm(self.endpoint.deadline(), id, &mut network.queue);
     }
-}
 
-/// One end of a connection of QUIC. Its place is its own for the whole run.
-#[derive(Clone, Debug)]
-struct QuicEnd {
-    timer: Timer,
-    route: RouteId,
-    role: Role,
-    endpoint: QuicEndpoint,
-}
-
-impl QuicEnd {
-    fn call<R>(
-        &mut self,
-        id: EndpointId,
-        network: &mut Network,
-        call: impl FnOnce(&mut QuicEndpoint, SimTime, &mut Uplink<'_>) -> R,
-    ) -> R {
-        let now = network.now();
-        let mut uplink = Uplink { network, peer: id.peer(), route: self.route, generation: Generation::default() };
-        call(&mut self.endpoint, now, &mut uplink)
-    }
-
-    fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
-        self.timer.arm(self.endpoint.deadline(), id, &mut network.queue);
+    /// See [`Connections::take_timer`].
+    #[inline]
+    fn take_timer(&mut self, id: EndpointId, network: &mut Network) -> bool {
+        if !self.timer.take(network.now()) {
+            return false;
+        }
+        let is_due = self.endpoint.deadline() <= network.now();
+        if !is_due {
+            self.arm_timer(id, network);
+        }
+        is_due
     }
 }
 
@@ -180,19 +186,23 @@ impl Connections {
 
     /// Adds a connection behind the others: its opener, then its acceptor.
     pub(crate) fn add(&mut self, ends: [NewEnd; 2]) {
-        self.ends.extend(ends.map(TcpEnd::new).map(End::Tcp));
+        self.extend(ends.map(|NewEnd { endpoint, route, role }| End::Tcp(Held::new(endpoint, route, role))));
+    }
+
+    fn extend(&mut self, ends: [End; 2]) {
+        assert!(self.ends.len() < MOST_NUMBERS, "a run has {} connections at most", MOST_NUMBERS / 2);
+        self.ends.extend(ends);
     }
 
     /// Adds a connection of QUIC: the ends, each with the route of what it sends.
     pub(crate) fn add_quic(&mut self, ends: [(QuicEndpoint, RouteId); 2]) {
-        let end = |(endpoint, route)| QuicEnd { timer: Timer::default(), route, role: Role::Idle, endpoint };
-        self.ends.extend(ends.map(end).map(Box::new).map(End::Quic));
+        self.extend(ends.map(|(endpoint, route)| End::Quic(Box::new(Held::new(endpoint, route, Role::Idle)))));
     }
 
     /// Gives a flow of datagrams its place. Returns the end that receives.
     pub(crate) fn add_datagrams(&mut self, flow: DatagramFlowId) -> EndpointId {
         let receiver = EndpointId::acceptor(self.next());
-        self.ends.extend([End::Udp(flow), End::Udp(flow)]);
+        self.extend([End::Udp(flow), End::Udp(flow)]);
         receiver
     }
 
@@ -388,30 +398,22 @@ impl Connections {
 
     /// The timer event of an end has come. True if its deadline has, too; if that has moved on, so does the event.
     #[inline]
-    pub(crate) fn is_timer_due(&mut self, id: EndpointId, network: &mut Network) -> bool {
-        let (timer, deadline) = match &mut self.ends[id.index()] {
-            End::Tcp(end) => (&mut end.timer, end.endpoint.deadline()),
-            End::Quic(end) => (&mut end.timer, end.endpoint.deadline()),
-            End::Udp(_) => return false,
-        };
-        if !timer.take(network.now()) {
-            return false;
+    pub(crate) fn take_timer(&mut self, id: EndpointId, network: &mut Network) -> bool {
+        match &mut self.ends[id.index()] {
+            End::Tcp(end) => end.take_timer(id, network),
+            End::Quic(end) => end.take_timer(id, network),
+            End::Udp(_) => false,
         }
-        let is_due = deadline <= network.now();
-        if !is_due {
-            timer.arm(deadline, id, &mut network.queue);
-        }
-        is_due
     }
 
-    fn tcp(&self, id: EndpointId) -> &TcpEnd {
+    fn tcp(&self, id: EndpointId) -> &Held<Endpoint> {
         match &self.ends[id.index()] {
             End::Tcp(end) => end,
             End::Quic(_) | End::Udp(_) => unreachable!("{NO_TCP}"),
         }
     }
 
-    fn tcp_mut(&mut self, id: EndpointId) -> &mut TcpEnd {
+    fn tcp_mut(&mut self, id: EndpointId) -> &mut Held<Endpoint> {
         match &mut self.ends[id.index()] {
             End::Tcp(end) => end,
             End::Quic(_) | End::Udp(_) => unreachable!("{NO_TCP}"),

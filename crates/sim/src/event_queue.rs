@@ -19,7 +19,7 @@ use ackclock_units::SimTime;
 use heap::Heap;
 use wheel::Wheel;
 
-pub(crate) use event::Event;
+pub(crate) use event::{Event, MOST_NUMBERS};
 
 const AHEAD_SHIFT: u32 = 28;
 const EVENT_MASK: u64 = (1 << AHEAD_SHIFT) - 1;
@@ -223,7 +223,7 @@ impl EventQueue {
             self.later.take_next(&mut self.soon)
         };
         put_all_in_order(&mut self.soon);
-        if self.later.is_misfit(self.scheduled) {
+        if self.later.adapts_length(self.scheduled) {
             self.spread_anew();
         }
     }

@@ -104,8 +104,8 @@ impl Hosts {
     }
 
     /// The timer event of an end has come: true if its deadline has, too.
-    pub(crate) fn is_timer_due(&mut self, end: EndpointId) -> bool {
-        self.connections.is_timer_due(end, &mut self.network)
+    pub(crate) fn take_timer(&mut self, end: EndpointId) -> bool {
+        self.connections.take_timer(end, &mut self.network)
     }
 
     /// Sees to it that an event comes no later than the endpoint's deadline.

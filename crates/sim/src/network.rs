@@ -44,10 +44,9 @@ pub(crate) struct Network {
     discarders: Vec<Discarder>,
     /// No link has a discarder or a capture, and nobody looks at packets.
     is_plain: bool,
-    /// This is a part of a network, which has borders.
-    is_part: bool,
-    /// That, or somebody watches: more than the queue of events is told when a packet arrives.
+    /// More than the queue of events is told when a packet arrives: this is a part of a network, or somebody watches.
     is_arrival_told: bool,
+    /// Of a part of a network.
     borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
     /// Of a run that is watched.
@@ -118,7 +117,6 @@ impl Network {
             packets: Packets::default(),
             queue: EventQueue::default(),
             is_plain: discarder_of.iter().all(Vec::is_empty) && !config.links.iter().any(|link| link.capture),
-            is_part: false,
             is_arrival_told: false,
             borders: None,
             discarder_of,
@@ -217,7 +215,7 @@ impl Network {
             watch.on_delivery(now, &At { link, packet, captures: &self.captures }, now);
         }
         match delivery.next {
-            Some(time) if self.is_part => self.arrive_next(link, time),
+            Some(time) if self.borders.is_some() => self.arrive_next(link, time),
             Some(time) => self.queue.replace_first(time, Event::Link(link)),
             None => self.queue.drop_first(),
         }
@@ -289,7 +287,7 @@ impl Network {
         self.transmit(link, under_way);
     }
 
-    /// The same, with these ACK ranges.
+    /// As [`Self::send`], with these ACK ranges.
     fn send_ranges(&mut self, route: RouteId, packet: &Packet, ranges: &[AckRange]) {
         if ranges.is_empty() {
             return self.send(route, packet);
@@ -376,7 +374,7 @@ impl Network {
             }
         }
         let arrival = self.host_noise.at(at, passage.arrival);
-        if self.is_part && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
+        if self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
             link.pass_on(now, arrival, packet.size);
             return self.leave(at, arrival, packet);
         }

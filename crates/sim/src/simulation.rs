@@ -260,7 +260,7 @@ impl Simulation {
     }
 
     fn on_timer(&mut self, end: EndpointId) {
-        if self.hosts.is_timer_due(end) {
+        if self.hosts.take_timer(end) {
             self.hosts.either(end, |tcp, now, out| tcp.on_timer(now, out), |quic, now, out| quic.on_timer(now, out));
             self.hosts.arm_timer(end);
             self.after_call(end, self.hosts.connections.role(end));

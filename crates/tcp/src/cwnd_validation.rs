@@ -19,7 +19,7 @@ pub(crate) struct CwndValidator {
     validation: CwndValidation,
     /// Below this no window shrinks for want of use.
     initial_window: u64,
-    /// cwnd was what held data back, at some time since `round` began.
+    /// cwnd was what held data back, at some time in the round trip that ends at `round_end`.
     is_limited: bool,
     /// The largest flight since then.
     max_flight: u64,
@@ -65,7 +65,7 @@ impl CwndValidator {
 
     /// True if new data has left since the last call. What is only sent again does not say how much of the window is in use, nor
     /// does an ACK when there is nothing to send.
-    pub(crate) fn has_new_data(&mut self, high_data: u64) -> bool {
+    pub(crate) fn note_new_data(&mut self, high_data: u64) -> bool {
         std::mem::replace(&mut self.seen, high_data) < high_data
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct HostQueue {
     octets: u64,
     begins: bool,
     wake: SimTime,
-    /// With which it was last asked whether it is full.
+    /// With which it was last asked for room.
     limit: u64,
 }
 
@@ -46,7 +46,7 @@ impl HostQueue {
     }
 
     /// True if more than `limit` octets wait; [`Self::wake`] then says when that ends.
-    pub(crate) fn is_full(&mut self, now: SimTime, limit: u64) -> bool {
+    pub(crate) fn await_room(&mut self, now: SimTime, limit: u64) -> bool {
         while let Some(first) = self.bursts.front().filter(|first| first.leaves_at <= now) {
             self.octets -= first.octets;
             self.bursts.pop_front();
@@ -63,18 +63,23 @@ impl HostQueue {
         self.octets > limit
     }
 
-    /// As [`Self::is_full`], if so many octets wait beside it in `fq`, whose first segment departs at that time.
+    /// As [`Self::await_room`], if so many octets wait beside it in `fq`, whose first segment departs at that time.
     #[inline]
-    pub(crate) fn is_full_beside(&mut self, now: SimTime, fq: Option<(u64, SimTime)>, limit: u64) -> bool {
-        let Some((waiting, departs)) = fq else { return self.is_full(now, limit) };
-        let is_full = self.is_full(now, limit.saturating_sub(waiting));
+    pub(crate) fn await_room_beside(&mut self, now: SimTime, fq: Option<(u64, SimTime)>, limit: u64) -> bool {
+        let Some((waiting, departs)) = fq else { return self.await_room(now, limit) };
+        let waits = self.await_room(now, limit.saturating_sub(waiting));
         if waiting > limit {
             self.wake = departs;
         }
-        is_full || waiting > limit
+        waits || waiting > limit
     }
 
-    /// When the queue, which is full, is so no longer.
+    /// Nothing waits here at `now`.
+    pub(crate) fn is_empty(&self, now: SimTime) -> bool {
+        self.bursts.iter().all(|burst| burst.leaves_at <= now)
+    }
+
+    /// When there is room again for who waits for it.
     pub(crate) fn wake(&self) -> SimTime {
         self.wake
     }
@@ -131,38 +136,38 @@ mod tests {
     fn a_sender_goes_on_when_the_burst_has_left_that_makes_room() {
         let mut queue = HostQueue::new(Bytes(4 << 20));
         for (burst, leaves_at) in [(1, 10), (2, 20), (3, 30)] {
-            assert!(!queue.is_full(SimTime(burst), 3_000));
+            assert!(!queue.await_room(SimTime(burst), 3_000));
             queue.on_sent(500, SimTime((leaves_at - 1) * MS));
             queue.on_sent(500, SimTime(leaves_at * MS)); // the rest of the same burst
         }
-        assert!(!queue.is_full(SimTime(5 * MS), 3_000)); // not more than the limit
-        assert!(queue.is_full(SimTime(5 * MS), 1_999));
+        assert!(!queue.await_room(SimTime(5 * MS), 3_000)); // not more than the limit
+        assert!(queue.await_room(SimTime(5 * MS), 1_999));
         assert_eq!(queue.wake(), SimTime(20 * MS)); // 1000 octets are left then
-        assert!(queue.is_full(SimTime(5 * MS), 500));
+        assert!(queue.await_room(SimTime(5 * MS), 500));
         assert_eq!(queue.wake(), SimTime(30 * MS));
-        assert!(queue.is_full(SimTime(10 * MS), 1_999)); // 2000 octets are left
-        assert!(!queue.is_full(SimTime(20 * MS), 1_999));
+        assert!(queue.await_room(SimTime(10 * MS), 1_999)); // 2000 octets are left
+        assert!(!queue.await_room(SimTime(20 * MS), 1_999));
     }
 
     #[test]
     fn a_sender_goes_on_when_it_is_told_that_the_burst_has_left_that_makes_room() {
         let mut queue = HostQueue::new(Bytes(4 << 20));
         for burst in 1..=3 {
-            assert!(!queue.is_full(SimTime(burst), 3_000));
+            assert!(!queue.await_room(SimTime(burst), 3_000));
             queue.on_sent(500, SimTime::NEVER);
             queue.on_sent(500, SimTime::NEVER);
         }
-        assert!(queue.is_full(SimTime(MS), 1_999));
+        assert!(queue.await_room(SimTime(MS), 1_999));
         assert_eq!(queue.wake(), SimTime::NEVER);
         queue.on_left(SimTime(10 * MS), 500);
         queue.on_left(SimTime(20 * MS), 500); // the whole of the first burst: 2000 octets are left
-        assert!(queue.is_full(SimTime(20 * MS), 1_999));
+        assert!(queue.await_room(SimTime(20 * MS), 1_999));
         queue.on_left(SimTime(30 * MS), 500);
         assert_eq!(queue.wake(), SimTime::NEVER, "half of a burst, which a device completes as one");
         queue.on_left(SimTime(40 * MS), 1_000); // the other half, and a part of the last
         assert_eq!(queue.wake(), SimTime(40 * MS));
-        assert!(!queue.is_full(SimTime(40 * MS), 1_999));
+        assert!(!queue.await_room(SimTime(40 * MS), 1_999));
         queue.on_left(SimTime(50 * MS), 500);
-        assert!(!queue.is_full(SimTime(50 * MS), 0));
+        assert!(!queue.await_room(SimTime(50 * MS), 0));
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Recovery {
     /// What is SACKed furthest tells what is lost, as long as nothing was seen to be reordered.
     is_fack: bool,
     undo: Undo,
-    /// `FlightSize` when the first of them came.
+    /// `FlightSize` when the first duplicate ACK came.
     flight_before_dup_acks: u64,
     /// No fast retransmit for duplicate ACKs of data below this (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
     no_recovery_below: u64,
@@ -186,7 +186,7 @@ impl Recovery {
 
     /// True if nothing holds a fast retransmit back that duplicate ACKs, or losses found, ask for. Adds to `newly_lost` what
     /// that takes for lost.
-    pub(crate) fn has_to_recover(&self, board: &mut Scoreboard, is_duplicate: bool, newly_lost: &mut u64) -> bool {
+    pub(crate) fn asks_for_recovery(&self, board: &mut Scoreboard, is_duplicate: bool, newly_lost: &mut u64) -> bool {
         if self.method != LossRecovery::Sack {
             //= rfc6582-3.2-not-twice
             let is_above = board.una() > self.no_recovery_below || self.no_recovery_below == 0;

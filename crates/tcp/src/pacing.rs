@@ -110,7 +110,7 @@ impl Pacer {
     }
 
     /// True if a burst may leave now, or be handed over now with its time: it begins, if it does.
-    pub fn is_open(&mut self, now: SimTime) -> bool {
+    pub fn begin_burst(&mut self, now: SimTime) -> bool {
         self.unpaced = 0;
         if self.next.saturating_since(now) > self.ahead {
             return false;
@@ -179,10 +179,10 @@ mod tests {
         let mut pacer = Pacer::new(config);
         let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
         for _ in 0..9 {
-            assert!(pacer.is_open(SimTime(0)));
+            assert!(pacer.begin_burst(SimTime(0)));
             pacer.on_sent(SimTime(0), 1_000, rate);
         }
-        assert!(pacer.is_open(SimTime(0)));
+        assert!(pacer.begin_burst(SimTime(0)));
         pacer.on_sent(SimTime(0), 1_000, rate);
         assert_eq!(pacer.next(), SimTime(1_000_000));
     }
@@ -191,7 +191,7 @@ mod tests {
     fn the_burst_with_the_tenth_segment_is_paced_whole() {
         let mut pacer = Pacer::new(PacingConfig { enabled: true, ..PacingConfig::default() });
         for _ in 0..4 {
-            assert!(pacer.is_open(SimTime(0)));
+            assert!(pacer.begin_burst(SimTime(0)));
             for _ in 0..3 {
                 pacer.on_sent(SimTime(0), 1_000, Some(Bandwidth(8_000_000)));
             }
@@ -206,7 +206,7 @@ mod tests {
         let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
         let mut departures = Vec::new();
         for _ in 0..13 {
-            if pacer.is_open(SimTime(0)) {
+            if pacer.begin_burst(SimTime(0)) {
                 departures.push(pacer.departure(SimTime(0)).0);
                 pacer.on_sent(pacer.departure(SimTime(0)), 1_000, rate);
             }
@@ -214,11 +214,11 @@ mod tests {
         // Nine leave unpaced, the tenth with them, and each of the next a millisecond after the one before; what would leave after
         // 3 ms is refused at 0, and taken once that is 2 ms away.
         assert_eq!(departures, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1_000_000, 2_000_000]);
-        assert!(!pacer.is_open(SimTime(999_999)));
-        assert!(pacer.is_open(SimTime(1_000_000)));
+        assert!(!pacer.begin_burst(SimTime(999_999)));
+        assert!(pacer.begin_burst(SimTime(1_000_000)));
         assert_eq!(pacer.departure(SimTime(1_000_000)), SimTime(3_000_000));
         let mut capped = Pacer::new(PacingConfig { beyond_horizon: BeyondHorizon::Cap, ..config });
         capped.next = SimTime(60_000_000_000); // 50 s beyond the horizon of 10 s
-        assert!(capped.is_open(SimTime(0)));
+        assert!(capped.begin_burst(SimTime(0)));
     }
 }

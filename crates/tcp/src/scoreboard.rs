@@ -91,6 +91,20 @@ impl SendTimes {
             self.newest = Some(sent.at);
         }
     }
+
+    /// When the segment left that gives an RTT sample: the oldest or the newest. Karn's rule (RFC 6298 section 3) has none of an
+    /// ACK that covers a retransmission.
+    #[inline]
+    pub(crate) fn sample(&self, takes_oldest: bool, karn: bool) -> Option<SimTime> {
+        let once = if takes_oldest { self.oldest } else { self.newest };
+        match self.retransmitted {
+            None => once,
+            //= rfc6298-3-karn
+            Some(_) if karn => None,
+            Some((oldest, _)) if takes_oldest => Some(once.map_or(oldest, |once| once.min(oldest))),
+            Some((_, newest)) => once.max(Some(newest)),
+        }
+    }
 }
 
 /// A retransmission, in the order of leaving.

@@ -32,6 +32,7 @@ use ackclock_cc::{CongestionController, Controller};
 use ackclock_units::{Bytes, SimTime};
 
 use crate::ack_control::AckControl;
+use crate::chronograph::Activity;
 use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::controller_feed::ControllerFeed;
@@ -77,7 +78,7 @@ pub struct SenderCounters {
     pub retransmitted_octets: u64,
     /// Octets that were taken for lost.
     pub lost_octets: u64,
-    /// Of these, marked by the network.
+    /// Of what was delivered, what the network had marked.
     pub delivered_ce: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -115,7 +116,7 @@ pub(crate) struct Sender {
     pub(crate) ecn: EcnSender,
     feed: ControllerFeed,
     rounds: Rounds,
-    activity: Activity,
+    idleness: Idleness,
     pub(crate) rto: RtoTimer,
     pub(crate) board: Scoreboard,
     pub(crate) controller: Controller,
@@ -138,7 +139,7 @@ pub(crate) struct Sender {
 
 /// When the sender was last at work.
 #[derive(Clone, Copy, Debug)]
-struct Activity {
+struct Idleness {
     /// Nothing is outstanding since then.
     idle_since: Option<SimTime>,
     last_sent: SimTime,
@@ -169,7 +170,7 @@ impl Sender {
             validation: CwndValidator::new(config.cwnd_validation, config.initial_window),
             feed: ControllerFeed::default(),
             rounds: Rounds::default(),
-            activity: Activity { idle_since: Some(SimTime::ZERO), last_sent: SimTime::ZERO },
+            idleness: Idleness { idle_since: Some(SimTime::ZERO), last_sent: SimTime::ZERO },
             clock: TimestampClock::new(config.clock),
             config: Arc::clone(config),
             log: None,
@@ -219,6 +220,21 @@ impl Sender {
     /// Given up after too many timeouts.
     pub(crate) fn is_aborted(&self) -> bool {
         self.timer.gave_up()
+    }
+
+    /// What its time goes on with, where the application waits for room in the send buffer or not.
+    pub(crate) fn activity(&self, waits_for_room: bool) -> Activity {
+        let high = self.board.high_data();
+        let unsent = self.queue.stream_end() - high;
+        if self.board.is_empty() && unsent == 0 {
+            Activity::Idle
+        } else if self.limited_by == Limit::Window && self.peer.end().saturating_sub(high) < unsent.min(self.mss()) {
+            Activity::PeerWindow
+        } else if self.limited_by == Limit::Application && unsent == 0 && waits_for_room {
+            Activity::SendBuffer
+        } else {
+            Activity::Busy
+        }
     }
 
     /// When [`Self::on_timer`] has something to do.
@@ -321,7 +337,11 @@ impl Sender {
         self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
     }
 
-    fn take_sample(&mut self, sent_at: SimTime, now: SimTime) {
+    /// A round trip of what left at `sent_at`; `newest` is when the newest left of what the ACK delivers and was sent once.
+    fn take_sample(&mut self, now: SimTime, sent_at: SimTime, newest: Option<SimTime>) {
         self.rto.on_sample(sent_at, now, self.board.una(), self.board.high_data());
+        if let Some(newest) = newest.filter(|_| self.rto.samples_oldest()) {
+            self.rto.note_newest(now.saturating_since(newest));
+        }
     }
 }

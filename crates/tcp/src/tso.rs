@@ -78,7 +78,7 @@ impl TsoBursts {
 
     /// True if another burst begins now, the last being complete; otherwise it waits for the window to open further, if it may:
     /// within a recovery none does.
-    pub(crate) fn is_due(&mut self, now: SimTime, opening: &Opening, may_wait: bool) -> bool {
+    pub(crate) fn begin(&mut self, now: SimTime, opening: &Opening, may_wait: bool) -> bool {
         let burst = self.size(opening);
         if may_wait && self.waits(now, opening, burst) {
             return false;
@@ -122,7 +122,7 @@ impl TsoBursts {
     fn host_size(&self, opening: &Opening) -> u64 {
         let most = self.config.max_octets.0;
         let paced = opening.rate.map_or(most, |rate| rate.0 / 8 / 1024);
-        let near = most.checked_shr((opening.min_rtt.0 / 1_000 / 512).min(63) as u32).unwrap_or(0);
+        let near = most >> (opening.min_rtt.0 / 1_000 / 512).min(63);
         paced + near
     }
 
@@ -227,7 +227,7 @@ mod tests {
         let mut bursts = bursts();
         let mut places = |allowed, written, segments: &[u64]| -> Vec<Place> {
             bursts.end();
-            assert!(bursts.is_due(SimTime(MS), &opening(allowed), false));
+            assert!(bursts.begin(SimTime(MS), &opening(allowed), false));
             bursts.bound(written);
             segments.iter().map(|octets| bursts.on_sent(SimTime(MS), *octets)).collect()
         };
@@ -266,14 +266,14 @@ mod tests {
     fn a_small_opening_waits_unless_the_last_burst_is_a_millisecond_old() {
         let mut bursts = bursts();
         bursts.on_sent(SimTime(100 * MS), 1_000);
-        assert!(!bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000), true));
-        assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(12_000), true));
+        assert!(!bursts.begin(SimTime(100 * MS + 500_000), &opening(2_000), true));
+        assert!(bursts.begin(SimTime(100 * MS + 500_000), &opening(12_000), true));
         bursts.end();
-        assert!(bursts.is_due(SimTime(100 * MS + 500_000), &opening(2_000), false));
+        assert!(bursts.begin(SimTime(100 * MS + 500_000), &opening(2_000), false));
         bursts.end();
-        assert!(bursts.is_due(SimTime(101 * MS), &opening(2_000), true));
+        assert!(bursts.begin(SimTime(101 * MS), &opening(2_000), true));
         bursts.end();
         let spread = Opening { paced_until: SimTime(102 * MS), ..opening(2_000) };
-        assert!(!bursts.is_due(SimTime(102 * MS), &spread, true)); // two milliseconds after it left, and none after its end
+        assert!(!bursts.begin(SimTime(102 * MS), &spread, true)); // two milliseconds after it left, and none after its end
     }
 }

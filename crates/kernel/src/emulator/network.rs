@@ -233,7 +233,7 @@ impl Network {
 
     fn service(&mut self, at: LinkId) {
         let now = self.now;
-        if self.links[at.index()].served().is_some_and(|mut link| link.is_due(now)) {
+        if self.links[at.index()].served().is_some_and(|mut link| link.take_wake(now)) {
             self.depart(at);
             self.serve(at);
         }

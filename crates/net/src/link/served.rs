@@ -440,7 +440,7 @@ impl ServedLink<'_> {
     }
 
     /// The link's service event fires: false if it is out of date.
-    pub fn is_due(&mut self, now: SimTime) -> bool {
+    pub fn take_wake(&mut self, now: SimTime) -> bool {
         let (served, _) = self.parts();
         let is_due = served.wake == now;
         if is_due {

@@ -47,6 +47,9 @@ const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
+/// Of no kind of thing that events are about can a run have more.
+pub(crate) const MOST_NUMBERS: usize = 1 << KIND_SHIFT;
+
 impl Event {
     #[inline]
     pub(super) fn pack(self) -> u64 {

@@ -121,7 +121,7 @@ impl Wheel {
     /// Asks now and then whether spans are too long or too short, when so many events have been scheduled since the beginning. If
     /// so, they have another length once the wheel has been emptied and begun anew.
     #[inline]
-    pub(super) fn is_misfit(&mut self, scheduled: u64) -> bool {
+    pub(super) fn adapts_length(&mut self, scheduled: u64) -> bool {
         self.spans >= ASK_AFTER && self.choose_length(scheduled)
     }
 

@@ -43,8 +43,7 @@ impl Departures {
     pub(super) fn add(&mut self, link: LinkId, packet: &Packet, hops: &[Hop]) -> bool {
         let Some(Some(list)) = self.of.get_mut(link.index()) else { return false };
         let Payload::Tcp(segment) = &packet.payload else { return false };
-        let is_first = packet.hop.index() < 2 || hops[packet.hop.index() - 2] == Hop::END;
-        if segment.payload == 0 || !is_first {
+        if segment.payload == 0 || !Hop::is_behind_first(hops, packet.hop) {
             return false;
         }
         list.push(Departed { sender: packet.to.peer(), generation: packet.generation, octets: segment.payload });

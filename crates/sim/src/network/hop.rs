@@ -1,6 +1,8 @@
 //! Where routes lead, one word a hop.
 
-use ackclock_net::LinkId;
+use ackclock_net::{HopIndex, LinkId};
+
+use crate::event_queue::MOST_NUMBERS;
 
 /// Where a route goes on, in 32 bits; [`Hop::next`] says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +27,18 @@ impl Hop {
     pub(super) const END: Self = Self(Self::EXPRESS - 1);
 
     pub(super) fn onto(link: LinkId) -> Self {
-        assert!(link.index() < Self::END.0 as usize, "there are fewer than 2^31 - 1 links");
+        assert!(link.index() < MOST_NUMBERS, "a run has {MOST_NUMBERS} links at most");
         Self(link.index() as u32)
     }
 
     /// The same, where nothing ever waits.
     pub(super) fn express(self) -> Self {
         Self(self.0 | Self::EXPRESS)
+    }
+
+    /// Of all routes, one behind the other: the link before the hop `next` is the first of its route.
+    pub(super) fn is_behind_first(hops: &[Self], next: HopIndex) -> bool {
+        next.index().checked_sub(2).is_none_or(|before| hops[before] == Self::END)
     }
 
     #[inline]

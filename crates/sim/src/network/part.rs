@@ -21,7 +21,7 @@ impl Network {
     /// From now on this is a part of a network, and packets leave it where `borders` say.
     pub(crate) fn become_part(&mut self, borders: Borders) {
         self.borders = Some(Box::new(borders));
-        (self.is_part, self.is_arrival_told) = (true, true);
+        self.is_arrival_told = true;
     }
 
     /// A packet goes on in another part, where it will come out at the far end of `link`.

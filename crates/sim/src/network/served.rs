@@ -38,9 +38,12 @@ impl Network {
         {
             self.queue.push(now, Event::Left(id));
         }
-        if self.follows_packets(id) {
+        let follows = self.follows_packets(id);
+        if follows {
             self.tell_loss(id, refused, DropCause::Discarder);
-        } else if is_busy {
+        }
+        // A busy link begins nothing now; whoever follows packets is told all the same of what the queue has done.
+        if is_busy && !follows {
             return self.check_link(id);
         }
         if let Some(time) = self.serve(id) {
@@ -89,7 +92,7 @@ impl Network {
     pub(crate) fn on_service(&mut self, id: LinkId) {
         let now = self.now();
         let (mut next, mut arrivals) = (None, 0);
-        if self.links[id.index()].served().is_some_and(|mut link| link.is_due(now)) {
+        if self.links[id.index()].served().is_some_and(|mut link| link.take_wake(now)) {
             arrivals = self.depart(id);
             next = self.serve(id);
         }

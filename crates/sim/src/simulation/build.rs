@@ -162,21 +162,18 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
         ask();
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));
-        let mut uplinks = [(&opener, &acceptor), (&acceptor, &opener)]
-            .map(|(from, to)| hosts.network.add_route(router, from.place(), to.place()))
-            .into_iter();
-        let uplink = uplinks.as_slice()[0];
+        let [there, back] = [(&opener, &acceptor), (&acceptor, &opener)]
+            .map(|(from, to)| hosts.network.add_route(router, from.place(), to.place()));
         let id = config.flow_of(connection);
         let flow = &config.flows[id.index()];
-        let mut route = || uplinks.next().expect("one for each end");
         if let Some(quic) = &flow.quic {
             let [client, mut server] = [(); 2].map(|()| QuicEndpoint::new(**quic, &flow.controller));
             server.listen();
-            hosts.connections.add_quic([client, server].map(|endpoint| (endpoint, route())));
+            hosts.connections.add_quic([(client, there), (server, back)]);
         } else {
-            let ends = [opener, acceptor].map(|end| NewEnd {
+            let ends = [(opener, there), (acceptor, back)].map(|(end, route)| NewEnd {
                 endpoint: end.endpoint(&mut hosts.connections.configs),
-                route: route(),
+                route,
                 role: end.role,
             });
             hosts.connections.add(ends);
@@ -187,7 +184,7 @@ fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Ro
         hosts.network.captures.set_face(connection, Face { flow: id.index() as u32, port: flow.port });
         if flow.capture && connection == SimulationConfig::first_connection(id) {
             let view = hosts.network.captures.add_view(&flow.name, &config.network.node(flow.from).name);
-            hosts.network.capture_end(EndpointId::opener(connection), Some(view), uplink);
+            hosts.network.capture_end(EndpointId::opener(connection), Some(view), there);
         }
     }
 }

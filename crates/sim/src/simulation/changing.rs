@@ -6,7 +6,7 @@ use ackclock_net::LinkChange;
 use ackclock_units::SimTime;
 
 use super::Simulation;
-use crate::event_queue::Event;
+use crate::event_queue::{Event, MOST_NUMBERS};
 
 impl Simulation {
     /// Changes a link at a time to come, as if the scenario had said so from the beginning: a run of a scenario that does has the same
@@ -15,13 +15,14 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// If the time of the change has passed.
+    /// If the time of the change has passed, or after 16 million changes.
     pub fn change_link(&mut self, change: &LinkChange) -> bool {
         assert!(change.at > self.now(), "what has been simulated cannot be changed");
         if !self.config.network.link(change.link).takes_changes() {
             return false;
         }
         let changes = &mut Arc::make_mut(&mut self.config).network.changes;
+        assert!(changes.len() < MOST_NUMBERS, "a run has {MOST_NUMBERS} changes of links at most");
         let number = changes.len() as u32;
         changes.push(*change);
         // Of events at one instant those come first that were scheduled first: as if before the run.

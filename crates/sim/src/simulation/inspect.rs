@@ -20,10 +20,7 @@ impl Simulation {
 
     /// Packets that wait for a link.
     pub fn waiting_packets(&mut self, link: LinkId) -> usize {
-        let now = self.now();
-        let link = &mut self.hosts.network.links[link.index()];
-        link.advance(now);
-        link.waiting()
+        self.link(link).waiting()
     }
 
     /// A link as it is now.

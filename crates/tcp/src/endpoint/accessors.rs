@@ -1,4 +1,4 @@
-//! State, window, timers and counts of an endpoint, for whoever watches it.
+//! State, window, timers and counts of an endpoint, for whoever watches it, and what its host tells it.
 
 use ackclock_cc::{CongestionController, Controller, HopRecord, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};

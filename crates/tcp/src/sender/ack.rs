@@ -10,7 +10,7 @@ use crate::clock::{TimestampClock, is_before};
 use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
 use crate::rack::Rack;
-use crate::scoreboard::{Scoreboard, Sent};
+use crate::scoreboard::{Scoreboard, SendTimes, Sent};
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
 /// The acknowledging part of a segment, in offsets.
@@ -96,37 +96,12 @@ pub(super) struct AckOutcome {
 /// Send times of what an ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
-    /// Cumulatively acknowledged and never retransmitted: the oldest and the newest.
-    oldest: Option<SimTime>,
-    newest: Option<SimTime>,
-    /// Newly SACKed and never retransmitted: the same.
-    oldest_sacked: Option<SimTime>,
-    newest_sacked: Option<SimTime>,
-    /// Something that was retransmitted is acknowledged.
-    has_retransmitted: bool,
-    oldest_retransmitted: Option<SimTime>,
-    newest_retransmitted: Option<SimTime>,
-    /// The lowest segment delivered after one sent later, and the end of the highest that had been.
+    /// Of what it cumulatively acknowledged and had not been SACKed.
+    acked: SendTimes,
+    /// Of what it newly SACKed and was never retransmitted.
+    sacked: SendTimes,
+    /// The lowest segment delivered after one sent later.
     lowest_late: Option<u64>,
-    high_sacked: Option<u64>,
-}
-
-impl Timing {
-    /// When the segments left that give an RTT sample, of those acknowledged and of those SACKed. Karn's rule has none of
-    /// an ACK that covers a retransmission.
-    fn samples(&self, oldest: bool, karn: bool) -> (Option<SimTime>, Option<SimTime>) {
-        let (once, resent, sacked) = if oldest {
-            (self.oldest, self.oldest_retransmitted, self.oldest_sacked)
-        } else {
-            (self.newest, self.newest_retransmitted, self.newest_sacked)
-        };
-        let acked = match (once, resent) {
-            (Some(once), Some(resent)) if oldest => Some(once.min(resent)),
-            (once, resent) => once.max(resent),
-        };
-        //= rfc6298-3-karn
-        (if karn { once.filter(|_| !self.has_retransmitted) } else { acked }, sacked)
-    }
 }
 
 /// Who is told of each segment that an ACK delivers: loss detection by time, and the controller if it asks for it.
@@ -226,8 +201,6 @@ impl Sender {
         if let Some(duplicate) = ack.sack.dsack {
             delivered += self.on_dsack(now, duplicate);
         }
-        let restarts_on_sack = self.rto.restarts_on_sack();
-        let head_sent = if restarts_on_sack { self.board.first().map(|first| first.at) } else { None };
         self.sample_rtt(now, ack, advanced, &timing);
         if timing.lowest_late.is_some() {
             self.adapt_to_reordering(&timing);
@@ -258,9 +231,14 @@ impl Sender {
             original_arrived,
             lost_retransmission: false,
             //= rfc6298-5.3-restart
-            // RFC 6298 section 5.3; a SACK restarts it too if what it reports left before the first segment last did.
-            restarts_timer: advanced || (restarts_on_sack && head_sent > timing.oldest_sacked.or(head_sent)),
+            restarts_timer: advanced || self.sack_restarts_timer(timing.sacked.oldest),
         }
+    }
+
+    /// The timer starts anew for a SACK, too, if what that reports left before the first segment last did.
+    pub(super) fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
+        self.rto.restarts_on_sack()
+            && oldest_sacked.zip(self.first_sent()).is_some_and(|(sacked, first)| sacked < first)
     }
 
     /// When the data echoed by TSecr left, by our timestamp clock; an echo of 0 is none.
@@ -283,7 +261,6 @@ impl Sender {
         let recovery_point = self.recovery.phase().ends_at();
         let echoed = self.echo_of_retransmission(ack);
         let (board, mut told) = self.board_and_told(now);
-        timing.high_sacked = prior_high;
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
             told.of(sent, echoed);
@@ -300,8 +277,7 @@ impl Sender {
             newly_sacked += board.sack(start, end, &mut |sent| {
                 deliver(sent, timing, None);
                 if !sent.was_retransmitted() {
-                    timing.oldest_sacked.get_or_insert(sent.at);
-                    timing.newest_sacked = Some(sent.at);
+                    timing.sacked.note(sent);
                 }
             });
         }
@@ -312,15 +288,7 @@ impl Sender {
                     return;
                 }
                 deliver(sent, timing, echoed);
-                if sent.was_retransmitted() {
-                    timing.has_retransmitted = true;
-                    timing.oldest_retransmitted =
-                        timing.oldest_retransmitted.map_or(Some(sent.at), |at| Some(at.min(sent.at)));
-                    timing.newest_retransmitted = Some(sent.at);
-                } else {
-                    timing.oldest.get_or_insert(sent.at);
-                    timing.newest = Some(sent.at);
-                }
+                timing.acked.note(sent);
             });
         }
         (newly_sacked, acked, original_arrived)
@@ -378,20 +346,19 @@ impl Sender {
     /// Karn's rule: segments that were retransmitted tell nothing (RFC 6298 section 3), unless their timestamp does
     /// (RFC 7323 section 4.1).
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
-        let takes_oldest = self.rto.samples_oldest();
-        let (acked, sacked) = timing.samples(takes_oldest, self.rto.karn());
-        let sacked = sacked.filter(|_| self.rto.samples_sacks());
+        let sacked = if self.rto.samples_sacks() { timing.sacked } else { SendTimes::default() };
         //= rfc7323-4.1-advancing-only
         let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
         //= rfc6298-3-one-a-round-trip
-        if let Some(sent_at) = acked.or(sacked).or(echoed) {
-            self.take_sample(sent_at, now);
-            let newest_sacked = timing.newest_sacked.filter(|_| self.rto.samples_sacks());
-            if let Some(newest) = newest_sacked.or(timing.newest).filter(|_| takes_oldest) {
-                let latest = now.saturating_since(newest);
-                self.rto.note_newest(latest);
-            }
+        if let Some(sent_at) = self.sample_of(&timing.acked).or(self.sample_of(&sacked)).or(echoed) {
+            self.take_sample(now, sent_at, sacked.newest.or(timing.acked.newest));
         }
+    }
+
+    /// When that left which gives an RTT sample, of what an ACK delivers.
+    #[inline]
+    pub(super) fn sample_of(&self, times: &SendTimes) -> Option<SimTime> {
+        times.sample(self.rto.samples_oldest(), self.rto.karn())
     }
 
     /// A segment arrived after one sent later, without having been retransmitted: the network reorders so far.

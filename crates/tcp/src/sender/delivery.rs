@@ -3,8 +3,7 @@
 use ackclock_cc::{CongestionController, DeliveryReport, Repair};
 use ackclock_units::SimTime;
 
-use super::{Limit, Sender};
-use crate::chronograph::Activity;
+use super::Sender;
 use crate::controller_feed::DeliveryRate;
 use crate::recovery::Phase;
 
@@ -24,21 +23,6 @@ impl Sender {
 
     pub(crate) fn delivery_rate(&self) -> Option<DeliveryRate> {
         self.feed.delivery_rate()
-    }
-
-    /// What its time goes on with, where the application waits for room in the send buffer or not.
-    pub(crate) fn activity(&self, waits_for_room: bool) -> Activity {
-        let high = self.board.high_data();
-        let unsent = self.queue.stream_end() - high;
-        if self.board.is_empty() && unsent == 0 {
-            Activity::Idle
-        } else if self.limited_by == Limit::Window && self.peer.end().saturating_sub(high) < unsent.min(self.mss()) {
-            Activity::PeerWindow
-        } else if self.limited_by == Limit::Application && unsent == 0 && waits_for_room {
-            Activity::SendBuffer
-        } else {
-            Activity::Busy
-        }
     }
 
     pub(super) fn controller_deadline(&self) -> SimTime {

@@ -68,7 +68,7 @@ impl Sender {
         }
         if self.board.is_empty() {
             self.timer.stop();
-            self.activity.idle_since = Some(now);
+            self.idleness.idle_since = Some(now);
         } else {
             self.restart_timer(now);
         }
@@ -99,7 +99,7 @@ impl Sender {
         }
         self.take_silence(ack.flags, delivered);
         self.recovery.count_duplicate(delivered > 0, false, prior_flight);
-        let restarts_timer = self.rto.restarts_on_sack() && self.first_sent() > times.oldest.or(self.first_sent());
+        let restarts_timer = self.sack_restarts_timer(times.oldest);
         let was_reducing = true;
         let mut outcome = AckOutcome {
             prior_flight,
@@ -129,17 +129,11 @@ impl Sender {
         board.lengthen_last(to, &mut |sent| told.of(sent, None))
     }
 
-    /// As [`Self::sample_rtt`].
+    /// What [`Self::sample_rtt`] comes down to; what was retransmitted gives no sample when it is SACKed.
     fn sample_sacked(&mut self, now: SimTime, times: &SendTimes) {
-        if !self.rto.samples_sacks() {
-            return;
-        }
-        let takes_oldest = self.rto.samples_oldest();
-        if let Some(sent_at) = if takes_oldest { times.oldest } else { times.newest } {
-            self.take_sample(sent_at, now);
-            if let Some(newest) = times.newest.filter(|_| takes_oldest) {
-                self.rto.note_newest(now.saturating_since(newest));
-            }
+        let once = SendTimes { retransmitted: None, ..*times };
+        if let Some(sent_at) = self.sample_of(&once).filter(|_| self.rto.samples_sacks()) {
+            self.take_sample(now, sent_at, once.newest);
         }
     }
 
@@ -163,21 +157,10 @@ impl Sender {
         self.counters.delivered += delivered;
     }
 
-    /// As [`Self::sample_rtt`].
+    /// The same where all that the ACK delivers is cumulatively acknowledged.
     fn sample_in_order(&mut self, now: SimTime, ack: &IncomingAck<'_>, times: &SendTimes) {
-        let takes_oldest = self.rto.samples_oldest();
-        let once = if takes_oldest { times.oldest } else { times.newest };
-        let sample = match times.retransmitted {
-            None => once,
-            Some(_) if self.rto.karn() => None,
-            Some((oldest, _)) if takes_oldest => Some(once.map_or(oldest, |once| once.min(oldest))),
-            Some((_, newest)) => once.max(Some(newest)),
-        };
-        if let Some(sent_at) = sample.or_else(|| self.echoed_send_time(now, ack)) {
-            self.take_sample(sent_at, now);
-            if let Some(newest) = times.newest.filter(|_| takes_oldest) {
-                self.rto.note_newest(now.saturating_since(newest));
-            }
+        if let Some(sent_at) = self.sample_of(times).or_else(|| self.echoed_send_time(now, ack)) {
+            self.take_sample(now, sent_at, times.newest);
         }
     }
 }

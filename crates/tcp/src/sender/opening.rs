@@ -64,11 +64,11 @@ impl Sender {
             sent_at = echoed;
         }
         if let Some(sent_at) = sent_at {
-            self.take_sample(sent_at, now);
+            self.take_sample(now, sent_at, None);
             self.controller.on_handshake(self.rto.stats().srtt);
         }
         self.peer = PeerWindow::at_start(window);
-        self.activity = super::Activity { idle_since: Some(now), last_sent: now };
+        self.idleness = super::Idleness { idle_since: Some(now), last_sent: now };
         self.validation.restart(now);
         self.note_pacing();
         self.timer.stop();

@@ -49,6 +49,6 @@ impl Sender {
     /// What is sent next waits for nothing, but departs no earlier than the next burst.
     #[cold]
     pub(crate) fn await_turn(&mut self, now: SimTime) {
-        self.pacer.is_open(now);
+        self.pacer.begin_burst(now);
     }
 }

@@ -92,7 +92,7 @@ impl Sender {
         if outcome.is_duplicate || outcome.newly_sacked > 0 || outcome.prior_sacked > 0 || may_have_lost {
             outcome.newly_lost += self.detect_loss(now, outcome);
             let newly_lost = &mut outcome.newly_lost;
-            if self.recovery.has_to_recover(&mut self.board, outcome.is_duplicate, newly_lost) {
+            if self.recovery.asks_for_recovery(&mut self.board, outcome.is_duplicate, newly_lost) {
                 return self.enter_recovery(now, outcome);
             }
         }

@@ -109,7 +109,7 @@ impl Sender {
         self.counters.sent_segments += 1;
         self.counters.sent_octets += mss;
         self.feed.on_sent(now, range, &self.board, false);
-        self.activity.last_sent = now;
+        self.idleness.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
         self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
         if self.pacer.is_active() {

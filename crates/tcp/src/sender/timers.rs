@@ -17,7 +17,7 @@ impl Sender {
             //= rfc6298-5.2-stop
             if outcome.advanced {
                 self.timer.stop();
-                self.activity.idle_since = Some(now);
+                self.idleness.idle_since = Some(now);
             }
         } else if outcome.restarts_timer && !self.recovery.keeps_timer_on_partial_ack() {
             self.restart_timer(now);

@@ -8,7 +8,6 @@ use ackclock_wire::{Ecn, Flags};
 use super::Sender;
 use crate::config::{AppLimitedFrom, IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::cwnd_validation::{WindowInUse, restart_window};
-use crate::host_queue::HostQueue;
 use crate::ranges::Range;
 use crate::scoreboard::Sent;
 use crate::tso::{Opening, Place};
@@ -230,15 +229,16 @@ impl Sender {
         }
         match self.keeps_burst(now, allowed, window, len) {
             Some(limit) => self.stop(now, limit),
-            None if self.is_refused(now) => self.stop(now, Limit::DeviceQueue),
+            None if self.takes_refusal(now) => self.stop(now, Limit::DeviceQueue),
             None => Some(self.send_new(now, len)),
         }
     }
 
-    /// What keeps a burst from beginning now whose first segment has so many octets, for which the windows have room.
+    /// What keeps a burst from beginning now whose first segment has so many octets, for which the windows have room; none is under
+    /// way.
     #[inline]
     pub(super) fn keeps_burst(&mut self, now: SimTime, allowed: u64, window: u64, len: u64) -> Option<Limit> {
-        if self.bursts.is_on() && !self.burst_is_due(now, allowed, window) {
+        if self.bursts.is_on() && !self.begins_burst(now, allowed, window) {
             return Some(if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
         let waits = self.host_queue.is_some() && self.waits_for_host(now, self.bursts.room().max(len), 1);
@@ -266,17 +266,14 @@ impl Sender {
         self.queue.holds_back(len, self.board.una(), self.board.high_data(), self.mss())
     }
 
-    pub(super) fn burst_is_due(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
-        if self.bursts.is_incomplete() {
-            return true;
-        }
+    fn begins_burst(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
         let opening = self.opening(allowed, peer_window);
         let may_wait = self.recovery.phase().is_open();
-        let is_due = self.bursts.is_due(now, &opening, may_wait);
-        if is_due {
+        let begins = self.bursts.begin(now, &opening, may_wait);
+        if begins {
             self.bound_burst(peer_window);
         }
-        is_due
+        begins
     }
 
     /// The burst that begins has no more than may leave without waiting for more to be written (Nagle), or for the peer's window.
@@ -306,7 +303,7 @@ impl Sender {
     }
 
     pub(super) fn waits_for_pacer(&mut self, now: SimTime) -> bool {
-        let waits = self.pacer.is_active() && !self.pacer.is_open(now);
+        let waits = self.pacer.is_active() && !self.pacer.begin_burst(now);
         if waits {
             if self.fq.is_some() && self.recovery.is_idle() && !self.board.is_empty() {
                 self.answer_refusal(now);
@@ -325,13 +322,13 @@ impl Sender {
         let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
         let Some(queue) = &mut self.host_queue else { return false };
         // Two bursts may wait whatever the rate is, which takes time to work out.
-        if !queue.is_full_beside(now, fq, times * queue.limit(burst, Some(Bandwidth(0)))) {
+        if !queue.await_room_beside(now, fq, times * queue.limit(burst, Some(Bandwidth(0)))) {
             return false;
         }
         let rate = self.pacing_rate();
         let Some(queue) = &mut self.host_queue else { return false };
         let limit = times * queue.limit(burst, rate);
-        let waits = queue.is_full_beside(now, fq, limit) && !self.board.is_empty();
+        let waits = queue.await_room_beside(now, fq, limit) && !self.board.is_empty();
         if waits {
             self.limited_by = Limit::HostQueue;
         }
@@ -339,7 +336,7 @@ impl Sender {
     }
 
     /// True if the host's device has no room; cwnd is then reduced, once for what is outstanding.
-    fn is_refused(&mut self, now: SimTime) -> bool {
+    fn takes_refusal(&mut self, now: SimTime) -> bool {
         let is_refused = self.device_queue.as_ref().is_some_and(|queue| queue.is_full(now)) && !self.board.is_empty();
         if is_refused && self.recovery.is_idle() {
             self.answer_refusal(now);
@@ -386,9 +383,9 @@ impl Sender {
 
     /// The application is about to write: less than a segment is left of what it wrote before, here and at the host.
     pub(super) fn note_idle_before_write(&mut self, now: SimTime) {
-        let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
-        let host_is_idle = |queue: &mut Box<HostQueue>| !queue.is_full_beside(now, fq, 0);
-        if self.feed.is_on() && self.unsent() < self.mss() && self.host_queue.as_mut().is_none_or(host_is_idle) {
+        let waits_at_host = self.host_queue.as_ref().is_some_and(|queue| !queue.is_empty(now))
+            || self.fq.as_ref().is_some_and(|fq| fq.octets() > 0);
+        if self.feed.is_on() && self.unsent() < self.mss() && !waits_at_host {
             self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
         }
     }
@@ -396,7 +393,7 @@ impl Sender {
     /// How much of the window is in use, now that nothing more leaves. There is something to tell if new data has left, or if
     /// the window keeps some from leaving.
     fn account_for_use(&mut self, now: SimTime, limit: Limit) {
-        let has_sent = self.validation.has_new_data(self.board.high_data());
+        let has_sent = self.validation.note_new_data(self.board.high_data());
         let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
         if !has_sent && (limit == Limit::Application || !is_limited) {
             return;
@@ -417,7 +414,7 @@ impl Sender {
         if !self.board.is_empty() {
             return;
         }
-        let idle = now.saturating_since(self.activity.last_sent);
+        let idle = now.saturating_since(self.idleness.last_sent);
         let initial = self.validation.initial_window();
         let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), initial);
         let Some(cwnd) = window else { return };
@@ -500,9 +497,9 @@ impl Sender {
         }
         self.recovery.on_sent(self.board.weight(range.len()));
         self.feed.on_sent(now, range, &self.board, is_retransmission);
-        let idle_since = self.activity.idle_since.take();
+        let idle_since = self.idleness.idle_since.take();
         let idle_for = idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since));
-        self.activity.last_sent = now;
+        self.idleness.last_sent = now;
         self.controller.on_send(&SendEvent {
             now,
             size: Bytes(payload),

@@ -42,7 +42,7 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
         let now = *wake;
         *wake = SimTime::NEVER;
         let mut served = link.served().expect("it is served");
-        assert!(served.is_due(now));
+        assert!(served.take_wake(now));
         served.depart(now, &mut Packets::default(), |arrival| arrival, |_| ());
         if let Some(next) = served.serve(now).wake {
             *wake = next;
