@@ -5,7 +5,6 @@ use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Flags;
 
 use super::Sender;
-use super::notify::AckSummary;
 use crate::clock::{TimestampClock, is_before};
 use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
@@ -174,7 +173,7 @@ impl Sender {
         }
         // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
         if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
-            self.notify_controller(now, ack, &AckSummary::of(&outcome));
+            self.notify_controller(now, ack, &outcome);
         }
         self.set_timer(now, &outcome);
         if self.log.is_some() {

@@ -6,7 +6,6 @@ use ackclock_units::SimTime;
 use ackclock_wire::Flags;
 
 use super::ack::{AckOutcome, IncomingAck};
-use super::notify::AckSummary;
 use super::{Limit, Sender};
 use crate::scoreboard::SendTimes;
 
@@ -63,8 +62,8 @@ impl Sender {
         self.count_delivered(delivered, new_round);
         self.take_silence(ack.flags, delivered);
         if delivered > 0 {
-            let summary = AckSummary { prior_flight, delivered, advanced: true, ..AckSummary::default() };
-            self.notify_controller(now, ack, &summary);
+            let outcome = AckOutcome { prior_flight, delivered, advanced: true, ..AckOutcome::default() };
+            self.notify_controller(now, ack, &outcome);
         }
         if self.board.is_empty() {
             self.timer.stop();
@@ -100,11 +99,11 @@ impl Sender {
         self.take_silence(ack.flags, delivered);
         self.recovery.count_duplicate(delivered > 0, false, prior_flight);
         let restarts_timer = self.sack_restarts_timer(times.oldest);
-        let was_reducing = true;
         let mut outcome = AckOutcome {
             prior_flight,
             delivered,
-            was_reducing,
+            newly_sacked: delivered,
+            was_reducing: true,
             reduced_window,
             restarts_timer,
             ..AckOutcome::default()
@@ -114,8 +113,7 @@ impl Sender {
         self.reduce(&outcome);
         self.report_lost(now);
         if delivered > 0 || outcome.newly_lost > 0 {
-            let newly_sacked = delivered;
-            self.notify_controller(now, ack, &AckSummary { newly_sacked, ..AckSummary::of(&outcome) });
+            self.notify_controller(now, ack, &outcome);
         }
         self.set_timer(now, &outcome);
         self.report_controller(now);

@@ -6,46 +6,18 @@ use ackclock_units::{Bytes, SimTime};
 use super::ack::{AckOutcome, IncomingAck};
 use super::{Limit, Sender};
 
-/// The part of it that differs from ACK to ACK.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AckSummary {
-    pub(super) prior_flight: u64,
-    pub(super) delivered: u64,
-    pub(super) newly_sacked: u64,
-    pub(super) newly_lost: u64,
-    pub(super) marked: u64,
-    pub(super) advanced: bool,
-    pub(super) was_reducing: bool,
-    pub(super) reduced_window: Option<u64>,
-}
-
-impl AckSummary {
-    pub(super) fn of(outcome: &AckOutcome) -> Self {
-        Self {
-            prior_flight: outcome.prior_flight,
-            delivered: outcome.delivered,
-            newly_sacked: outcome.newly_sacked,
-            newly_lost: outcome.newly_lost,
-            marked: outcome.marked,
-            advanced: outcome.advanced,
-            was_reducing: outcome.was_reducing,
-            reduced_window: outcome.reduced_window,
-        }
-    }
-}
-
 impl Sender {
-    pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, summary: &AckSummary) {
+    pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {
         // Where the network reorders, waiting for the cumulative ACK would starve the window. The report of a duplicate is
         // no progress.
         let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
         let event = AckEvent {
             now,
-            newly_acked: Bytes(summary.delivered),
-            is_cumulative: summary.advanced || (reorders && summary.newly_sacked > 0),
-            newly_lost: Bytes(summary.newly_lost),
-            newly_ce_marked: Bytes((summary.marked * self.mss()).min(summary.delivered)),
-            prior_flight_size: Bytes(summary.prior_flight),
+            newly_acked: Bytes(outcome.delivered),
+            is_cumulative: outcome.advanced || (reorders && outcome.newly_sacked > 0),
+            newly_lost: Bytes(outcome.newly_lost),
+            newly_ce_marked: Bytes((outcome.marked * self.mss()).min(outcome.delivered)),
+            prior_flight_size: Bytes(outcome.prior_flight),
             snd_una: self.board.una(),
             snd_nxt: self.board.high_data(),
             rtt_sample: self.rto.sample_of_ack(),
@@ -53,9 +25,9 @@ impl Sender {
             timestamps: ack.timestamps,
             is_cwnd_limited: self.may_grow(),
             //= rfc3168-6.1.2-no-growth
-            in_recovery: (summary.was_reducing && !self.config.growth_at_recovery_end)
+            in_recovery: (outcome.was_reducing && !self.config.growth_at_recovery_end)
                 || self.recovery.phase().is_reducing(),
-            reduced_window: summary.reduced_window.map(Bytes),
+            reduced_window: outcome.reduced_window.map(Bytes),
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),
             delivery: self.delivery_report(),
