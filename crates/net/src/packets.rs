@@ -43,13 +43,7 @@ const FIRST_PLACES: usize = 64;
 impl Packets {
     /// A packet sets out.
     #[inline]
-    pub fn put(&mut self, packet: Packet) -> UnderWay {
-        self.put_as(&packet)
-    }
-
-    /// The same of one that lies elsewhere.
-    #[inline]
-    pub fn put_as(&mut self, packet: &Packet) -> UnderWay {
+    pub fn put(&mut self, packet: &Packet) -> UnderWay {
         let Packet { size, hop, to, .. } = *packet;
         debug_assert!(size > 0, "a packet has headers at least");
         let id = self.take_place();
@@ -128,10 +122,10 @@ mod tests {
     #[test]
     fn places_are_taken_in_turn_and_those_that_are_taken_passed_over() {
         let mut packets = Packets::default();
-        let first: Vec<PacketId> = (1..=48).map(|size| packets.put(packet(size)).packet).collect();
+        let first: Vec<PacketId> = (1..=48).map(|size| packets.put(&packet(size)).packet).collect();
         first[1..].iter().for_each(|id| packets.remove(*id));
         // Fifteen places to the end of the 64, one that is taken, the next.
-        let turned: Vec<usize> = (0..18).map(|_| packets.put(packet(100)).packet.index()).collect();
+        let turned: Vec<usize> = (0..18).map(|_| packets.put(&packet(100)).packet.index()).collect();
         assert_eq!(turned, (48..64).chain([1, 2]).collect::<Vec<_>>());
         assert_eq!((packets.len(), packets.get(first[0]).size), (19, 1));
     }
@@ -139,7 +133,7 @@ mod tests {
     #[test]
     fn packets_keep_their_places_when_there_are_more() {
         let mut packets = Packets::default();
-        let ids: Vec<PacketId> = (1..=1_000).map(|size| packets.put(packet(size)).packet).collect();
+        let ids: Vec<PacketId> = (1..=1_000).map(|size| packets.put(&packet(size)).packet).collect();
         assert!(ids.iter().zip(1..).all(|(id, size)| packets.get(*id).size == size));
         for id in ids {
             packets.remove(id);

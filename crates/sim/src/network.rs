@@ -259,7 +259,7 @@ impl Network {
     /// A packet enters the network at the first link of a route.
     pub(crate) fn send(&mut self, route: RouteId, packet: &Packet) {
         let hop = HopIndex::new(route.index()).next();
-        let packet = self.packets.put(Packet { hop, ..*packet });
+        let packet = self.packets.put(&Packet { hop, ..*packet });
         self.enter(route, packet);
     }
 
@@ -267,7 +267,7 @@ impl Network {
     pub(crate) fn send_segment(&mut self, route: RouteId, segment: &Segment, to: EndpointId, generation: Generation) {
         let (size, hop) = (segment.ip_len(), HopIndex::new(route.index()).next());
         let payload = Payload::Tcp(*segment);
-        let packet = self.packets.put(Packet { payload, to, generation, size, hop, ..Packet::default() });
+        let packet = self.packets.put(&Packet { payload, to, generation, size, hop, ..Packet::default() });
         self.enter(route, packet);
     }
 

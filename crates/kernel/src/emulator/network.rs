@@ -212,7 +212,7 @@ impl Network {
                     if self.captures.are_wanted(at) {
                         self.captures.record(at, passage.service, marked(&mut self.frames, &packet));
                     }
-                    if link.carry(passage.arrival, self.packets.put(packet)) {
+                    if link.carry(passage.arrival, self.packets.put(&packet)) {
                         self.schedule(passage.arrival, Event::Arrival(at));
                     }
                 }

@@ -370,7 +370,7 @@ impl ServedLink<'_> {
     ) -> Option<Packet> {
         let (served, counts) = self.parts();
         if served.propagation.is_none() {
-            let sent = packets.put_as(&served.finish(now)?.packet);
+            let sent = packets.put(&served.finish(now)?.packet);
             served.current = None;
             let arrival = notice(now + self.link.wire.delay);
             if self.link.carry(arrival, sent) {
@@ -405,7 +405,7 @@ impl ServedLink<'_> {
         let octets = u64::from(packet.size) + self.link.wire.framing;
         // A copy has nothing of what links wrote.
         let telemetry = if place.is_some() { packet.telemetry } else { TelemetryId::default() };
-        let packet = packets.put(Packet { telemetry, ..*packet });
+        let packet = packets.put(&Packet { telemetry, ..*packet });
         let (served, counts) = self.parts();
         if place.is_none() {
             counts.stats.on_duplicated();

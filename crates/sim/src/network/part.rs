@@ -38,7 +38,7 @@ impl Network {
     /// A packet has come from another part.
     pub(crate) fn receive(&mut self, crossing: &Crossing) {
         let Crossing { link, arrival, packet, .. } = crossing;
-        let is_alone = self.links[link.index()].receive(*arrival, self.packets.put(*packet));
+        let is_alone = self.links[link.index()].receive(*arrival, self.packets.put(packet));
         let since = self.borders().receive(crossing, is_alone);
         if is_alone {
             self.queue.push_since(since, *arrival, Event::Link(*link));
