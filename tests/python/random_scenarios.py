@@ -2,18 +2,20 @@
 
 `python random_scenarios.py FROM TO [FOLDER]` tries these seeds, `--seconds N [FOLDER]` others every time for so long.
 
-Every scenario that breaks something, or whose run fails, is kept in FOLDER. `--write N FOLDER` writes the first N
-into it.
+Every scenario that breaks something, or whose run fails or takes minutes, is kept in FOLDER. `--write N FOLDER` writes the first
+N into it.
 """
 
 import functools
 import json
 import math
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import ackclock
@@ -21,6 +23,8 @@ from ackclock.results import Results
 
 OUTSIDE = ("policy", "python", "external", "fixed")
 """Controllers that need a program or a file, and one that does not control."""
+LONGEST_S = 300
+"""Of one scenario, which mostly takes less than a second: what takes longer is told as a failure."""
 LIMITS = ["1 packets", "5 packets", "100 packets", "15 kB", "20 ms", "unlimited"]
 QUEUES: dict[str, dict[str, list[Any]]] = {
     "drop_tail": {"limit": LIMITS},
@@ -415,6 +419,10 @@ def _write(count: int, folder: Path) -> None:
         (folder / f"{seed}.json").write_text(json.dumps(scenario(seed)))
 
 
+def _too_long(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"it runs for more than {LONGEST_S} s, which may be for ever")
+
+
 def main() -> None:
     """Try seeds, tell of each that breaks something, and keep its scenario."""
     folder = Path(sys.argv[3] if len(sys.argv) > 3 else "out/random")
@@ -422,8 +430,11 @@ def main() -> None:
         _write(int(sys.argv[2]), folder)
         return
     ran = refused = broken = 0
+    signal.signal(signal.SIGALRM, _too_long)
     for seed in _seeds(sys.argv[1], sys.argv[2]):
+        signal.alarm(LONGEST_S)
         found = tried(seed)
+        signal.alarm(0)
         ran += 1
         refused += found is None
         if found:

@@ -103,6 +103,21 @@ fn what_is_missing_from_the_whole_points_at_no_line() {
 }
 
 #[test]
+fn of_a_table_that_is_missing_nothing_more_is_said() {
+    let flow = "[[flow]]\nname = \"a\"\ncontroller = \"cubic\"\n";
+    let fields = |kind: &str| -> Vec<String> {
+        let text = format!("duration = \"1 s\"\n[topology]\nkind = \"{kind}\"\n{flow}");
+        mistakes(&text).into_iter().map(|one| one.field).collect()
+    };
+    assert_eq!(fields("dumbbell"), ["topology.bottleneck", "topology.access"]);
+    for kind in ["chain", "parking_lot", "star"] {
+        let found = fields(kind);
+        let is_in = |field: &String, table: &String| field.starts_with(&format!("{table}."));
+        assert!(!found.iter().any(|field| found.iter().any(|table| is_in(field, table))), "{kind}: {found:?}");
+    }
+}
+
+#[test]
 fn text_of_a_stranger_reaches_no_terminal() {
     let hostile = "\u{1b}[2J\u{7}\u{202e}";
     let texts = [

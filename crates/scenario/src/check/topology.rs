@@ -68,10 +68,11 @@ impl Checker<'_, '_> {
         node
     }
 
-    /// A link that the topology needs; a default for going on with if it is absent.
+    /// A link that the topology needs; a default for going on with if it is absent, of which nothing more is said then.
     fn required_link(&mut self, link: Option<&LinkTable>, path: &FieldPath) -> LinkTable {
         link.cloned().unwrap_or_else(|| {
             self.missing(path, "{ rate = \"100 Mbit/s\", delay = \"15 ms\" }");
+            self.diagnostics.blame(path.clone());
             LinkTable::default()
         })
     }
