@@ -2,8 +2,8 @@
 
 `python random_scenarios.py FROM TO [FOLDER]` tries these seeds, `--seconds N [FOLDER]` others every time for so long.
 
-Every scenario that breaks something, or whose run fails or takes minutes, is kept in FOLDER. `--write N FOLDER` writes the first
-N into it.
+Every scenario that breaks something, or whose run fails or takes minutes, is kept in FOLDER. `--write N FOLDER` writes
+the first N into it.
 """
 
 import functools
