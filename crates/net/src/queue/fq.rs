@@ -3,8 +3,8 @@
 //! Sources: Nagle 1987 (RFC 970: a queue for every source); Demers, Keshav and Shenker 1989 (by bits: a packet's finish
 //! number is the larger of its flow's last one and the round number, plus its length; the smallest goes first), known since
 //! as weighted fair queueing with equal weights. The round number is kept exactly, as its authors define it: it grows with
-//! the rate over the number of flows that the bit-by-bit server would be serving. Where room is short the longest queue
-//! gives way, at its end.
+//! the rate over the number of flows that the bit-by-bit server would be serving, which is never ahead of the link. Where room is
+//! short the longest queue gives way, at its end, and its flow's last finish number with it.
 //!
 //! Departures: no preference for flows that have been silent (their delta is 0). Not Linux's `fq`, which paces.
 
@@ -96,6 +96,7 @@ impl Fq {
         let Some(key) = self.longest.find(flows.len(), |flow| flows[flow as usize].octets) else { return };
         let flow = key as usize;
         if let Some(last) = self.flows[flow].packets.pop_back() {
+            self.rounds.on_dropped(flow, last.finish, last.queued.octets);
             self.on_removed(flow, last.queued.octets);
             self.longest.on_taken(key, self.flows[flow].octets);
             self.tally.drop(&last.queued.packet);
@@ -134,11 +135,12 @@ impl QueueDiscipline for Fq {
         }
     }
 
-    fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
+    fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
         loop {
             let Reverse((_, arrival, flow)) = self.firsts.pop()?;
             let flow = flow as usize;
             let Some(first) = self.flows[flow].packets.pop_front_if(|first| first.arrival == arrival) else { continue };
+            self.rounds.on_taken(now, first.queued.octets);
             self.on_removed(flow, first.queued.octets);
             if let Some(next) = self.flows[flow].packets.front() {
                 self.firsts.push(Reverse((next.finish, next.arrival, flow as u32)));

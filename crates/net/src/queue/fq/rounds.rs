@@ -1,4 +1,7 @@
 //! The round number of the bit-by-bit server that fair queueing imitates.
+//!
+//! The server works at the link's rate, and is never ahead of what the link has taken: where that has become slower than it was
+//! built for, a server of the first rate would have sent what still waits, and what comes would have to stand behind it.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +24,15 @@ pub(super) struct Rounds {
     /// Flows that the server has something of: when (in rounds) it has sent the last of it, and which.
     busy: BTreeSet<(Virtual, usize)>,
     /// Finish number of the last packet of each flow.
-    last: Vec<Virtual>,
+    pub(super) last: Vec<Virtual>,
+    /// What the rate has had the time for while there was work, and what the link has taken: neither of it is sent yet.
+    owed: Virtual,
+    taken: Virtual,
 }
 
 impl Rounds {
     pub(super) fn new(rate: Bandwidth) -> Self {
-        Self { rate, round: 0, updated: SimTime::ZERO, busy: BTreeSet::new(), last: Vec::new() }
+        Self { rate, round: 0, updated: SimTime::ZERO, busy: BTreeSet::new(), last: Vec::new(), owed: 0, taken: 0 }
     }
 
     /// A packet arrives; returns its finish number.
@@ -43,22 +49,48 @@ impl Rounds {
         finish
     }
 
+    /// The link takes a packet of so many octets, to send it.
+    pub(super) fn on_taken(&mut self, now: SimTime, octets: u64) {
+        self.advance(now);
+        self.taken += u128::from(octets) * OCTET;
+    }
+
+    /// The last packet of a flow, which was to end at `finish`, is dropped: the flow is where it was before that.
+    pub(super) fn on_dropped(&mut self, flow: usize, finish: Virtual, octets: u64) {
+        let start = finish - u128::from(octets) * OCTET;
+        self.busy.remove(&(self.last[flow], flow));
+        self.last[flow] = start;
+        if start > self.round {
+            self.busy.insert((start, flow));
+        } else {
+            self.taken += self.round.min(finish) - start; // what was sent of it was of no packet that the link takes
+        }
+    }
+
     /// Lets the server work up to `now`.
     fn advance(&mut self, now: SimTime) {
         let bit_ns = u128::from(self.rate.0) * u128::from((now - self.updated).0);
         self.updated = now;
-        // what the server sends of all flows together
-        let mut sends = bit_ns / PER_OCTET * OCTET + bit_ns % PER_OCTET * OCTET / PER_OCTET;
+        self.owed += bit_ns / PER_OCTET * OCTET + bit_ns % PER_OCTET * OCTET / PER_OCTET;
+        let sends = self.owed.min(self.taken);
+        let sent = sends - self.send(sends);
+        self.taken -= sent;
+        self.owed = if self.busy.is_empty() { 0 } else { self.owed - sent };
+    }
+
+    /// Sends so much of all flows together. Returns what is left of it: there is no work, or it gives no flow anything.
+    fn send(&mut self, mut sends: Virtual) -> Virtual {
         while let Some(&(finish, _)) = self.busy.first() {
             let flows = self.busy.len() as u128;
             let needed = (finish - self.round) * flows;
             if needed > sends {
                 self.round += sends / flows;
-                return;
+                return sends % flows;
             }
             sends -= needed;
             self.round = finish;
             self.busy.pop_first();
         }
+        sends
     }
 }

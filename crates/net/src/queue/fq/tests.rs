@@ -30,16 +30,74 @@ fn packets_go_by_their_finish_numbers() {
 #[test]
 fn the_round_number_slows_down_as_flows_come() {
     let mut fq = queue(QueueLimit::Unlimited);
+    let takes = |fq: &mut Fq, at| assert!(fq.dequeue(SimTime(at)).is_some()); // the link, whenever it is free
     fq.enqueue(SimTime::ZERO, packet(0, 1_000, SimTime::ZERO)); // finishes in round 1000
+    takes(&mut fq, 0);
     // at 600 us the round is 600; flow 1 finishes in 600 + 500 = 1100
     fq.enqueue(SimTime(600_000), packet(1, 500, SimTime(600_000)));
     // Both are served: at 1000 us the round is 600 + 400/2 = 800; flow 2 finishes in 800 + 250 = 1050
     fq.enqueue(SimTime(1_000_000), packet(2, 250, SimTime(1_000_000)));
+    takes(&mut fq, 1_000_000); // that one
+    takes(&mut fq, 1_250_000);
     // flow 0 ends after another 3 * 200 us, flow 2 after 2 * 50 us more: at 1700 us the round is 1050; flow 1 alone
     // is at 1100 at 1750 us, and then nobody is: a flow that comes at 2000 us finishes in 1100 + 100
     fq.enqueue(SimTime(2_000_000), packet(3, 100, SimTime(2_000_000)));
-    let numbers: Vec<u128> = fq.flows.iter().map(|flow| flow.packets[0].finish >> 32).collect();
+    let numbers: Vec<u128> = fq.rounds.last.iter().map(|last| last >> 32).collect();
     assert_eq!(numbers, [1_000, 1_100, 1_050, 1_200]);
+}
+
+/// What each of two flows has of a link that takes an octet in `octet_us`, where they send a packet of 1000 octets every so often
+/// (us), and 20 packets may wait.
+fn shares(octet_us: u64, gaps: [u64; 2]) -> [u64; 2] {
+    let mut fq = queue(QueueLimit::Packets(20));
+    let (mut sent, mut free_at) = ([0; 2], 0);
+    for now in 0..1_000_000 {
+        for (flow, gap) in (0..).zip(gaps) {
+            if now % gap == 0 {
+                fq.enqueue(SimTime(1_000 * now), packet(flow, 1_000, SimTime(1_000 * now)));
+            }
+        }
+        if now >= free_at
+            && let Some(taken) = fq.dequeue(SimTime(1_000 * now))
+        {
+            free_at = now + octet_us * taken.octets;
+            sent[taken.packet.to.index()] += 1;
+        }
+    }
+    sent
+}
+
+/// 1000 packets pass in a second; one flow sends 10,000, the other 2,000.
+#[test]
+fn what_is_dropped_takes_no_turn() {
+    let [greedy, other] = shares(1, [100, 500]);
+    assert!(greedy.abs_diff(other) <= 20 && greedy + other >= 999, "{greedy} {other}");
+}
+
+/// The link has become ten times slower than the queue was built for, so that 100 packets pass in a second: a flow that sends 20 of
+/// them has all of them through at once, beside one that fills the queue.
+#[test]
+fn a_link_that_has_become_slower_is_fair_still() {
+    let mut fq = queue(QueueLimit::Packets(100));
+    let (mut free_at, mut longest) = (0, 0);
+    for now in 0..2_000_000_u64 {
+        let at = SimTime(1_000 * now);
+        if now % 2_000 == 0 {
+            fq.enqueue(at, packet(0, 1_000, at));
+        }
+        if now % 50_000 == 25_500 {
+            fq.enqueue(at, packet(1, 100, at));
+        }
+        if now >= free_at
+            && let Some(taken) = fq.dequeue(at)
+        {
+            free_at = now + 10 * taken.octets;
+            if taken.packet.to.number() == 1 {
+                longest = longest.max((at - taken.since).0 / 1_000);
+            }
+        }
+    }
+    assert!(longest <= 20_000, "{longest} us, of a packet in service and one more"); // 10 ms each
 }
 
 #[test]
