@@ -1,5 +1,5 @@
 //! DualPI2 (RFC 9332 appendix A): two queues, one for L4S packets (ECT(1) or CE) and one for the others, under one PI
-//! controller of the classic queue's delay. Its output p' is squared for classic packets and multiplied by `k` for L4S
+//! controller of the longer of their delays. Its output p' is squared for classic packets and multiplied by `k` for L4S
 //! packets, which balances the flow rates of the two kinds; L4S packets are also marked beyond a shallow threshold.
 //!
 //! When p' reaches 1/k the marks of the L4S queue saturate: from there on it loses packets as the classic queue does.

@@ -148,7 +148,7 @@ impl SharedBuffer {
             sharing: config.sharing,
             limit: config.limit.at_rate(place.rate),
             flows: RoundRobin::new(config.quantum.0),
-            room: Room::new(config.limit.at_rate(place.rate), place.rate),
+            room: Room::new(config.limit, place.rate),
             tally: Tally::default(),
         }
     }
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::ids::EndpointId;
     use crate::packet::Packet;
-    use ackclock_units::Bandwidth;
+    use ackclock_units::{Bandwidth, SimDuration};
 
     /// Lengths of `flows` queues that all want more than there is, in a buffer of 1200 packets.
     fn lengths(sharing: Sharing, flows: u32) -> Vec<usize> {
@@ -244,6 +244,22 @@ mod tests {
         check(1.0, 3, 300); // 1200 / 4
         check(2.0, 1, 800); // 2400 / 3
         check(0.5, 2, 300); // 600 / 2
+    }
+
+    /// What a link of 1 Mbit/s sends in 1 ms is less than a packet; one may wait all the same, as before any queue with a limit in time.
+    #[test]
+    fn a_limit_in_time_lets_one_packet_wait() {
+        let limit = QueueLimit::Time(SimDuration::from_millis(1));
+        for sharing in [Sharing::LongestQueueDrop, Sharing::DynamicThreshold { alpha: 1.0 }] {
+            let config = SharedBufferConfig { sharing, quantum: Bytes(1_500), limit };
+            let mut buffer =
+                SharedBuffer::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 });
+            for _ in 0..2 {
+                buffer
+                    .enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets: 1_500, since: SimTime::ZERO });
+            }
+            assert_eq!((buffer.len(), buffer.counters().drops), (1, 1), "{sharing:?}");
+        }
     }
 
     #[test]
