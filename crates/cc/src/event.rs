@@ -145,6 +145,13 @@ pub enum RestartCause {
     Outer,
 }
 
+impl RestartCause {
+    /// The window is to be smaller, or to stay as it is: one that is below what the stack would begin with is not raised by it.
+    pub fn is_reduction(self) -> bool {
+        matches!(self, Self::Timeout | Self::Idle | Self::Unused)
+    }
+}
+
 /// The window starts over, without an episode of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {

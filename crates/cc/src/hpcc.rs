@@ -144,7 +144,8 @@ impl CongestionController for Hpcc {
 
     fn on_restart(&mut self, restart: &RestartEvent) {
         if matches!(restart.cause, RestartCause::Timeout | RestartCause::SynLost) {
-            self.window = restart.window.0 as f64;
+            let window = restart.window.0 as f64;
+            self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
             self.reference = self.window;
         }
     }

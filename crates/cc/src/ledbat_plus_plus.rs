@@ -179,8 +179,11 @@ impl CongestionController for LedbatPlusPlus {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
             self.before_episode = Some(self.window);
-            self.window = self.window.min((self.window / 2.0).max(LEAST_WINDOW * self.mss));
-            self.ssthresh = Some(self.window as u64);
+            let least = LEAST_WINDOW * self.mss;
+            // In a slowdown what is lost was sent before it: half of the window to which that leads back.
+            let paused = matches!(self.phase, Phase::Pause { .. }).then_some(self.ssthresh).flatten();
+            self.window = self.window.min((self.window / 2.0).max(least));
+            self.ssthresh = Some(paused.map_or(self.window as u64, |before| (before / 2).max(least as u64)));
         }
         if event.is_timeout() {
             self.window = self.mss;
@@ -281,6 +284,15 @@ mod tests {
             feed(&mut controller, 3, 150, 0);
         }
         assert!((controller.step() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_loss_in_a_slowdown_halves_the_window_to_which_that_leads_back() {
+        let mut controller = plus_plus(2_000);
+        controller.phase = Phase::Pause { until: SimTime::NEVER, began: SimTime::ZERO };
+        controller.ssthresh = Some(400_000);
+        controller.on_congestion(&crate::testing::loss(400_000));
+        assert_eq!((controller.cwnd(), controller.ssthresh), (Bytes(2_000), Some(200_000)));
     }
 
     #[test]

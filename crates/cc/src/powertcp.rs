@@ -225,7 +225,8 @@ impl CongestionController for PowerTcp {
 
     fn on_restart(&mut self, restart: &RestartEvent) {
         if matches!(restart.cause, RestartCause::Timeout | RestartCause::SynLost) {
-            self.window = restart.window.0 as f64;
+            let window = restart.window.0 as f64;
+            self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
             self.old_window = self.window;
         }
     }

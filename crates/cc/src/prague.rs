@@ -220,7 +220,7 @@ impl CongestionController for Prague {
         self.before_loss = Some((self.cwnd, self.ssthresh));
         self.keep(self.config.beta);
         if event.is_timeout() {
-            self.cwnd = self.mss;
+            self.cwnd = self.cwnd.min(self.mss);
         }
     }
 
@@ -244,7 +244,9 @@ impl CongestionController for Prague {
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0 as f64);
         }
-        self.cwnd = restart.window.0 as f64;
+        if self.cwnd >= self.mss || !restart.cause.is_reduction() {
+            self.cwnd = restart.window.0 as f64; // a fraction of a segment is less
+        }
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -317,6 +319,17 @@ mod tests {
         prague.on_ack(&marked(25, 3));
         // alpha is of the 25 ms: 15/16 * 0.2 + 1/16 * 1 = 0.25
         assert_eq!(prague.cwnd(), Bytes(79_000)); // 90 000 * (1 - 0.125), and up to whole segments
+    }
+
+    #[test]
+    fn a_timeout_raises_no_fraction_of_a_segment() {
+        let mut prague = prague(1.0);
+        prague.cwnd = 200.0;
+        prague.on_congestion(&crate::testing::timeout(MSS, false));
+        let left = prague.cwnd;
+        let cause = crate::event::RestartCause::Timeout;
+        prague.on_restart(&RestartEvent { now: SimTime::ZERO, cause, window: Bytes(MSS), ssthresh: None });
+        assert!(prague.cwnd <= 200.0 && (prague.cwnd - left).abs() < 1e-9, "{left} {}", prague.cwnd);
     }
 
     #[test]

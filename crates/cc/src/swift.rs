@@ -139,9 +139,10 @@ impl CongestionController for Swift {
         Bytes((self.window.max(1.0) * self.mss) as u64)
     }
 
-    /// Of the stack's own ideas of a window only those of a whole segment and more can be held.
+    /// The stack's own ideas of a window are of a whole segment and more: what is none of them by a timeout or for want of use stays.
     fn on_restart(&mut self, restart: &RestartEvent) {
-        self.window = restart.window.0 as f64 / self.mss;
+        let window = restart.window.0 as f64 / self.mss;
+        self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -165,6 +166,7 @@ impl CongestionController for Swift {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::RestartCause;
     use crate::testing::{ack, loss};
 
     fn swift(window: u64) -> Swift {
@@ -217,6 +219,23 @@ mod tests {
         let mut swift = swift(10_000);
         swift.on_congestion(&loss(10_000));
         assert_eq!(swift.cwnd(), Bytes(5_000));
+    }
+
+    #[test]
+    fn a_timeout_raises_no_window_and_takes_a_large_one_to_the_loss_window() {
+        let restart = |window| RestartEvent {
+            now: SimTime::ZERO,
+            cause: RestartCause::Timeout,
+            window: Bytes(window),
+            ssthresh: None,
+        };
+        let mut swift = swift(10_000);
+        swift.window = 0.3;
+        swift.on_restart(&restart(1_000));
+        assert!((swift.window - 0.3).abs() < 1e-12, "{}", swift.window);
+        swift.window = 10.0;
+        swift.on_restart(&restart(3_000));
+        assert!((swift.window - 3.0).abs() < 1e-12, "{}", swift.window);
     }
 
     #[test]

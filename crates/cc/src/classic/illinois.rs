@@ -76,7 +76,7 @@ impl Illinois {
     fn adapt(&mut self, round: RoundDelays) {
         // On a path that never queued, d_m is 0 and no delay is a long one: alpha goes up, beta is the least.
         let longest = self.delays.greatest - self.delays.least;
-        let mean = round.mean - self.delays.least;
+        let mean = if longest > 0.0 { round.mean - self.delays.least } else { 0.0 }; // and nothing that rounding leaves
         self.alpha = self.next_alpha(mean, longest);
         self.beta = beta(&self.config, mean, longest);
     }
@@ -161,8 +161,11 @@ mod tests {
     fn a_path_without_a_queue_is_fast_and_keeps_seven_eighths() {
         let mut illinois = Illinois::new(IllinoisConfig::default());
         (illinois.delays.least, illinois.delays.greatest) = (0.1, 0.1);
-        illinois.adapt(RoundDelays { mean: 0.1, least: 0.1 }); // no long queue has been seen: at once
-        assert!((illinois.alpha - 10.0).abs() < 1e-12 && (illinois.beta - 0.125).abs() < 1e-12);
+        // No long queue has been seen: at once. A sum of equal delays over their number may be more than one of them by its last bit.
+        for mean in [0.1, 0.1_f64.next_up()] {
+            illinois.adapt(RoundDelays { mean, least: 0.1 });
+            assert!((illinois.alpha - 10.0).abs() < 1e-12 && (illinois.beta - 0.125).abs() < 1e-12, "{mean}");
+        }
     }
 
     #[test]

@@ -182,9 +182,9 @@ impl AllegroStrategy {
     }
 
     /// `r_n = r_(n-1) * (1 + n * epsilon_min * direction)`, the first step being where the decision led.
-    fn plan_step(&mut self) -> (f64, Kind) {
+    fn plan_step(&mut self, least: f64) -> (f64, Kind) {
         let State::Adjusting { direction, steps } = &mut self.state else { return (self.rate, Kind::Wait) };
-        self.rate *= 1.0 + f64::from(*steps) * self.config.min_epsilon * *direction;
+        self.rate = (self.rate * (1.0 + f64::from(*steps) * self.config.min_epsilon * *direction)).max(least);
         *steps += 1;
         (self.rate, Kind::Step)
     }
@@ -218,7 +218,7 @@ impl Strategy for AllegroStrategy {
                 self.rate = self.rate.max(least);
                 self.plan_trial(random)
             }
-            State::Adjusting { .. } => self.plan_step(),
+            State::Adjusting { .. } => self.plan_step(least),
         };
         // So many segments, or 1.7 to 2.2 round trips, drawn anew for each.
         let segments = f64::from(self.config.interval_segments) * segment / rate;
@@ -313,8 +313,20 @@ mod tests {
         assert_eq!(ups, 2);
         // 1.01 first; then 1 and 2 steps of a hundredth more
         for expected in [1.01e6, 1.01e6 * 1.01, 1.01e6 * 1.01 * 1.02] {
-            assert!((strategy.plan_step().0 - expected).abs() < 1e-3);
+            assert!((strategy.plan_step(0.0).0 - expected).abs() < 1e-3);
         }
+    }
+
+    /// Two segments in a round trip of 100 ms are 160 kbit/s; a step of twice a half would leave nothing.
+    #[test]
+    fn steps_end_at_two_segments_in_a_round_trip() {
+        let (mut strategy, mut random) = (strategy(), RandomStream::new(1, "test"));
+        strategy.config.min_epsilon = 0.5;
+        strategy.rate = 1e6;
+        strategy.enter(State::Adjusting { direction: -1.0, steps: 0 });
+        let rtt = SimDuration::from_millis(100);
+        let rates = [(); 5].map(|()| strategy.plan(rtt, &mut random).rate as u64);
+        assert_eq!(rates, [1_000_000, 500_000, 160_000, 160_000, 160_000]);
     }
 
     #[test]
