@@ -115,8 +115,16 @@ impl Acks {
 
     /// RFC 9000 section 13.2.1: before one that has arrived, or behind one that is missing.
     fn is_out_of_order(&self, number: u64) -> bool {
-        let is_before = self.largest_eliciting.is_some_and(|largest| number < largest);
-        self.policy.reordering == 1 && (is_before || number > self.expected())
+        let is_apart = match self.largest_eliciting {
+            Some(largest) if number < largest => true,
+            Some(largest) => {
+                let remembered = self.received.iter().next().map_or(number, |lowest| lowest.start);
+                let from = remembered.max(largest + 1);
+                from < number && !self.received.contains(from, number)
+            }
+            None => number > self.expected(),
+        };
+        self.policy.reordering == 1 && is_apart
     }
 
     /// draft-ietf-quic-ack-frequency section 6.2: a packet is missing that no ACK has told of as being so far behind.
@@ -221,6 +229,28 @@ mod tests {
             arrived(AckPolicy { every: 4, reordering: 0, ..POLICY }, &[0, 2, 1, 5]),
             [false, false, false, true]
         );
+    }
+
+    #[test]
+    fn a_packet_that_asks_for_no_ack_hides_no_gap() {
+        let mut acks = Acks::new(POLICY);
+        let mut due = |number, is_eliciting| {
+            acks.on_packet(SimTime(number), number, is_eliciting, None);
+            let is_due = acks.is_due();
+            if is_due {
+                acks.on_sent(false);
+            }
+            is_due
+        };
+        // 1 is missing between 0 and 3, as RFC 9000 section 13.2.1 asks of packets that elicit; nothing is between 3 and 5.
+        let found = [(0, true), (2, false), (3, true), (4, false), (5, true)].map(|(number, asks)| due(number, asks));
+        assert_eq!(found, [false, false, true, false, false]);
+        acks.on_answered(5);
+        acks.on_packet(SimTime(6), 6, false, None);
+        acks.on_answered(6);
+        acks.on_sent(false);
+        acks.on_packet(SimTime(7), 7, true, None);
+        assert!(!acks.is_due(), "what the peer knows to have arrived is no gap");
     }
 
     #[test]

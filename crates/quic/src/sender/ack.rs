@@ -26,6 +26,8 @@ pub(super) struct AckOutcome {
     pub(super) marked: u64,
     /// The newest that was in flight.
     newest: Option<SentPacket>,
+    /// When the largest that the ACK covers left, if that is news.
+    largest_sent: Option<SimTime>,
 }
 
 impl Sender {
@@ -39,11 +41,11 @@ impl Sender {
             self.log.acknowledge(*range, &mut newly);
         }
         let answered = self.take_delivered(now, &newly, &mut outcome);
-        let has_largest = newly.iter().any(|number| Some(*number) == self.log.largest_acked());
         self.scratch = newly;
-        if let Some(newest) = outcome.newest {
-            if has_largest && outcome.delivered > 0 {
-                self.sample_rtt(now, newest.at, ack.delay);
+        if outcome.newest.is_some() {
+            // RFC 9002 section 5.1: of the largest, which may itself ask for no ACK, if one that does is news.
+            if let Some(sent) = outcome.largest_sent {
+                self.sample_rtt(now, sent, ack.delay);
             }
             self.pto_count = 0;
             self.probes = 0;
@@ -68,6 +70,9 @@ impl Sender {
         let mut answered = None;
         for &number in newly {
             let packet = self.log.deliver(number);
+            if Some(number) == self.log.largest_acked() {
+                outcome.largest_sent = Some(packet.at);
+            }
             answered = answered.max(packet.acked_up_to);
             if let Some(range) = packet.stream {
                 self.stream.on_acknowledged(range, packet.frames.has(QuicFrames::FIN));
