@@ -59,6 +59,8 @@ pub(crate) struct DelayedAcks {
     is_interactive: bool,
     /// What waits for the deadline is an ACK for segments above a hole.
     gathers: bool,
+    /// An ACK is due, once receive offload hands over what it gathers.
+    is_with_offload: bool,
 }
 
 impl DelayedAcks {
@@ -82,6 +84,7 @@ impl DelayedAcks {
             last_arrival: SimTime::ZERO,
             is_interactive: false,
             gathers: false,
+            is_with_offload: false,
         }
     }
 
@@ -189,7 +192,7 @@ impl DelayedAcks {
     pub(crate) fn on_timer(&mut self, now: SimTime) {
         if now >= self.deadline {
             self.due = true;
-            if self.gathers {
+            if self.gathers || self.is_with_offload {
                 return;
             }
             self.is_interactive = false;
@@ -244,7 +247,7 @@ impl DelayedAcks {
         if self.gro.is_zero() || self.octets >= LARGEST_GATHERED {
             self.due = true;
         } else {
-            self.deadline = now + self.gro;
+            (self.deadline, self.is_with_offload) = (now + self.gro, true);
         }
     }
 
@@ -285,7 +288,7 @@ impl DelayedAcks {
 
     /// An ACK left, alone or with data.
     pub(crate) fn on_ack_sent(&mut self) {
-        (self.due, self.gathers) = (false, false);
+        (self.due, self.gathers, self.is_with_offload) = (false, false, false);
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets, self.pushes) = (0, 0, 0);
         let (is_owed, is_for_window) = (std::mem::take(&mut self.is_owed), std::mem::take(&mut self.is_for_window));
@@ -340,6 +343,22 @@ mod tests {
             assert!(!arrive(&mut acks, ms, 1_000));
         }
         assert_eq!(acks.deadline(), SimTime(14 * MS)); // 2 ms after the last
+    }
+
+    #[test]
+    fn what_offload_hands_over_is_no_delayed_ack_that_expired() {
+        let mut acks = acks(0, true);
+        acks.gro = SimDuration::from_millis(3);
+        for train in 0..4 {
+            for ms in [10, 10, 10] {
+                arrive(&mut acks, 100 * train + ms, 1_000);
+            }
+            acks.on_timer(SimTime((100 * train + 13) * MS));
+            assert!(acks.is_due());
+            acks.on_ack_sent();
+        }
+        let delay = acks.delay;
+        assert!(delay <= SimDuration::from_millis(40), "{delay:?}"); // twice as much for each, if it had expired
     }
 
     #[test]

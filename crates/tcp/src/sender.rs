@@ -315,7 +315,11 @@ impl Sender {
                 let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
                 self.controller = Controller::new(config, Bytes(self.mss()), cwnd, ssthresh);
                 self.ecn.introduce(&mut self.controller);
+                if self.rto.has_sample() {
+                    self.controller.on_handshake(self.rto.stats().srtt);
+                }
                 self.settle_requirements();
+                self.note_pacing();
             }
             SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}
         }
