@@ -54,6 +54,8 @@ def segments(path: Path) -> Iterator[Captured]:
         CaptureError: If the file is no such capture, or is damaged; the message has the number of the frame.
         OSError: If it cannot be read.
     """
+    if path.is_dir():
+        raise CaptureError(f"{path} is a folder; give the file of a capture")
     with path.open("rb") as file:
         try:
             reader = dpkt.pcap.UniversalReader(file)
@@ -73,7 +75,8 @@ def segments(path: Path) -> Iterator[Captured]:
             raise
         except _DAMAGE as error:
             raise CaptureError(
-                f"{path} is damaged after frame {number}: {error}; capture anew, or cut it with editcap"
+                f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or cut "
+                "it with editcap"
             ) from error
 
 

@@ -64,7 +64,8 @@ class Difference:
 
     Attributes:
         estimate: Mean of the differences with its interval.
-        p: Probability of a mean at least as far from zero if there were no difference; None for fewer than two pairs.
+        p: Probability of a mean at least as far from zero if there were no difference; None for fewer than two pairs,
+            and for pairs that all differ by the same: they are one run, several times.
     """
 
     estimate: Estimate
@@ -92,7 +93,7 @@ def _p_value(mean: float, spread: float | None, count: int) -> float | None:
     if spread is None:
         return None
     if spread == 0:
-        return 1.0 if mean == 0 else 0.0
+        return 1.0 if mean == 0 else None
     return student.outside(mean / spread * math.sqrt(count), count - 1)
 
 

@@ -179,4 +179,4 @@ def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
     if not groups.is_empty():
         tables["groups"] = groups
     for name, table in tables.items():
-        storage.write_file(folder.path / f"{name}.parquet", parquet(table))
+        storage.write_file(folder.table(name), parquet(table))

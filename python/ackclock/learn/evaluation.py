@@ -1,7 +1,7 @@
 """What a trained agent does to a network, beside controllers."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Row:
     """One run, as a row of the table.
 
     Attributes:
-        scenario: Its name.
+        scenario: Its name, with a number where several have the same.
         who: The model, `random` or a controller.
         seed: Of the run.
         goodput_bps: Of the flow.
@@ -116,16 +116,24 @@ def evaluate(
     Raises:
         ScenarioError: If there is no such controller.
     """
-    for scenario in scenarios or [trained.setting.scenario]:
-        setting = trained.setting.on(scenario)
-        for seed in [scenario.seed if seed is None else seed for seed in seeds]:
+    others = tuple(dict.fromkeys(beside))
+    model = f"{trained.name} (model)" if trained.name in others else trained.name
+    settings = [trained.setting.on(scenario) for scenario in scenarios or [trained.setting.scenario]]
+    for title, setting in zip(_distinct([setting.name for setting in settings]), settings, strict=True):
+        for seed in [setting.scenario.seed if seed is None else seed for seed in seeds]:
             trained.seed(seed)
-            yield _of_agent(trained.name, setting, seed, trained.choose)
-            for name in beside:
-                if name == RANDOM:
-                    yield _of_agent(RANDOM, setting, seed, None)
-                else:
-                    yield _of_controller(name, setting, seed)
+            yield replace(_of_agent(model, setting, seed, trained.choose), scenario=title)
+            for name in others:
+                row = _of_agent(RANDOM, setting, seed, None) if name == RANDOM else _of_controller(name, setting, seed)
+                yield replace(row, scenario=title)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, those that several have with a number behind them: rows of one name are averaged."""
+    return [
+        name if names.count(name) == 1 else f"{name} ({1 + names[:place].count(name)})"
+        for place, name in enumerate(names)
+    ]
 
 
 def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None) -> Row:

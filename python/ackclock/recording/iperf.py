@@ -37,7 +37,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         RecordingError: If it is none, or one of UDP, or of a test that failed.
     """
     report = _report(path)
-    start, end = _part(report, "start", path), report.get("end") or {}
+    start, end = _part(report, "start", path), _part(report, "end", path) if report.get("end") else {}
     protocol = _part(start, "test_start", path).get("protocol", "TCP") if "test_start" in start else "TCP"
     if report.get("error"):
         raise RecordingError(f"{path}: iperf3 says that it failed: {report['error']}")
@@ -84,13 +84,18 @@ def _part(whole: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     return part
 
 
+def _objects(found: Any) -> list[dict[str, Any]]:  # noqa: ANN401  whatever JSON can say
+    """The objects of a list; nothing of what is none."""
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 def _rows(intervals: list[Any], path: Path) -> dict[int, list[dict[str, Any]]]:
     """The reports on each socket, in order."""
     found: dict[int, list[dict[str, Any]]] = {}
     for place, interval in enumerate(intervals):
         for index, row in enumerate(interval.get("streams", []) if isinstance(interval, dict) else []):
             for key in ("socket", "start", "end", "bytes"):
-                if not isinstance(row.get(key), (int, float)):
+                if not isinstance(row, dict) or not isinstance(row.get(key), (int, float)):
                     raise RecordingError(
                         f"{path}: intervals[{place}].streams[{index}].{key} is no number; is the file whole?"
                     )
@@ -105,7 +110,7 @@ def _stream(socket: int, rows: list[dict[str, Any]], start: dict[str, Any], end:
     name = _name(socket, rows, start)
     time_s = np.array([row["end"] for row in rows], dtype=float)
     whole: dict[str, Any] = next(
-        (one for one in end.get("streams", []) if (one.get("sender") or {}).get("socket") == socket), {}
+        (one for one in _objects(end.get("streams")) if (one.get("sender") or {}).get("socket") == socket), {}
     )
     sender, receiver = whole.get("sender") or {}, whole.get("receiver") or {}
     is_sender = bool(rows[0].get("sender", True))
@@ -139,7 +144,7 @@ def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _name(socket: int, rows: list[dict[str, Any]], start: dict[str, Any]) -> str:
-    for one in start.get("connected", []):
+    for one in _objects(start.get("connected")):
         if one.get("socket") == socket:
             local = f"{one.get('local_host')}:{one.get('local_port')}"
             remote = f"{one.get('remote_host')}:{one.get('remote_port')}"

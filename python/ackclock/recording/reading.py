@@ -62,6 +62,8 @@ def _together(abouts: Sequence[Recording]) -> Recording:
 
 
 def _reader(path: Path) -> Callable[[Path], Read]:
+    if path.is_dir():
+        raise RecordingError(f"{path} is a folder; give the file of a recording")
     with path.open("rb") as file:
         head = file.read(1 << 16)
     if not head.strip():

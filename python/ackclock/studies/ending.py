@@ -72,8 +72,12 @@ def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterat
 
 
 def _kept_runs(folder: Path) -> Iterator[Drawn]:
-    """Time series of the runs that are kept whole."""
-    for place in sorted((folder / "runs").glob("*")) if (folder / "runs").is_dir() else ():
+    """Time series of the runs that are kept whole; what an earlier form of the study has left there is none of them."""
+    from ackclock.studies.study import kept_runs
+
+    names = kept_runs(folder)
+    places = sorted((folder / "runs").glob("*")) if (folder / "runs").is_dir() else []
+    for place in places if names is None else [place for place in places if place.name in names]:
         results = Results.load(place)
         caption = (
             f"Congestion window, goodput and round-trip time of a run: {results.name}, seed {results.summary['seed']}."

@@ -110,7 +110,7 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
 
 def _check_size(plan: Plan, mistakes: Mistakes) -> None:
     if plan.size > _MOST_RUNS:
-        mistakes.add((), f"it has {plan.size:,} runs", f"leave out values or seeds: at most {_MOST_RUNS:,}")
+        mistakes.add((), f"it has more than {_MOST_RUNS:,} runs", "leave out values or seeds")
 
 
 # ---- single values --------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
     if match:
         found: Sequence[Any] = range(int(match[1]), min(int(match[2]), int(match[1]) + _MOST_RUNS) + 1)
     elif isinstance(value, int) and not isinstance(value, bool):
-        found = range(1, min(value, _MOST_RUNS) + 1)
+        found = range(1, min(value, _MOST_RUNS + 1) + 1)  # one too many is enough to be refused
     else:
         found = value if isinstance(value, list) else []
     if not found or not all(

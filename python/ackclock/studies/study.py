@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 STUDY: Final = "study.json"
 """The file that makes a folder one of a study."""
 
+KEPT: Final = "kept.json"
+"""Which point of the study each run is that is kept whole, by the name of its folder in `runs`."""
+
 _SHOWN_PX: Final = 528
 """How wide a notebook shows a figure."""
 
@@ -281,18 +284,42 @@ def is_study(folder: Path) -> bool:
 
 
 def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path) -> None:
-    """Run the chosen ones again with all their series: the same run to the byte, and more of it."""
+    """Run the chosen ones again with all their series: the same run to the byte, and more of it.
+
+    A run that is there is left if it is of the point that has its name now: a study that was extended has its cells
+    in another order, and a class of one's own may have changed.
+    """
     from ackclock._core import Scenario
     from ackclock.running import run
 
+    before, kept = kept_runs(folder) or {}, {}
     for trial, point in chosen(plan, pairs):
-        place = folder / "runs" / run_name(trial, plan)
-        if place.exists():
-            continue
-        tables = cast(dict[str, Any], json.loads(point.scenario_json))
-        tables.pop("trace", None)
-        place.parent.mkdir(exist_ok=True)
-        run(Scenario.from_json(json.dumps(tables), folder=point.folder)).save(place)
+        name = run_name(trial, plan)
+        place = folder / "runs" / name
+        if before.get(name) != point.key or not place.exists():
+            tables = cast(dict[str, Any], json.loads(point.scenario_json))
+            tables.pop("trace", None)
+            place.parent.mkdir(exist_ok=True)
+            run(Scenario.from_json(json.dumps(tables), folder=point.folder)).save(place, force=True)
+        kept[name] = point.key
+        storage.write_file(folder / KEPT, (json.dumps(before | kept, indent=1) + "\n").encode())
+    if kept != before:
+        storage.write_file(folder / KEPT, (json.dumps(kept, indent=1) + "\n").encode())
+
+
+def kept_runs(folder: Path) -> dict[str, str] | None:
+    """Return the key of the point that each run is which a study keeps whole, by its name.
+
+    Args:
+        folder: Of the study.
+
+    Returns:
+        None if the folder does not say.
+    """
+    file = folder / KEPT
+    if not file.is_file():
+        return None
+    return document(file.read_bytes(), file, dict[str, str], _REMEDY)
 
 
 def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:
@@ -319,4 +346,4 @@ def run_name(trial: design.Trial, plan: Plan) -> str:
     return "-".join((*words, f"seed-{trial.seed}"))
 
 
-__all__ = ["Study", "is_study", "load_study", "study"]
+__all__ = ["KEPT", "STUDY", "Study", "is_study", "kept_runs", "load_study", "study"]

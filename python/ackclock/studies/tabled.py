@@ -200,10 +200,10 @@ def _cell(key: str, found: Difference | None) -> dict[str, Any]:
 
 
 def _verdict(row: dict[str, Any]) -> str:
-    """Who has more goodput; one seed decides nothing."""
+    """Who has more goodput; one seed decides nothing, nor do several that give the same."""
     found, p = row.get("goodput_bps"), row.get("p_goodput_bps")
     if not isinstance(found, Estimate) or p is None:
-        return "one seed"
+        return "one seed" if not isinstance(found, Estimate) or found.count < 2 else "each seed gives the same"
     if p >= SIGNIFICANT:
         return "undecided"
     return str(row["one"] if found.mean > 0 else row["other"])

@@ -82,7 +82,8 @@ def _trade(sweep: "Sweep") -> Iterator[Drawn]:
     apart = _alone(sweep, named)
     panels: dict[str, list[Cloud]] = {}
     for key, group in sweep.groups.items():
-        rows = [row for row in group if row.get("queueing_delay_ms_mean") is not None]
+        known = ("goodput_bps", "queueing_delay_ms_mean")
+        rows = [row for row in group if all(row.get(column) is not None for column in known)]
         label = ", ".join(part for part in (_title(sweep, key, named), _who(key)) if part)
         if rows:
             delays = [row["queueing_delay_ms_mean"] for row in rows]

@@ -166,9 +166,12 @@ def _rows(path: Path, parameters: Sequence[str]) -> list[dict[str, Any]]:
     import polars as pl
 
     flows, links = (pl.read_parquet(path / f"{name}.parquet") for name in ("sweep", "links"))
-    keys = [name for name in parameters if name in flows.columns]
+    keys = [name for name in parameters if name in links.columns]
     bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
     if bottleneck:
         links = links.filter(pl.col("link") == bottleneck)
     best = links.sort("utilization", descending=True).unique(subset=keys, keep="first", maintain_order=True)
-    return flows.join(best.select(*keys, *OF_LINK), on=keys, how="left", maintain_order="left").to_dicts()
+    of_link = best.select(*keys, *OF_LINK)
+    if flows.is_empty():  # short flows and media alone: what the link tells
+        return of_link.with_columns(flow=pl.lit("-"), controller=pl.lit("-")).to_dicts()
+    return flows.join(of_link, on=keys, how="left", maintain_order="left").to_dicts()

@@ -15,6 +15,8 @@ from ackclock.version import __version__
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _MOST_VALUES = 1_000_000
+_COLUMNS = frozenset({"flow", "link", "group"})
+"""Parts of a scenario as whole lists, which are columns of the tables of results."""
 
 
 class GridError(ValueError):
@@ -163,6 +165,9 @@ def grid_of(
         ScenarioError: If any point is an invalid scenario.
     """
     paths = [axis.path for axis in axes]
+    taken = next((path for path in paths if path in _COLUMNS), None)
+    if taken:
+        raise GridError(f"--set {taken} is no axis, for results have a column of that name; vary a field within it")
     repeated = sorted({path for path in paths if paths.count(path) > 1})
     if repeated:
         raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")

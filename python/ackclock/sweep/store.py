@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 from ackclock import storage, system
 from ackclock.reading import DamagedError, document, inside
@@ -14,6 +14,9 @@ from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
 
 _GRID = "sweep.json"
+TABLES: Final = ("sweep", "links", "means", "groups")
+"""Names of the tables with which a sweep ends; the last only where there are short flows."""
+
 _POINTS = "points"
 _LOCK = ".lock"
 
@@ -62,6 +65,7 @@ class SweepFolder:
         with (self.path / _LOCK).open("w") as lock:
             self._lock(lock.fileno())
             self._remove_leftovers()
+            self._remove_tables_of_another(points)
             storage.write_file(self.path / _GRID, _json(_grid(points)))
             yield
 
@@ -98,6 +102,22 @@ class SweepFolder:
         for folder in (self.path, self.path / _POINTS):
             for leftover in folder.glob(".*.partial"):
                 leftover.unlink()
+
+    def _remove_tables_of_another(self, points: Sequence[Point]) -> None:
+        """Remove the tables of a smaller grid: until this one has ended, it has none."""
+        file = self.path / _GRID
+        if not file.is_file() or json.loads(file.read_bytes()).get("scenario_hashes") == _hashes(points):
+            return
+        for name in TABLES:
+            self.table(name).unlink(missing_ok=True)
+
+    def table(self, name: str) -> Path:
+        """Return where a table lies.
+
+        Args:
+            name: One of `TABLES`.
+        """
+        return self.path / f"{name}.parquet"
 
     def is_done(self, point: Point) -> bool:
         """Say whether a point has finished, in this or an earlier process.
@@ -175,8 +195,12 @@ def _grid(points: Sequence[Point]) -> dict[str, Any]:
     return {
         "version": __version__,
         "parameters": _parameters(points),
-        "scenario_hashes": [point.scenario_hash for point in points],
+        "scenario_hashes": _hashes(points),
     }
+
+
+def _hashes(points: Sequence[Point]) -> list[str]:
+    return [point.scenario_hash for point in points]
 
 
 def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:

@@ -83,6 +83,8 @@ def means(flows: "pl.DataFrame", parameters: Iterable[str]) -> "pl.DataFrame":
     import polars as pl
 
     keys = [*(name for name in parameters if name != "seed"), "flow", "controller"]
+    if flows.is_empty():
+        return pl.DataFrame(schema=[*keys, "seeds"])
     measures = [name for name in _MEASURES if name in flows.columns]
     grouped = flows.group_by(keys, maintain_order=True).agg(
         pl.len().alias("seeds"),
