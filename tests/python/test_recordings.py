@@ -388,6 +388,8 @@ def test_a_report_of_iperf3(tmp_path: Path) -> None:
         (json.dumps({"start": {}, "error": "no route", "intervals": []}), "no route"),
         (json.dumps({"start": {"test_start": {"protocol": "UDP"}}, "intervals": [1]}), "UDP"),
         ('{"some": "thing"}', "neither a report of iperf3"),
+        ('{"start": {}, "intervals": [{"streams": [1]}]}', "streams[0].socket is no number"),
+        ('{"start": {}, "end": [1], "intervals": []}', "end is missing, or no object"),
         ("", "is empty"),
         ("\0\1\2", "no recording that is known"),
     ],

@@ -332,6 +332,34 @@ def test_a_study_ends_with_tables_figures_and_a_page(folder: Path) -> None:
     assert ackclock.Results.load(kept).flows.height > 0
 
 
+def test_a_run_that_is_kept_is_of_the_point_that_has_its_name(tmp_path: Path) -> None:
+    """A study that gets another rate in front has other cells; what was kept of the old ones is not shown as theirs."""
+    plan = {
+        "controllers": ["cubic"],
+        "line_ups": ["alone"],
+        "seeds": 1,
+        "keep": 2,
+        "duration": "1 s",
+        "start_within": "50 ms",
+    }
+    for rates in (["10 Mbit/s"], ["10 Mbit/s", "20 Mbit/s"], ["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"]):
+        ackclock.study(plan | {"path": {"rate": rates, "rtt": "20 ms"}}, tmp_path / "out", forms=())
+        kept = json.loads((tmp_path / "out" / "kept.json").read_text())
+        assert len(kept) == min(2, len(rates))
+        for name in kept:
+            cell = int(name.split("-")[2]) - 1 if len(rates) > 1 else 0
+            manifest = json.loads((tmp_path / "out" / "runs" / name / "manifest.json").read_text())
+            assert manifest["scenario"]["topology"]["bottleneck"]["rate"] == rates[cell], (name, rates)
+
+
+def test_seeds_that_all_give_the_same_name_no_winner() -> None:
+    plan = {"controllers": ["cubic", "reno"], "line_ups": ["alone"], "seeds": 3, "keep": 0, "duration": "1 s"}
+    plan |= {"start_within": "0 s", "path": {"rate": "10 Mbit/s", "rtt": "20 ms"}, "profile": "rfc"}
+    (row,) = ackclock.study(plan).differences.rows
+    assert row["p_goodput_bps"] is None
+    assert row["more"] == "each seed gives the same"
+
+
 def test_a_folder_is_drawn_again_without_a_run(folder: Path, cli: Cli) -> None:
     again = load_study(folder)
     assert ackclock.tables.as_csv(again.table) == (folder / "means.csv").read_text(encoding="utf-8")

@@ -157,6 +157,36 @@ def test_a_sweep_may_be_extended_but_not_changed(cli: Cli, scenario_file: Path, 
     assert (tmp_path / "out" / "sweep.parquet").read_bytes() == before
 
 
+def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:
+    assert cli("sweep", scenario_file, "--set", "duration=['1 s']", "-o", "out").returncode == 0
+    longer = ("sweep", scenario_file, "--set", "duration=['1 s', '1000000 s']", "-o", "out")
+    process = subprocess.Popen(command(*longer), cwd=tmp_path)
+    limit = time.monotonic() + 60
+    while "1000000 s" not in (tmp_path / "out" / "sweep.json").read_text():
+        assert time.monotonic() < limit and process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    shown = cli("compare", "out")
+    assert shown.returncode == 2
+    assert "has not ended" in shown.stderr
+
+
+def test_a_sweep_of_short_flows_shows_what_its_link_tells(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    network = scenario_file.read_text().partition("[[flow]]")[0]
+    group = 'name = "web"\narrivals = { load = 0.5, size = "20 kB" }\n'
+    (tmp_path / "short.toml").write_text(f"{network}[[flow]]\n{group}")
+    done = cli("sweep", "short.toml", "--set", "seed=1..2", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "link used" in cli("compare", "out").stdout
+    assert cli("report", "out", "-o", "page.html").returncode == 0
+
+
+def test_an_axis_is_no_column_of_the_results(cli: Cli, scenario_file: Path) -> None:
+    refused = cli("sweep", scenario_file, "--set", 'flow=[[{ controller = "reno" }]]', "-o", "out")
+    assert refused.returncode == 2
+    assert "no axis, for results have a column of that name" in refused.stderr
+
+
 def test_one_bad_point_is_found_before_any_runs(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     done = cli("sweep", scenario_file, "--set", 'duration=["1 s", "soon"]', "-o", "out")
     assert done.returncode == 2
