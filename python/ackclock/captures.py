@@ -75,8 +75,8 @@ def segments(path: Path) -> Iterator[Captured]:
             raise
         except _DAMAGE as error:
             raise CaptureError(
-                f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or cut "
-                "it with editcap"
+                f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or "
+                "cut it with editcap"
             ) from error
 
 

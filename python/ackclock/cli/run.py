@@ -45,7 +45,9 @@ def run(
             "-o", "--output", metavar="DIR", help="Write the results into this new folder.", show_default=False
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Overrides the scenario's seed.", show_default=False)] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**64 - 1, help="Overrides the scenario's seed.", show_default=False)
+    ] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Override a value, such as duration='5 s'. May be repeated."),

@@ -42,7 +42,9 @@ def train(
     steps: Annotated[
         int, typer.Option(min=1, help="Total number of decisions, rounded up to whole rollouts.")
     ] = 100_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Seed of network initialisation, exploration and episodes.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**64 - 1, help="Seed of network initialisation, exploration and episodes.")
+    ] = 1,
     envs: Annotated[
         int | None,
         typer.Option(min=1, max=4096, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False),
