@@ -171,6 +171,26 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
     assert "has not ended" in shown.stderr
 
 
+def test_a_point_is_of_what_its_controller_imports_too(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    network = scenario_file.read_text().partition("[[flow]]")[0]
+    (tmp_path / "own.toml").write_text(
+        f'{network}[[flow]]\nname = "mine"\ncontroller = {{ kind = "python", class = "mine:Mine" }}\n'
+    )
+    (tmp_path / "mine.py").write_text(
+        "from ackclock import CongestionController\nfrom numbers_of_mine import WINDOW\n\n\n"
+        "class Mine(CongestionController):\n    def on_ack(self, ack):\n        self.cwnd_bytes = WINDOW\n\n"
+        "    def on_congestion(self, event):\n        pass\n"
+    )
+    goodputs = []
+    for window in (3_000, 3_000, 6_000):
+        (tmp_path / "numbers_of_mine.py").write_text(f"WINDOW = {window}\n")
+        done = cli("sweep", "own.toml", "--set", "seed=1..2", "-o", "out", "--trust")
+        assert done.returncode == 0, done.stderr
+        assert ("done already" in done.stderr) == (len(goodputs) == 1), done.stderr
+        goodputs.append(pl.read_parquet(tmp_path / "out" / "sweep.parquet")["goodput_bps"].mean())
+    assert goodputs[0] == goodputs[1] < goodputs[2] / 1.5
+
+
 def test_a_sweep_of_short_flows_shows_what_its_link_tells(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     network = scenario_file.read_text().partition("[[flow]]")[0]
     group = 'name = "web"\narrivals = { load = 0.5, size = "20 kB" }\n'

@@ -7,10 +7,12 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ackclock import controllers, importing
+from ackclock import controllers, importing, storage
 from ackclock._core import Scenario
+from ackclock.imported import imported
 from ackclock.version import __version__
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
@@ -45,7 +47,8 @@ class Point:
         scenario_json: The effective scenario, checked.
         scenario_hash: Of the effective scenario, seed included.
         folder: Where classes of Python are looked for first.
-        own: SHA-256 of the file of each class of Python that controls a flow; empty if none does.
+        own: SHA-256 of the file of each class of Python that controls a flow and of what that imports from the
+            scenario's folder; empty if none does.
     """
 
     parameters: dict[str, Any]
@@ -219,5 +222,6 @@ def point_of(parameters: dict[str, Any], scenario: Scenario) -> Point:
         scenario: The effective one.
     """
     sources = (*controllers.sources(scenario).values(), *importing.sources(scenario).values())
-    own = tuple(source["sha256"] for source in sources)
+    beside = imported([source["file"] for source in sources], scenario.folder) if sources else []
+    own = (*(source["sha256"] for source in sources), *(storage.sha256(Path(file)) for file in beside))
     return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own)

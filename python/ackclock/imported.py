@@ -1,0 +1,58 @@
+"""What a scenario's own modules import from beside them: as much a part of what a run is as the modules named."""
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+_OURS = "ackclock"
+
+
+def imported(files: Sequence[str], folder: Path) -> list[str]:
+    """Return the files in a folder that modules import, one by another.
+
+    Args:
+        files: Of the modules, which are loaded.
+        folder: The scenario's. What is imported from elsewhere, as packages that are installed are, does not count.
+
+    Returns:
+        In order, the modules' own files left out.
+    """
+    root = folder.resolve()
+    packages = {
+        file: str(module.__package__ or "")
+        for module in tuple(sys.modules.values())
+        if (file := getattr(module, "__file__", None))
+    }
+    found, waiting = set(files), [file for file in files if file.endswith(".py")]
+    while waiting:
+        file = waiting.pop()
+        for name in _names(file, Path(file).stat().st_mtime_ns, packages.get(file, "")):
+            other = getattr(sys.modules.get(name), "__file__", None)
+            if other and other not in found and name.partition(".")[0] != _OURS and _is_beside(Path(other), root):
+                found.add(other)
+                waiting.append(other)
+    return sorted(found.difference(files))
+
+
+def _is_beside(file: Path, root: Path) -> bool:
+    return file.suffix == ".py" and file.resolve().is_relative_to(root) and "site-packages" not in file.parts
+
+
+@lru_cache(maxsize=256)
+def _names(file: str, _changed: int, package: str) -> tuple[str, ...]:
+    """The modules that a file's imports may name."""
+    return tuple(dict.fromkeys(_imports(ast.parse(Path(file).read_bytes()), package)))
+
+
+def _imports(tree: ast.Module, package: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
+            name = "." * node.level + (node.module or "")
+            whole = importlib.util.resolve_name(name, package) if node.level else name
+            yield whole
+            yield from (f"{whole}.{alias.name}" for alias in node.names)
