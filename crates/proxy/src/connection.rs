@@ -85,6 +85,8 @@ pub struct Connection {
     pub treatment: Option<Box<Treatment>>,
     /// Something is carried, and the next look at `bounded` has its timer.
     pub is_ticking: bool,
+    /// It waits for a timer to be advanced again.
+    pub is_retrying: bool,
     /// It is in the queue of those that have more to do.
     pub is_queued: bool,
     /// How long to wait before looking whether a reset may be passed on.
@@ -131,11 +133,12 @@ impl Connection {
         // Writing may have found that a peer is gone: what it sent before is still to be read.
         Self::settle_reset(near, up, down, carrier);
         Self::settle_reset(far, down, up, carrier);
-        let again = |direction: &Direction, from: &Endpoint, pause| match direction.end {
-            End::Open if from.is_reset && from.is_readable => Pause::Turn,
+        // Who takes nothing for now is waited for, whatever has become of the other side.
+        let again = |direction: &Direction, from: &Endpoint, to: &Endpoint, pause| match direction.end {
+            End::Open if from.is_reset && from.is_readable && to.is_writable => Pause::Turn,
             _ => pause,
         };
-        (again(up, near, first), again(down, far, second))
+        (again(up, near, far, first), again(down, far, near, second))
     }
 
     /// Of a side that is gone: nothing can be sent to it, and what came from it ends with a reset.

@@ -172,10 +172,9 @@ impl Direction {
             if self.taken >= until {
                 return Pause::Turn;
             }
-            if carrier.held >= carrier.held_most && !self.is_bulk {
+            if !self.fill(from, carrier) {
                 return Pause::Starved;
             }
-            self.fill(from, carrier);
         }
     }
 
@@ -195,7 +194,9 @@ impl Direction {
             (self.urgent_octet, self.written) = (None, self.written + 1);
         }
         let Some(pipe) = &self.pipe else { return Ok(()) };
-        let more = if is_more { SpliceFlags::MORE } else { SpliceFlags::empty() };
+        // Only of what fills a pipe it is sure that more follows; the end of a burst would wait for its ACKs.
+        let fills = self.in_pipe >= carrier.pipes.size();
+        let more = if is_more && fills { SpliceFlags::MORE } else { SpliceFlags::empty() };
         while self.in_pipe > 0 {
             let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK | more;
             let sent = splice(&pipe.output, None, &to.socket, None, self.in_pipe, flags)?;
@@ -232,10 +233,10 @@ impl Direction {
         }
     }
 
-    /// Takes octets from the source, or its end. Nothing is pending when this is called.
-    fn fill(&mut self, from: &mut Endpoint, carrier: &mut Carrier) {
+    /// Takes octets from the source, or its end; false if there is no memory for them. Nothing is pending when this is called.
+    fn fill(&mut self, from: &mut Endpoint, carrier: &mut Carrier) -> bool {
         if self.is_urgent && self.forward_urgent(from) {
-            return;
+            return true;
         }
         if self.is_bulk
             && !self.is_urgent
@@ -248,7 +249,7 @@ impl Direction {
                     self.taken += octets as u64;
                     self.is_bulk = octets >= BULK || self.portion.is_some();
                     (self.in_pipe, self.pipe) = (octets, Some(pipe));
-                    return;
+                    return true;
                 }
                 ended => {
                     carrier.pipes.give_back(pipe);
@@ -258,19 +259,23 @@ impl Direction {
                         Ok(_) | Err(Errno::INTR) => {}
                         Err(Errno::AGAIN) => {
                             from.is_readable = false;
-                            return;
+                            return true;
                         }
                         // The kernel tells of an error once: copying would take what follows for an end in order.
                         Err(_) => {
                             from.on_reset();
                             self.end = End::Reset;
-                            return;
+                            return true;
                         }
                     }
                 }
             }
         }
+        if carrier.held >= carrier.held_most {
+            return false;
+        }
         self.copy(from, carrier);
+        true
     }
 
     fn copy(&mut self, from: &mut Endpoint, carrier: &mut Carrier) {

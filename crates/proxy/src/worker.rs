@@ -185,7 +185,11 @@ impl Worker {
                 connection.is_queued = true;
                 self.queue.push_back(token);
             }
-            After::Later(wait) => self.timers.set(now + wait, token, Cause::Retry),
+            After::Later(_) if connection.is_retrying => {}
+            After::Later(wait) => {
+                connection.is_retrying = true;
+                self.timers.set(now + wait, token, Cause::Retry);
+            }
             After::Over(is_in_order) => return self.end(key, is_in_order),
         }
         self.watch(key);
@@ -225,7 +229,10 @@ impl Worker {
             let Some(key) = self.find(token) else { continue };
             match cause {
                 Cause::Idle => self.look_for_silence(key, now),
-                Cause::Retry => self.advance(key, now),
+                Cause::Retry => {
+                    self.connections[key].is_retrying = false;
+                    self.advance(key, now);
+                }
                 Cause::Tick => {
                     self.tick(key, now);
                     if let Some(key) = self.find(token) {

@@ -105,6 +105,7 @@ impl Worker {
             bounded: None,
             treatment: None,
             is_ticking: false,
+            is_retrying: false,
             is_queued: false,
             patience: Duration::ZERO,
             source: client,
