@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use ackclock_units::{Bandwidth, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use socket2::Socket;
 
 use super::conversation::Happening;
@@ -16,6 +16,8 @@ use crate::clock::WallClock;
 const CHUNK: usize = 256 << 10;
 /// A reader with a rate reads what this time makes of it.
 const SPELL: Duration = Duration::from_millis(5);
+/// A sleep takes too long by less than this.
+const OVERSLEPT: SimDuration = SimDuration::from_millis(1);
 
 /// How an application reads.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +38,7 @@ pub(super) fn read(
     clock: WallClock,
 ) -> bool {
     super::hurry();
-    let begins = clock.now();
+    let mut free_at = clock.now();
     let chunk = reader
         .rate
         .map_or(CHUNK, |rate| (rate.0 / 8 * SPELL.as_millis() as u64 / 1_000).clamp(1, CHUNK as u64) as usize);
@@ -59,7 +61,10 @@ pub(super) fn read(
             let _ = told.send(Happening::Read { stream: index, time: clock.now() });
         }
         if let Some(rate) = reader.rate {
-            clock.sleep_until(begins + rate.serialization_delay(ackclock_units::Bytes(total)));
+            // Time in which nothing was there to be read is none to catch up on, but for what a sleep takes too long.
+            let since = SimTime(clock.now().0.saturating_sub(OVERSLEPT.0));
+            free_at = free_at.max(since) + rate.serialization_delay(ackclock_units::Bytes(octets));
+            clock.sleep_until(free_at);
         }
     };
     let _ = told.send(Happening::Ended { stream: index });
