@@ -67,7 +67,11 @@ pub(super) fn reshape(builder: &Builder, node: &NodeProto) -> Result<Value, Poli
             let (axis, rank) = (integer(node, "axis", 1), value.shape.len() as i64);
             let at = if axis < 0 { axis + rank } else { axis }.clamp(0, rank) as usize;
             let rows = count(&value.shape[..at]).unwrap_or(1);
-            vec![rows, length / rows]
+            let shape = vec![rows, length.checked_div(rows).unwrap_or(0)];
+            if count(&shape) != Some(length) {
+                return Err(wrong(node, "flattens a shape without numbers", "export with a batch of one"));
+            }
+            shape
         }
         _ => reshaped(builder, node, value, length)?,
     };

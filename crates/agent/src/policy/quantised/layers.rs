@@ -97,6 +97,9 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
             }
             Operation::With(binary, Operand::Constant(constant)) => {
                 let constants = &network.constants[*constant];
+                if constants.len() > factors.len() {
+                    return Err(refused("spreads one number over several"));
+                }
                 for place in 0..factors.len() {
                     let c = f64::from(constants[place % constants.len()]);
                     match binary {
@@ -107,8 +110,6 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
                     }
                 }
             }
-            Operation::Each(Unary::Clip(low, high))
-                if place + 1 == network.steps.len() && *low <= -1.0 && *high >= 1.0 => {}
             Operation::Each(unary) => {
                 match layers.last_mut().filter(|layer| layer.is_open()) {
                     Some(layer) => layer.change(&factors, &terms),
