@@ -142,7 +142,8 @@ fn named_columns(text: &str) -> Option<usize> {
 
 /// A first line of names must name the columns in their order.
 fn check_columns(text: &str) -> Result<(), Wrong> {
-    let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines = text.lines().map(str::trim).enumerate();
+    let first = lines.find(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let Some((index, line)) = first.filter(|(_, line)| line.starts_with(|c: char| c.is_alphabetic())) else {
         return Ok(());
     };
@@ -177,6 +178,8 @@ mod tests {
         assert_eq!(what("10\n20 1\n"), "must, in line 2, have as many columns as in its first line");
         let what = |text| read_arrivals(text).expect_err("a mistake").what;
         assert_eq!(what("bytes,start\n1,2\n"), "must, in line 1, name the columns of a list of arrivals");
+        assert_eq!(what(" # a note\nbytes,start\n1,2\n"), "must, in line 2, name the columns of a list of arrivals");
+        assert_eq!(what(" bytes,start\n1,2\n"), "must, in line 1, name the columns of a list of arrivals");
         assert_eq!(what("start_s,size_bytes\n1,0\n"), "must, in line 2, have data to send");
         let cut = "start_s,size_bytes,reply_bytes\n0.5,10,0\n0.7,10"; // the file ends in the middle of a line
         assert_eq!(what(cut), "must, in line 3, have as many columns as the first line");
