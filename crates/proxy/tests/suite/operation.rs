@@ -223,6 +223,72 @@ fn a_question_that_cannot_be_taken_waits_and_costs_nothing() {
     assert!(cost < 10, "{cost} hundredths of a second in 1.5 s");
 }
 
+/// A server of one connection, which does this with it once something has come.
+fn server(act: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        // The first that knocks may be whoever waits for the proxy to listen: it says nothing.
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            if socket.read(&mut [0]).is_ok_and(|octets| octets > 0) {
+                return act(socket);
+            }
+        }
+    });
+    at
+}
+
+/// An answer a little longer than what is copied at once: its end is spliced, and no more follows.
+#[test]
+fn the_end_of_an_answer_is_not_held_back() {
+    const ANSWER: usize = 65_536 + 500;
+    let upstream =
+        server(
+            |mut socket| {
+                while socket.write_all(&[7; ANSWER]).is_ok() && socket.read(&mut [0]).is_ok_and(|octets| octets > 0) {}
+            },
+        );
+    let listen = free();
+    let _proxy = Proxy::start(&config(listen, upstream, ""), listen);
+    let mut client = connect(listen);
+    let mut took: Vec<Duration> = (0..9)
+        .map(|_| {
+            let asked = Instant::now();
+            client.write_all(b"?").unwrap();
+            client.read_exact(&mut [0; ANSWER]).unwrap();
+            asked.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    assert!(took[6] < Duration::from_millis(100), "{took:?}"); // 200 ms and more, where it waits for a timer
+}
+
+#[test]
+fn a_server_that_is_gone_while_the_client_takes_nothing_costs_nothing() {
+    let upstream = server(|mut socket| {
+        socket.set_nonblocking(true).unwrap();
+        let full = Instant::now() + Duration::from_millis(300);
+        while Instant::now() < full {
+            if socket.write(&[7; 65_536]).is_err() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    });
+    let listen = free();
+    let proxy = Proxy::start(&config(listen, upstream, ""), listen);
+    let mut client = connect(listen);
+    client.write_all(b"?").unwrap();
+    thread::sleep(Duration::from_millis(600));
+    for _ in 0..3 {
+        client.write_all(b"!").unwrap(); // to whoever has closed: it is answered by a reset
+        thread::sleep(Duration::from_millis(100));
+    }
+    let had = ticks(proxy.child.id());
+    thread::sleep(Duration::from_secs(1));
+    let cost = ticks(proxy.child.id()) - had;
+    assert!(cost < 10, "{cost} hundredths of a second in 1 s");
+}
+
 /// True if the other end has closed or reset.
 fn gone(mut socket: &std::net::TcpStream) -> bool {
     socket.set_nonblocking(true).unwrap();
