@@ -5,7 +5,8 @@
 //! then, in which every flow sees the empty path (4.4).
 //!
 //! Departures: those of LEDBAT (`ledbat.rs`) that are not of its slow start. Slow start is scaled by the gain, the one that ends a slowdown included; "2 RTT" are two
-//! smoothed round trips. Losses halve the window, as RFC 6817 says.
+//! smoothed round trips. Losses halve the window, as RFC 6817 says; one in the pause of a slowdown halves the window to which that
+//! leads back, which is a reading of this project.
 //!
 //! Checked: gain, target, slow start's end and slowdowns against implementations of revision 01; later ones have not
 //! been compared; the runs held to it are in docs/reference/controllers-checked.md.

@@ -6,7 +6,8 @@
 //!
 //! Departures: the delay is that of the round trip, since hosts here take no time; the endpoint's own window and target
 //! (section 3.4) are left out with it, and so is the number of hops, which belongs into `base_target`. A window below one
-//! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced.
+//! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced. After a timeout the
+//! stack's loss window bounds the window, which the paper's algorithm 1 does not have.
 //!
 //! Checked: constants and target against simulators of others; the runs held to it are in
 //! docs/reference/controllers-checked.md.

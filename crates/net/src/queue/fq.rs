@@ -3,10 +3,12 @@
 //! Sources: Nagle 1987 (RFC 970: a queue for every source); Demers, Keshav and Shenker 1989 (by bits: a packet's finish
 //! number is the larger of its flow's last one and the round number, plus its length; the smallest goes first), known since
 //! as weighted fair queueing with equal weights. The round number is kept exactly, as its authors define it: it grows with
-//! the rate over the number of flows that the bit-by-bit server would be serving, which is never ahead of the link. Where room is
-//! short the longest queue gives way, at its end, and its flow's last finish number with it.
+//! the rate over the number of flows that the bit-by-bit server would be serving. Where room is short the longest queue gives way,
+//! at its end.
 //!
-//! Departures: no preference for flows that have been silent (their delta is 0). Not Linux's `fq`, which paces.
+//! Departures: no preference for flows that have been silent (their delta is 0). What is dropped takes its finish number with it, and
+//! the bit-by-bit server is never ahead of a link that has become slower, of which the sources, with one rate and room for
+//! all, need not speak. Not Linux's `fq`, which paces.
 
 mod rounds;
 
