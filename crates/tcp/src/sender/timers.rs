@@ -106,7 +106,7 @@ impl Sender {
         let interval = self.persist.on_expiry(self.rto.rto());
         if self.usable_window() > 0 {
             //= rfc9293-3.8.6.2.1-override-timeout
-            self.queue.override_silly_window();
+            self.queue.override_silly_window(self.board.high_data() + self.next_len().min(self.usable_window()));
             self.timer.start(now + interval); // the pacer or the host may hold back what fits
             return false;
         }
