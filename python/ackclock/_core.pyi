@@ -498,6 +498,15 @@ class Endpoint:
         Raises:
             ValueError: If the bytes are no such headers.
         """
+    def is_reopened_by(self, packet: bytes) -> bool:
+        """True if a SYN that arrives in TIME-WAIT opens a connection anew: it begins beyond all that the old one had.
+
+        Args:
+            packet: As in `on_packet`.
+
+        Raises:
+            ValueError: If the bytes are no such headers.
+        """
     def on_timer(self, now_ns: int) -> None:
         """Tell that `deadline_ns` has come.
 
