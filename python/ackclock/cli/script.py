@@ -57,6 +57,10 @@ def script(
             show_default=False,
         ),
     ] = None,
+    states: Annotated[
+        bool,
+        typer.Option("--states", help="With --differential: draw single segments in every state, not transfers."),
+    ] = False,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the first random case.")] = 1,
     controller: Annotated[
         str | None,
@@ -72,6 +76,8 @@ def script(
     ] = None,
 ) -> None:
     """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
+    if states:
+        return _play_states(differential, seed, has_others=bool(files or controller or into))
     if differential is not None:
         return _play_cases(differential, seed, into, controller, has_files=bool(files))
     if not files:
@@ -125,6 +131,18 @@ def _play_cases(count: int, seed: int, into: Path | None, controller: str | None
         raise failures.InputError(f"--controller {controller}: give one of {', '.join(CONTROLLERS)}")
     counts = differential(count, seed, into, controller)
     answer(cases=count, counts={str(kind): counts[kind] for kind in Kind})
+    if counts[Kind.DIFFERENT]:
+        raise typer.Exit(failures.FAILED)
+
+
+def _play_states(count: int | None, seed: int, *, has_others: bool) -> None:
+    from ackclock.cli.differential import states
+    from ackclock.script.differential.reactions import Kind
+
+    if count is None or has_others:
+        raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
+    counts = states(count, seed)
+    answer(segments=count, counts={str(kind): counts[kind] for kind in Kind})
     if counts[Kind.DIFFERENT]:
         raise typer.Exit(failures.FAILED)
 
