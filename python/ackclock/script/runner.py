@@ -358,7 +358,7 @@ class _Run:
         except AssertionError as error:
             said = f" ({error})" if str(error) else ""
             raise _Failed(Failure(event, f"assertion failed{said}", values=_mentioned(code.source, info))) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _Failed(
                 Failure(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
             ) from None
