@@ -70,8 +70,6 @@ pub enum Pause {
     Blocked,
     /// Others have their turn; there may be more to do now.
     Turn,
-    /// There is no memory to copy with; to be tried again a little later.
-    Starved,
 }
 
 /// What the directions of one thread share.
@@ -172,8 +170,8 @@ impl Direction {
             if self.taken >= until {
                 return Pause::Turn;
             }
-            if !self.fill(from, carrier) {
-                return Pause::Starved;
+            if let Err(error) = self.fill(from, to, carrier) {
+                return self.on_write_error(&error, to, carrier);
             }
         }
     }
@@ -233,10 +231,10 @@ impl Direction {
         }
     }
 
-    /// Takes octets from the source, or its end; false if there is no memory for them. Nothing is pending when this is called.
-    fn fill(&mut self, from: &mut Endpoint, carrier: &mut Carrier) -> bool {
+    /// Takes octets from the source, or its end. Nothing is pending when this is called. An error is the destination's.
+    fn fill(&mut self, from: &mut Endpoint, to: &Endpoint, carrier: &mut Carrier) -> io::Result<()> {
         if self.is_urgent && self.forward_urgent(from) {
-            return true;
+            return Ok(());
         }
         if self.is_bulk
             && !self.is_urgent
@@ -249,7 +247,7 @@ impl Direction {
                     self.taken += octets as u64;
                     self.is_bulk = octets >= BULK || self.portion.is_some();
                     (self.in_pipe, self.pipe) = (octets, Some(pipe));
-                    return true;
+                    return Ok(());
                 }
                 ended => {
                     carrier.pipes.give_back(pipe);
@@ -259,34 +257,42 @@ impl Direction {
                         Ok(_) | Err(Errno::INTR) => {}
                         Err(Errno::AGAIN) => {
                             from.is_readable = false;
-                            return true;
+                            return Ok(());
                         }
                         // The kernel tells of an error once: copying would take what follows for an end in order.
                         Err(_) => {
                             from.on_reset();
                             self.end = End::Reset;
-                            return true;
+                            return Ok(());
                         }
                     }
                 }
             }
         }
-        if carrier.held >= carrier.held_most {
-            return false;
-        }
-        self.copy(from, carrier);
-        true
+        let mut buffer = std::mem::take(&mut carrier.buffer);
+        let copied = self.copy(from, to, &mut buffer, carrier);
+        carrier.buffer = buffer;
+        copied
     }
 
-    fn copy(&mut self, from: &mut Endpoint, carrier: &mut Carrier) {
-        let most = self.portion.unwrap_or(usize::MAX).min(carrier.buffer.len());
-        let mut buffer = std::mem::take(&mut carrier.buffer);
-        match recv(&from.socket, &mut buffer[..most], RecvFlags::DONTWAIT) {
+    /// Where no memory is left to hold what the destination does not take, only what it takes is read: who holds nothing never
+    /// waits for those who hold much.
+    fn copy(&mut self, from: &mut Endpoint, to: &Endpoint, buffer: &mut [u8], carrier: &mut Carrier) -> io::Result<()> {
+        let has_memory = carrier.held < carrier.held_most;
+        let most = self.portion.unwrap_or(usize::MAX).min(buffer.len());
+        let looking = if has_memory { RecvFlags::empty() } else { RecvFlags::PEEK };
+        match recv(&from.socket, &mut buffer[..most], RecvFlags::DONTWAIT | looking) {
             Ok((0, _)) => self.end = if from.is_reset { End::Reset } else { End::Fin },
-            Ok((octets, _)) => {
+            Ok((octets, _)) if has_memory => {
                 self.taken += octets as u64;
                 self.is_bulk = octets >= BULK;
                 self.hold(&buffer[..octets], carrier);
+            }
+            Ok((octets, _)) => {
+                let sent = send(&to.socket, &buffer[..octets], SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
+                // The octets are there: they were looked at.
+                let _ = recv(&from.socket, &mut buffer[..sent], RecvFlags::DONTWAIT);
+                (self.taken, self.written) = (self.taken + sent as u64, self.written + sent as u64);
             }
             Err(Errno::AGAIN) => from.is_readable = false,
             Err(Errno::INTR) => {}
@@ -295,7 +301,7 @@ impl Direction {
                 self.end = End::Reset;
             }
         }
-        carrier.buffer = buffer;
+        Ok(())
     }
 
     fn hold(&mut self, octets: &[u8], carrier: &mut Carrier) {
