@@ -10,6 +10,7 @@
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use rustix::pipe::{SpliceFlags, splice};
@@ -105,8 +106,10 @@ pub struct Direction {
     pub is_fin_sent: bool,
     /// Something urgent is under way.
     pub is_urgent: bool,
-    /// Octets that may be handed on at a time; none: as many as there are.
-    pub portion: Option<usize>,
+    /// Octets that the destination may have unsent; none: as many as its socket takes.
+    ///
+    /// `TCP_NOTSENT_LOWAT` alone does not bound them: writing goes on until a whole buffer of the kernel's (64 KiB) is full.
+    pub unsent_most: Option<usize>,
     /// Nothing more of it can arrive: its destination is gone.
     is_dead: bool,
     is_bulk: bool,
@@ -170,7 +173,8 @@ impl Direction {
             if self.taken >= until {
                 return Pause::Turn;
             }
-            if let Err(error) = self.fill(from, to, carrier) {
+            let Some(room) = self.room(to) else { return Pause::Blocked };
+            if let Err(error) = self.fill(from, to, room, carrier) {
                 return self.on_write_error(&error, to, carrier);
             }
         }
@@ -231,8 +235,26 @@ impl Direction {
         }
     }
 
-    /// Takes octets from the source, or its end. Nothing is pending when this is called. An error is the destination's.
-    fn fill(&mut self, from: &mut Endpoint, to: &Endpoint, carrier: &mut Carrier) -> io::Result<()> {
+    /// Octets that the destination may be handed now. None while half of what it may have unsent, or more, is: then the kernel,
+    /// whose `TCP_NOTSENT_LOWAT` is the same number, tells when that is no longer so.
+    fn room(&self, to: &mut Endpoint) -> Option<usize> {
+        let Some(most) = self.unsent_most else { return Some(usize::MAX) };
+        let unsent = sys::not_sent(&to.socket).map_or(0, |octets| octets as usize);
+        if 2 * unsent < most {
+            return Some(most - unsent);
+        }
+        // Asking is also what has the kernel tell.
+        let mut asked = [PollFd::new(&to.socket, PollFlags::OUT)];
+        let is_writable = poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+        if is_writable {
+            return Some((most / 2).max(1));
+        }
+        to.is_writable = false;
+        None
+    }
+
+    /// Takes at most `room` octets from the source, or its end. Nothing is pending when this is called. An error is the destination's.
+    fn fill(&mut self, from: &mut Endpoint, to: &Endpoint, room: usize, carrier: &mut Carrier) -> io::Result<()> {
         if self.is_urgent && self.forward_urgent(from) {
             return Ok(());
         }
@@ -240,12 +262,12 @@ impl Direction {
             && !self.is_urgent
             && let Some(pipe) = carrier.pipes.borrow()
         {
-            let size = self.portion.unwrap_or(usize::MAX).min(carrier.pipes.size());
+            let size = room.min(carrier.pipes.size());
             let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
             match splice(&from.socket, None, &pipe.input, None, size, flags) {
                 Ok(octets) if octets > 0 => {
                     self.taken += octets as u64;
-                    self.is_bulk = octets >= BULK || self.portion.is_some();
+                    self.is_bulk = octets >= BULK || self.unsent_most.is_some();
                     (self.in_pipe, self.pipe) = (octets, Some(pipe));
                     return Ok(());
                 }
@@ -270,7 +292,8 @@ impl Direction {
             }
         }
         let mut buffer = std::mem::take(&mut carrier.buffer);
-        let copied = self.copy(from, to, &mut buffer, carrier);
+        let most = room.min(buffer.len());
+        let copied = self.copy(from, to, &mut buffer[..most], carrier);
         carrier.buffer = buffer;
         copied
     }
@@ -279,9 +302,8 @@ impl Direction {
     /// waits for those who hold much.
     fn copy(&mut self, from: &mut Endpoint, to: &Endpoint, buffer: &mut [u8], carrier: &mut Carrier) -> io::Result<()> {
         let has_memory = carrier.held < carrier.held_most;
-        let most = self.portion.unwrap_or(usize::MAX).min(buffer.len());
         let looking = if has_memory { RecvFlags::empty() } else { RecvFlags::PEEK };
-        match recv(&from.socket, &mut buffer[..most], RecvFlags::DONTWAIT | looking) {
+        match recv(&from.socket, &mut *buffer, RecvFlags::DONTWAIT | looking) {
             Ok((0, _)) => self.end = if from.is_reset { End::Reset } else { End::Fin },
             Ok((octets, _)) if has_memory => {
                 self.taken += octets as u64;
