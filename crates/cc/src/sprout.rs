@@ -200,7 +200,7 @@ mod tests {
     fn send(sprout: &mut Sprout, ms: u64) {
         let size = Bytes(MSS);
         let now = SimTime(ms * 1_000_000);
-        sprout.on_send(&SendEvent { now, size, flight_size: size, idle_for: SimDuration::ZERO });
+        sprout.on_send(&SendEvent { now, size, flight_size: size, idle_for: SimDuration::ZERO, is_app_limited: false });
     }
 
     fn arrive(sprout: &mut Sprout, sent_ms: u64, ms: u64) {

@@ -5,6 +5,7 @@
 mod ack_control;
 mod appliances;
 mod bbr_draft;
+mod bbr_transports;
 mod bursts;
 mod capture_tools;
 mod captures;
