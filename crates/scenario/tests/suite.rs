@@ -32,6 +32,7 @@ mod host_noise;
 mod internals;
 mod links;
 mod linux_bbr;
+mod loss_window;
 mod media_laws;
 mod mobile;
 mod model;
