@@ -113,9 +113,8 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 
     def load(texts: list[str]) -> Scenario:
         nonlocal agreed
-        scenario = check.load_trusted(file, [*untraced, *texts], trusts=agreed)
-        agreed = agreed or bool(scenario.python_classes or scenario.uses)
-        return scenario
+        agreed = agreed or check.is_agreed(file, [*untraced, *texts])
+        return check.load(file, [*untraced, *texts], imports=agreed)
 
     return load
 

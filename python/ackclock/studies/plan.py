@@ -12,6 +12,9 @@ PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
 
 PATH_DEFAULTS: Final[Mapping[str, Any]] = {"rate": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 bdp"}
 
+MOST_RUNS: Final = 1_000_000
+"""Runs of a study, points of a sweep: more are taken for a mistake."""
+
 Settings = Mapping[str, Any]
 """Values of axes by their keys: of `PATH_KEYS`, `path`, `profile`, and places of a scenario such as `tcp.mss`."""
 
