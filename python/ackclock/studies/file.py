@@ -12,7 +12,7 @@ from typing import Any, Final
 from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
-from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings
+from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings, each_once
 from ackclock.studies.quantities import seconds
 
 _KEYS: Final = (
@@ -311,7 +311,7 @@ def _values(value: Any, key: Key, mistakes: Mistakes) -> list[Any]:  # noqa: ANN
     if not values:
         mistakes.add(key, "has no values", "write one, or a list of several", value)
         return [None]
-    return [entry for place, entry in enumerate(values) if entry not in values[:place]]
+    return each_once(values)
 
 
 def _path_axes(
