@@ -201,6 +201,7 @@ impl CongestionController for Classic {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if restart.cause == RestartCause::Timeout {
             self.rule.on_timeout();
         }

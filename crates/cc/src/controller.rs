@@ -70,7 +70,7 @@ pub trait CongestionController: Debug + Send {
 
     /// The window starts over from what the standards, or the stack, provide for: after a lost SYN, a timeout (following
     /// [`Self::on_congestion`], or alone where the timeout belongs to an episode under way), idle time, or because it was
-    /// not used. A controller whose window is of another making ignores it.
+    /// not used. A controller whose window is of another making may ignore the last two; a timeout leaves one segment to any.
     fn on_restart(&mut self, _restart: &RestartEvent) {}
 
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.

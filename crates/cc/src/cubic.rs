@@ -354,6 +354,7 @@ impl CongestionController for Cubic {
 
     /// Another window begins another stage, whose curve leads from there to `W_max`.
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if let Some(ssthresh) = restart.ssthresh {
             self.state.ssthresh = Some(ssthresh.0 as f64 / self.mss as f64);
         }

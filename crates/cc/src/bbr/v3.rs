@@ -8,7 +8,7 @@
 //! keeps the window of a measurement as it was at its beginning: neither is here (`probe_rtt_interval`).
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
-//! quantum only enlarges the window; windowed maxima are exact. ECN has no part in the draft, and none here.
+//! quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. ECN has no part in the draft, and none here.
 
 mod congestion;
 mod control;
