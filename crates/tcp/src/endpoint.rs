@@ -262,6 +262,7 @@ impl Endpoint {
     pub fn on_timer(&mut self, now: SimTime, out: &mut impl Output) {
         self.run_timers(now, out);
         self.check();
+        self.check_timers(now);
     }
 
     fn run_timers(&mut self, now: SimTime, out: &mut impl Output) {
