@@ -345,8 +345,7 @@ macro_rules! dispatch {
             fn keeps_window_on_send(&self) -> bool {
                 match self {
                     Self::External(inner) => inner.keeps_window_on_send(),
-                    // An interval may begin with a segment, or a credit be used up.
-                    Self::Allegro(_) | Self::Vivace(_) | Self::Sprout(_) | Self::Verus(_) => false,
+                    Self::Allegro(_) | Self::Vivace(_) => false, // an interval may begin with a segment
                     _ => true,
                 }
             }

@@ -33,9 +33,9 @@ pub enum Repair {
     /// No, or only answering a mark.
     #[default]
     None,
-    /// It is in fast recovery.
+    /// It is in fast recovery; over QUIC from a loss on until the last of what was lost has arrived.
     Fast,
-    /// Recovering from a retransmission timeout.
+    /// It recovers from a retransmission timeout, or over QUIC from persistent congestion.
     Timeout,
 }
 

@@ -26,6 +26,7 @@
 
 pub mod abc;
 mod algorithm;
+mod allowance;
 mod base_delay;
 pub mod bbr;
 mod bursts;

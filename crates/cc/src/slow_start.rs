@@ -72,6 +72,14 @@ impl Window {
     }
 }
 
+/// A window in segments and parts of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: Option<f64>,
+    pub(crate) mss: u64,
+}
+
 /// How slow start is to take the ACK at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
@@ -191,19 +199,7 @@ impl SlowStart {
     /// RFC 5681 section 3.1, equation (2): `cwnd += min (N, SMSS)` for an ACK of N bytes; with byte counting, RFC 3465
     /// section 2.2 allows up to L = 2 segments, so that delayed ACKs do not slow it down.
     pub(crate) fn grow(&mut self, pace: Pace, window: Window, acked: u64, limit: u64) -> (u64, u64) {
-        let counted = match pace {
-            //= rfc5681-3.1-slow-start
-            Pace::Ordinary => acked.min(limit),
-            Pace::PlusPlus { limit, divisor } => {
-                let whole = limit.map_or(acked, |limit| acked.min(limit * window.mss));
-                // What a division left over is a part of a segment, so it is worth nothing to another divisor.
-                let carried = if divisor == 1 { 0 } else { self.carried };
-                self.carried = (whole + carried) % divisor;
-                (whole + carried) / divisor
-            }
-            Pace::Leave => 0,
-        };
-        let grown = window.cwnd + counted;
+        let grown = window.cwnd + self.counted(pace, window.mss, acked, limit);
         match window.ssthresh {
             //= rfc5681-3.1-below-ssthresh
             Some(ssthresh) if grown > ssthresh => {
@@ -211,6 +207,31 @@ impl SlowStart {
                 (cwnd, grown - cwnd)
             }
             _ => (grown, 0),
+        }
+    }
+
+    /// The same of a window of parts of segments, which has to meet its ssthresh to the last part of an octet.
+    pub(crate) fn grow_segments(&mut self, pace: Pace, window: Parts, acked: u64) -> (f64, f64) {
+        let Parts { cwnd, ssthresh, mss } = window;
+        let limit = self.byte_limit(mss);
+        let grown = cwnd + self.counted(pace, mss, acked, limit) as f64 / mss as f64;
+        let reached = ssthresh.map_or(grown, |ssthresh| grown.min(ssthresh.max(cwnd)));
+        (reached, grown - reached)
+    }
+
+    /// What an ACK counts for.
+    fn counted(&mut self, pace: Pace, mss: u64, acked: u64, limit: u64) -> u64 {
+        match pace {
+            //= rfc5681-3.1-slow-start
+            Pace::Ordinary => acked.min(limit),
+            Pace::PlusPlus { limit, divisor } => {
+                let whole = limit.map_or(acked, |limit| acked.min(limit * mss));
+                // What a division left over is a part of a segment, so it is worth nothing to another divisor.
+                let carried = if divisor == 1 { 0 } else { self.carried };
+                self.carried = (whole + carried) % divisor;
+                (whole + carried) / divisor
+            }
+            Pace::Leave => 0,
         }
     }
 }
@@ -233,6 +254,17 @@ mod tests {
         assert_eq!(grow(Pace::Ordinary, 5_000), (12_000, 0)); // min(5 000, L = 2 segments)
         // L = 8 lets all 5 000 count; 2 500 of them reach ssthresh
         assert_eq!(grow(Pace::PlusPlus { limit: Some(8), divisor: 1 }, 5_000), (12_500, 2_500));
+    }
+
+    #[test]
+    fn a_window_of_parts_of_segments_meets_its_ssthresh() {
+        let mut slow_start = SlowStart::new(Hystart::Off);
+        let window = Parts { cwnd: 3_560.0, ssthresh: Some(3_561.123_4), mss: 1_000 };
+        let (cwnd, left) = slow_start.grow_segments(Pace::Ordinary, window, 2_000);
+        assert_eq!(cwnd.to_bits(), 3_561.123_4_f64.to_bits());
+        assert!((left - 0.876_6).abs() < 1e-9); // two segments less what is missing
+        let beyond = slow_start.grow_segments(Pace::Ordinary, Parts { cwnd, ..window }, 1_000);
+        assert!((beyond.0 - cwnd).abs() < 1e-12 && (beyond.1 - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod ack_control;
 mod appliances;
 mod bbr_draft;
+mod bbr_transports;
 mod bursts;
 mod capture_tools;
 mod captures;
@@ -32,6 +33,7 @@ mod host_noise;
 mod internals;
 mod links;
 mod linux_bbr;
+mod loss_window;
 mod media_laws;
 mod mobile;
 mod model;

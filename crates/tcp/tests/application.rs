@@ -2,8 +2,8 @@
 //! stop reading.
 
 use crate::common::{ACCEPTOR, OPENER, Pair, plain};
-use ackclock_tcp::{ConnectionError, EcnConfig, EcnMode, Endpoint, State, TcpConfig};
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_tcp::{ConnectionError, EcnConfig, EcnMode, Endpoint, SocketOption, State, TcpConfig};
+use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use ackclock_wire::Flags;
 
 /// As `plain`, with a window field in octets.
@@ -159,4 +159,20 @@ fn a_reader_that_stops_keeps_what_comes_after() {
     pair.run_for(SimDuration::from_secs(3));
     let end = &pair.ends[ACCEPTOR];
     assert_eq!((end.read(pair.now), end.unread()), (Bytes(20_000), Bytes(60_000)));
+}
+
+/// RFC 9293 section 3.8.6.2.1 (4) lets the rest go after a timeout; the pacer lets it go when its turn comes. 11 segments of 1000
+/// octets at 1000 octets a second: the tenth and eleventh are a second apart, so that the rest waits past its timeout.
+//= rfc9293-3.8.6.2.1-override-timeout
+#[test]
+fn a_rest_whose_timeout_is_over_waits_for_the_pacer() {
+    let mut pair = Pair::new(&plain(), &plain());
+    pair.open();
+    let options = [SocketOption::Pacing(Bandwidth(8_000)), SocketOption::Cork(true)];
+    for option in options {
+        pair.call(OPENER, |end, now, out| end.set_option(now, &option, out));
+    }
+    pair.call(OPENER, |end, now, out| end.write(now, Bytes(10_100), out));
+    pair.run_for(SimDuration::from_secs(30));
+    assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(10_100));
 }

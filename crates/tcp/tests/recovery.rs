@@ -3,8 +3,9 @@
 
 use crate::common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
 use ackclock_cc::CongestionController;
-use ackclock_tcp::{DecreaseFrom, LossDetection, LossRecovery, TcpConfig};
+use ackclock_tcp::{DecreaseFrom, EcnConfig, EcnMode, LossDetection, LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
+use ackclock_wire::Segment;
 use proptest::prelude::*;
 
 /// Opens, writes `segments`, loses the first copies of the given ones, and runs for `run_ms`. Times count from the write.
@@ -65,6 +66,34 @@ fn reno_inflates_by_each_further_duplicate_and_deflates_to_ssthresh() {
     // Step 6: deflated to 5000 by the ACK of the retransmission, which covers 12; the ACKs of 13 and 14, at the same
     // instant, add 200 and 192 (equation 3).
     assert_eq!(pair.ends[OPENER].cwnd(), Bytes(5_392));
+}
+
+//= rfc5681-3.2-inflate-by-three
+#[test]
+fn a_loss_in_the_window_of_a_mark_is_repaired_with_inflation() {
+    // RFC 5681 section 3.2 steps 3 and 4 hold of the window that the mark has left. Twenty in flight, the first marked, the tenth
+    // lost. The ACK of the first leaves 19 in flight, and so ssthresh = 9.5. Segments 11 to 20 bring ten duplicate ACKs: the
+    // window is 9.5 + 3, and a segment more for each of the seven others, with 11 (10 to 20) in flight: eight new segments at
+    // 100 ms, beside the tenth again.
+    for recovery in [LossRecovery::Reno, LossRecovery::NewReno] {
+        let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ..TcpConfig::default().ecn };
+        let config =
+            TcpConfig { ecn, initial_window: Bytes(20_000), limited_transmit: false, ..with_recovery(recovery) };
+        let mut pair = Pair::new(&config, &config);
+        pair.open();
+        let (start_ms, mut is_lost, mut is_marked) = (pair.now.0 / 1_000_000, false, false);
+        let hits = |segment: &Segment, number: u32, done: &mut bool| {
+            segment.payload > 0 && segment.seq.0 / 1_000 + 1 == number && !std::mem::replace(done, true)
+        };
+        pair.drop = Box::new(move |end, _, segment| end == OPENER && hits(segment, 10, &mut is_lost));
+        pair.mark = Box::new(move |end, segment| end == OPENER && hits(segment, 1, &mut is_marked));
+        pair.write(OPENER, 100_000);
+        pair.run_for(SimDuration::from_millis(150));
+        let sent: Vec<(u64, u32)> =
+            pair.data_sent(OPENER).iter().map(|(ms, seq, _)| (ms - start_ms, seq / 1_000 + 1)).collect();
+        let new = numbers_at(&sent, 100).iter().filter(|number| **number > 20).count();
+        assert_eq!((new, pair.ends[OPENER].counters().timeouts), (8, 0), "{recovery:?}: {sent:?}");
+    }
 }
 
 //= rfc6582-3.2-partial-ack

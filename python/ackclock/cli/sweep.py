@@ -16,6 +16,7 @@ from ackclock.cli import check
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
+from ackclock.studies.plan import value_key
 from ackclock.sweep import (
     Axis,
     GridError,
@@ -113,9 +114,8 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 
     def load(texts: list[str]) -> Scenario:
         nonlocal agreed
-        scenario = check.load_trusted(file, [*untraced, *texts], trusts=agreed)
-        agreed = agreed or bool(scenario.python_classes or scenario.uses)
-        return scenario
+        agreed = agreed or check.is_agreed(file, [*untraced, *texts])
+        return check.load(file, [*untraced, *texts], imports=agreed)
 
     return load
 
@@ -159,7 +159,7 @@ def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
     by_others: dict[str, list[Point]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != "seed"}
-        by_others.setdefault(repr(others), []).append(point)
+        by_others.setdefault(value_key(others), []).append(point)
     groups = [group for group in by_others.values() if len(group) > 1]
     return bool(groups) and all(_same(folder, group) for group in groups)
 

@@ -32,6 +32,7 @@ from ackclock.script.syntax import (
     Timing,
 )
 from ackclock.script.translate import Numbers, TranslationError
+from ackclock.usercode import said as said_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,10 +359,8 @@ class _Run:
         except AssertionError as error:
             said = f" ({error})" if str(error) else ""
             raise _Failed(Failure(event, f"assertion failed{said}", values=_mentioned(code.source, info))) from None
-        except Exception as error:
-            raise _Failed(
-                Failure(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
-            ) from None
+        except (Exception, SystemExit) as error:
+            raise _Failed(Failure(event, said_of(error), values=_mentioned(code.source, info))) from None
 
 
 def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:

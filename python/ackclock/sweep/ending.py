@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.estimates import estimate
+from ackclock.labels import distinct
 from ackclock.reading import DamagedError
-from ackclock.studies.plan import value_text
+from ackclock.studies.plan import value_key, value_text
+from ackclock.sweep.tidy import by_cell
 from ackclock.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -29,7 +31,27 @@ MEANS: Final = (
 )
 OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
 
-_Key = tuple[str, ...]
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one combination and flow, over the seeds.
+
+    Attributes:
+        values: The value of each axis.
+        flow: Its name.
+        controller: Of the flow.
+        rows: One for each seed.
+    """
+
+    values: Mapping[str, Any]
+    flow: str
+    controller: str
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def who(self) -> str:
+        """The flow and its controller."""
+        return self.flow if self.controller in self.flow else f"{self.flow} ({self.controller})"
 
 
 @dataclass(frozen=True)
@@ -77,23 +99,44 @@ class Sweep:
         return found
 
     @cached_property
-    def groups(self) -> dict[_Key, list[Mapping[str, Any]]]:
+    def _texts(self) -> dict[tuple[str, str], str]:
+        """What tables and figures call each value of each axis, no two of an axis alike."""
+        return {
+            (axis, value_key(value)): text
+            for axis, values in self.axes.items()
+            for value, text in zip(values, distinct([value_text(value) for value in values]), strict=True)
+        }
+
+    def text(self, axis: str, value: Any) -> str:  # noqa: ANN401
+        """Return what tables and figures call a value.
+
+        Args:
+            axis: An axis.
+            value: One of its values.
+        """
+        return self._texts.get((axis, value_key(value)), value_text(value))
+
+    @cached_property
+    def groups(self) -> list[Group]:
         """The rows of each combination and flow, over the seeds."""
-        found: dict[_Key, list[Mapping[str, Any]]] = {}
+        found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
         for row in self.rows:
-            key = (*(value_text(row[axis]) for axis in self.axes), str(row["flow"]), str(row["controller"]))
+            key = (*(value_key(row[axis]) for axis in self.axes), str(row["flow"]), str(row["controller"]))
             found.setdefault(key, []).append(row)
-        return found
+        return [
+            Group({axis: rows[0][axis] for axis in self.axes}, flow, controller, rows)
+            for (*_, flow, controller), rows in found.items()
+        ]
 
     @property
     def table(self) -> Table:
         """Means over the seeds with 95 % confidence intervals."""
         names = [*self.axes, "flow", "controller"]
         rows = [
-            dict(zip(names, key, strict=True))
-            | {"seeds": len(group)}
-            | {column.key: estimate(row.get(column.key) for row in group) for column in MEANS}
-            for key, group in self.groups.items()
+            {axis: self.text(axis, value) for axis, value in group.values.items()}
+            | {"flow": group.flow, "controller": group.controller, "seeds": len(group.rows)}
+            | {column.key: estimate(row.get(column.key) for row in group.rows) for column in MEANS}
+            for group in self.groups
         ]
         wanted = [column for column in MEANS if any(row[column.key] is not None for row in rows)]
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
@@ -102,9 +145,10 @@ class Sweep:
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
+        from ackclock.studies.drawn import distinctly
         from ackclock.sweep.drawn import figures
 
-        return figures(self)
+        return distinctly(figures(self))
 
     def goes_with(self, axis: str, other: str) -> bool:
         """Say whether an axis has one value wherever another has: they are paired.
@@ -115,7 +159,7 @@ class Sweep:
         """
         seen: dict[str, str] = {}
         return all(
-            seen.setdefault(value_text(row[other]), value_text(row[axis])) == value_text(row[axis]) for row in self.rows
+            seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
         )
 
 
@@ -144,13 +188,22 @@ def load_sweep(folder: str | Path) -> Sweep:
     remedy = "give the same command again: the points that are done are kept"
     try:
         parameters = json.loads((path / "sweep.json").read_text(encoding="utf-8"))["parameters"]
-        rows = _rows(path, list(parameters))
+        rows = list(_restored(_rows(path, list(parameters)), parameters))
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise DamagedError(path, str(error), remedy) from error
     seeds = parameters.pop("seed", [1])
     axes = {key: values for key, values in parameters.items() if len(values) > 1}
     constants = {key: values[0] for key, values in parameters.items() if len(values) == 1 and key != "trace"}
     return Sweep(path, axes, constants, seeds, _scenario(path, parameters), rows)
+
+
+def _restored(
+    rows: Sequence[Mapping[str, Any]], parameters: Mapping[str, Sequence[Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """Rows with the values of parameters as they were asked for, in place of what columns hold of them."""
+    asked = {key: by_cell(values) for key, values in parameters.items()}
+    for row in rows:
+        yield {**row, **{key: known.get(row[key], row[key]) for key, known in asked.items() if key in row}}
 
 
 def _scenario(path: Path, parameters: Mapping[str, Any]) -> str:

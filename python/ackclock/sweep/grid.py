@@ -13,6 +13,7 @@ from typing import Any
 from ackclock import controllers, importing, storage
 from ackclock._core import Scenario
 from ackclock.imported import imported
+from ackclock.studies.plan import each_once
 from ackclock.version import __version__
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
@@ -90,8 +91,7 @@ def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
         raise GridError(f"--set {path.strip()} has no values; write it like {path.strip()}=[1, 2]")
     if any(path.strip() in pair for pair in paired):
         return Axis(path.strip(), tuple(values))
-    unique = {override_text(entry): entry for entry in values}
-    return Axis(path.strip(), tuple(unique.values()))
+    return Axis(path.strip(), tuple(each_once(values)))
 
 
 def parse_pair(text: str) -> tuple[str, ...]:

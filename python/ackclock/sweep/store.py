@@ -9,6 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from ackclock import storage, system
 from ackclock.reading import DamagedError, document, inside
+from ackclock.studies.plan import each_once
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
@@ -205,11 +206,11 @@ def _hashes(points: Sequence[Point]) -> list[str]:
 
 def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
     """The values of each parameter, in order of appearance."""
-    values: dict[str, dict[str, Any]] = {}
+    values: dict[str, list[Any]] = {}
     for point in points:
         for path, value in point.parameters.items():
-            values.setdefault(path, {})[json.dumps(value, sort_keys=True, default=str)] = value
-    return {path: list(seen.values()) for path, seen in values.items()}
+            values.setdefault(path, []).append(value)
+    return {path: each_once(seen) for path, seen in values.items()}
 
 
 def _one(parameters: dict[str, Any]) -> str:

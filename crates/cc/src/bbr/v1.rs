@@ -17,7 +17,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, Repair};
-use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 words! {
     /// Whose BBR.
@@ -374,6 +374,14 @@ impl Bbr {
         }
     }
 
+    /// A timeout, within an episode or not: one segment may leave.
+    fn enter_loss(&mut self, window: u64) {
+        self.save_cwnd();
+        self.repair = Repair::Timeout;
+        self.conserves = false;
+        self.cwnd = window;
+    }
+
     fn save_cwnd(&mut self) {
         let is_plain = self.repair == Repair::None && self.state != State::ProbeRtt;
         self.prior_cwnd = if is_plain { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
@@ -407,10 +415,16 @@ impl CongestionController for Bbr {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.is_timeout() {
-            self.save_cwnd();
-            self.repair = Repair::Timeout;
-            self.conserves = false;
-            self.cwnd = self.mss;
+            self.enter_loss(event.inflight.0 + self.mss);
+        }
+    }
+
+    /// The window after idle time or little use is left as it is.
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        match restart.cause {
+            RestartCause::Timeout => self.enter_loss(restart.window.0),
+            RestartCause::SynLost | RestartCause::Outer => self.cwnd = restart.window.0,
+            RestartCause::Idle | RestartCause::Unused => {}
         }
     }
 
@@ -421,7 +435,7 @@ impl CongestionController for Bbr {
 
     /// `BBRHandleRestartFromIdle`.
     fn on_send(&mut self, sent: &SendEvent) {
-        if !sent.idle_for.is_zero() && self.has_rtt {
+        if sent.is_app_limited && self.has_rtt {
             self.idle_restart = true;
             if self.state == State::ProbeBw {
                 self.set_pacing_rate(1.0);

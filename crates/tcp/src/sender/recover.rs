@@ -134,7 +134,9 @@ impl Sender {
         self.count_lost(outcome.newly_lost, self.detection());
         self.recovery.begin_undo(&self.board, self.tlp.retransmission());
         let window = match self.recovery.phase().inherited_window() {
-            Some(window) => window, // the mark has been answered already
+            // A mark has been answered already: duplicate ACKs inflate the window that it left.
+            Some(RecoveryWindow::Ssthresh) => self.window_without_prr(CongestionCause::Loss),
+            Some(window) => window,
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
         self.tlp.clear();
@@ -176,13 +178,20 @@ impl Sender {
                 let unit = if self.config.counting == Counting::Segments { self.mss() } else { 1 };
                 RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: self.board.pipe() }
             }
-            //= rfc6675-5-halve
-            LossRecovery::Sack => RecoveryWindow::Ssthresh,
-            _ if cause == CongestionCause::Ecn => RecoveryWindow::Ssthresh,
-            //= rfc5681-3.2-inflate-by-three
-            // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
-            _ => RecoveryWindow::Inflated(i64::from(self.recovery.dup_thresh()) * self.mss() as i64),
+            _ => self.window_without_prr(cause),
         }
+    }
+
+    /// The controller's window, to which duplicate ACKs add where they alone tell of a loss.
+    fn window_without_prr(&self, cause: CongestionCause) -> RecoveryWindow {
+        //= rfc6675-5-halve
+        let is_inflated = self.recovery.method() != LossRecovery::Sack && !self.feed.bounds_recovery();
+        if !is_inflated || cause == CongestionCause::Ecn {
+            return RecoveryWindow::Ssthresh;
+        }
+        //= rfc5681-3.2-inflate-by-three
+        // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
+        RecoveryWindow::Inflated(i64::from(self.recovery.dup_thresh()) * self.mss() as i64)
     }
 
     /// The window of a reduction under way, after this ACK.

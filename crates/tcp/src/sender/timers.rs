@@ -107,6 +107,7 @@ impl Sender {
         if self.usable_window() > 0 {
             //= rfc9293-3.8.6.2.1-override-timeout
             self.queue.override_silly_window();
+            self.timer.start(now + interval); // the pacer or the host may hold back what fits
             return false;
         }
         self.timer.stall_since(now);
