@@ -276,21 +276,28 @@ macro_rules! dispatch {
         impl CongestionController for Controller {
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $(Self::$variant(inner) => inner.on_ack(ack),)* }
+                self.check_window();
             }
             fn on_congestion(&mut self, event: &CongestionEvent) {
+                let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_congestion(event),)* }
+                self.check_decrease(before, event);
             }
             fn on_spurious(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_spurious(now),)* }
             }
             fn on_send(&mut self, sent: &SendEvent) {
+                let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_send(sent),)* }
+                self.check_sent(before);
             }
             fn cwnd(&self) -> Bytes {
                 match self { $(Self::$variant(inner) => inner.cwnd(),)* }
             }
             fn on_restart(&mut self, restart: &RestartEvent) {
+                let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_restart(restart),)* }
+                self.check_restart(before, restart);
             }
             fn ssthresh(&self) -> Option<Bytes> {
                 match self { $(Self::$variant(inner) => inner.ssthresh(),)* }
@@ -333,6 +340,7 @@ macro_rules! dispatch {
             }
             fn on_timer(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_timer(now),)* }
+                self.check_window();
             }
             fn keeps_window_on_send(&self) -> bool {
                 match self {

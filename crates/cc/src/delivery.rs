@@ -16,6 +16,8 @@ pub struct Demands {
     pub recovery_window: bool,
     /// Marks by the network begin no episode: the controller finds them in the ACKs and answers by itself.
     pub marks: bool,
+    /// A timeout leaves another window than the loss window of RFC 5681 section 3.1, by the algorithm's source.
+    pub own_loss_window: bool,
 }
 
 impl Demands {

@@ -250,6 +250,13 @@ impl Sender {
         self.loss_deadline().min(pace).min(self.controller_deadline())
     }
 
+    /// The timer that goes off at this moment.
+    pub(crate) fn due(&self, deadline: SimTime) -> &'static str {
+        let timers =
+            [("the loss or probe timer", self.loss_deadline()), ("the controller's timer", self.controller_deadline())];
+        timers.iter().find(|(_, at)| *at == deadline).map_or("the pacer", |(name, _)| name)
+    }
+
     fn controller_deadline(&self) -> SimTime {
         if self.has_controller_timer { self.controller.deadline() } else { SimTime::NEVER }
     }

@@ -12,6 +12,7 @@ mod captures;
 mod classic;
 mod classic_laws;
 mod common;
+mod controller_grid;
 mod controllers_checked;
 mod datacentre;
 mod declared;
