@@ -865,6 +865,12 @@ class Scenario:
     @property
     def python_classes(self) -> list[str]:
         """The classes of Python that control flows, as `module:Class`, each once."""
+    def check_imported(self) -> None:
+        """Refuse to run code of a scenario that was read with `imports=False`.
+
+        Raises:
+            RuntimeError: If it names code that was not imported.
+        """
     @property
     def uses(self) -> list[str]:
         """The entries of its `use`: modules of Python and plug-ins that bring parts."""
@@ -1309,6 +1315,28 @@ def window_of_memory(octets: int) -> int:
 
     Args:
         octets: Memory in bytes, as in `tcp_rmem`.
+    """
+
+def code_of(text: str, overrides: list[str] = []) -> list[str] | None:
+    """Return what a scenario or a study names of code, whatever is drawn of it: entries of `use`, and classes.
+
+    Args:
+        text: TOML or JSON; nothing that it names is run.
+        overrides: As of `Scenario.load`.
+
+    Returns:
+        Names; None of a text that cannot be parsed.
+    """
+
+def read_file(path: str | PathLike[str], most: int) -> bytes:
+    """Return the octets of a file.
+
+    Args:
+        path: A regular file, or a device that ends.
+        most: A longer one is refused.
+
+    Raises:
+        OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
     """
 
 def schema() -> str:

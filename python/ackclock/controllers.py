@@ -318,6 +318,7 @@ def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     Returns:
         For each class, `module:Class`, its file and the file's SHA-256; nothing for a class without a file.
     """
+    scenario.check_imported()
     described: dict[str, ControllerSource] = {}
     for path in scenario.python_classes:
         found = _member(path, scenario.folder)

@@ -1,7 +1,11 @@
-"""JSON of any length: a signal is heard between the entries of long lists, as it is not while `json` reads a text."""
+"""JSON and TOML of strangers: whatever is wrong with a text is a `ValueError`, be it too deep or a number too long.
+
+JSON may have any length: a signal is heard between the entries of long lists, as it is not while `json` reads a text.
+"""
 
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from json import JSONDecodeError
 from typing import Any
@@ -19,15 +23,39 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
         text: UTF-8 if it is bytes.
 
     Raises:
-        ValueError: If it is no JSON; or NaN or an infinity is in it.
-        RecursionError: If it is too deep.
+        ValueError: If it is no JSON, or too deep; or NaN, an infinity or a number of thousands of digits is in it.
 
     Examples:
         >>> decoded('{"a": [1, 2.5, "b"]}')
         {'a': [1, 2.5, 'b']}
     """
     content = text.decode() if isinstance(text, bytes) else text
-    return _Decoder(content).document() if len(content) > _SHORT else _WHOLE.decode(content)
+    try:
+        return _Decoder(content).document() if len(content) > _SHORT else _WHOLE.decode(content)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
+def decoded_toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text says, as `tomllib.loads` does.
+
+    Args:
+        text: The text.
+
+    Raises:
+        ValueError: If it is no TOML, or too deep, or a number of thousands of digits is in it.
+
+    Examples:
+        >>> decoded_toml("a = [1, 2.5]")
+        {'a': [1, 2.5]}
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
+_TOO_DEEP = "lists or tables are nested too deeply"
 
 
 class _Decoder:

@@ -5,7 +5,6 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import ModuleType
 
 from ackclock._core import Scenario
 from ackclock.manifests import ControllerSource
+from ackclock.usercode import place, said
 
 
 class RefusedError(ValueError):
@@ -64,7 +64,7 @@ def _of_file(path: Path) -> ModuleType:
     with _first_on_path(file.parent):
         try:
             return _executed(alias, str(file))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise not_importable(file.stem, file.parent, error) from error
 
 
@@ -77,6 +77,7 @@ def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     Returns:
         For each entry its file and the file's SHA-256; nothing for a module without a file.
     """
+    scenario.check_imported()
     described: dict[str, ControllerSource] = {}
     for entry in scenario.uses:
         is_plugin = entry.endswith((".so", ".dylib", ".dll"))
@@ -102,7 +103,7 @@ def module(name: str, folder: Path) -> ModuleType:
             if beside is not None and _is_taken(beside):
                 return _other_of_that_name(name, beside)
             return importlib.import_module(name)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise not_importable(name, folder, error) from error
 
 
@@ -144,7 +145,7 @@ def _first_on_path(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-def not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
+def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> RefusedError:
     """Return what to say of a module that cannot be imported.
 
     Args:
@@ -161,9 +162,6 @@ def not_importable(name: str, folder: Path, error: Exception) -> RefusedError:
     return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
 
 
-def _in_short(error: Exception) -> str:
+def _in_short(error: Exception | SystemExit) -> str:
     """An exception with the place where it was raised."""
-    if isinstance(error, SyntaxError):
-        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)[-1:]
-    return f"{type(error).__name__}: {error}{''.join(f' ({frame.filename}:{frame.lineno})' for frame in frames)}"
+    return f"{said(error)} ({place(error, '')})"

@@ -105,10 +105,28 @@ def labels(results: "Sequence[Results]") -> list[str]:
         ", ".join(_said(key, one.get(key, "")) for key in keys) or results[0].name
         for one, keys in zip(every, shown, strict=True)
     ]
-    return [
-        name if names.count(name) == 1 else f"{name} ({1 + names[:place].count(name)})"
-        for place, name in enumerate(names)
-    ]
+    return distinct(names)
+
+
+def distinct(names: Sequence[str], form: str = "{} ({})") -> list[str]:
+    """Return names of which none occurs twice: those that would have a number behind them.
+
+    Args:
+        names: Some.
+        form: How a name and its number are written.
+
+    Examples:
+        >>> distinct(["a", "b", "a"]), distinct(["a", "a", "a-1"], "{}-{}")
+        (['a (1)', 'b', 'a (2)'], ['a-2', 'a-3', 'a-1'])
+    """
+    found = list(names)
+    taken = set(names)
+    for place, name in enumerate(names):
+        if names.count(name) > 1:
+            numbered = (form.format(name, number) for number in range(1, len(names) + len(taken) + 1))
+            found[place] = next(text for text in numbered if text not in taken)
+            taken.add(found[place])
+    return found
 
 
 def _fewest(every: Sequence[Mapping[str, str]], differing: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ whether it has the form that `summaries`, `manifests` or a table of columns decl
 
 import hashlib
 import json
+import math
 import types
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from ackclock.decoding import decoded
+from ackclock.input_files import InputFileError, octets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +33,7 @@ _MOST = 2**64
 """Whole numbers are below this."""
 
 
-class DamagedError(ValueError):
+class DamagedError(InputFileError):
     """A file is not as ackclock wrote it: wrong input; the message has its name, what is wrong and what to do."""
 
     def __init__(self, file: Path, what: str, remedy: str) -> None:
@@ -75,9 +77,9 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
 
     Raises:
         DamagedError: If these are other bytes.
-        OSError: If it cannot be read.
+        InputFileError: If it cannot be read.
     """
-    found = file.read_bytes()
+    found = octets(file, remedy=remedy)
     if sha256 is not None and hashlib.sha256(found).hexdigest() != sha256:
         what = "it is not what was written there, as its SHA-256 tells: changed, cut or from another run"
         raise DamagedError(file, what, remedy)
@@ -93,9 +95,9 @@ def archive(file: Path, remedy: str) -> bytes:
 
     Raises:
         DamagedError: If it is none, or cut, or a part of it is not what was written.
-        OSError: If it cannot be read.
+        InputFileError: If it cannot be read.
     """
-    found = file.read_bytes()
+    found = octets(file, remedy=remedy)
     # zipfile raises a RuntimeError for a part that is encrypted, and for one whose compression it does not know.
     try:
         with zipfile.ZipFile(BytesIO(found)) as parts:
@@ -141,14 +143,30 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
     """
     try:
         value = decoded(text)
-    except (ValueError, RecursionError) as error:
-        raise DamagedError(file, f"it is no JSON ({error})", remedy) from error
-    try:
-        checker(cast(Hashable, form))(value)
-    except _Mismatch as mismatch:
-        raise DamagedError(file, str(mismatch), remedy) from mismatch
+    except ValueError as error:
+        raise DamagedError(file, f"it is not JSON ({error})", remedy) from error
+    if wrong := mismatch(form, value):
+        raise DamagedError(file, wrong, remedy)
     read: Read = value
     return read
+
+
+def mismatch(form: Any, value: Any) -> str | None:  # noqa: ANN401  whatever annotations and JSON can say
+    """Return where and how a value is not of a form; None if it is.
+
+    Args:
+        form: As of `checker`.
+        value: As JSON or TOML gives it.
+
+    Examples:
+        >>> mismatch(dict[str, list[int]], {"a": [1, "b"]})
+        'a[1] must be a whole number, and is "b"'
+    """
+    try:
+        checker(cast(Hashable, form))(value)
+    except _Mismatch as error:
+        return str(error)
+    return None
 
 
 class _Mismatch(Exception):
@@ -267,7 +285,8 @@ def _checker_of_plain(form: type) -> _Check:
 
     def check(value: Any) -> None:  # noqa: ANN401
         kind = type(value)
-        if kind not in kinds or (kind is int and abs(value) >= _MOST):
+        is_wrong = (kind is int and abs(value) >= _MOST) or (kind is float and not math.isfinite(value))
+        if kind not in kinds or is_wrong:
             raise _Mismatch(f"must be {name}, and is {_said(value)}")
 
     return check
@@ -275,7 +294,8 @@ def _checker_of_plain(form: type) -> _Check:
 
 def _said(value: Any) -> str:  # noqa: ANN401
     """A value in a few signs."""
-    text = json.dumps(value) if not isinstance(value, int) or abs(value) < _MOST else "a number of many digits"
+    is_long = isinstance(value, int) and abs(value) >= _MOST
+    text = "a number of many digits" if is_long else json.dumps(value, default=str)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
@@ -316,13 +336,7 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
     Raises:
         DamagedError: If it is no Parquet file, or of another table.
     """
-    import polars as pl
-
-    try:
-        read = pl.read_parquet(BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
-        first = str(error).partition("\n")[0]
-        raise DamagedError(file, f"it is no Parquet file that can be read ({first})", remedy) from error
+    read = frame(content, file, remedy)
     for column, kind in COLUMNS[name].items():
         if column not in read.columns:
             raise DamagedError(file, f"it is no table of {name}, as it has no column {column}", remedy)
@@ -331,6 +345,26 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
         for column in set(read.columns) - set(COLUMNS[name]):
             _check_column(read.schema[column], "number", column, file, remedy)
     return read
+
+
+def frame(content: bytes, file: Path, remedy: str) -> "pl.DataFrame":
+    """Read a Parquet file of any columns.
+
+    Args:
+        content: Of the file.
+        file: Where it is from, for messages.
+        remedy: What to do if it is damaged.
+
+    Raises:
+        DamagedError: If it is no Parquet file.
+    """
+    import polars as pl
+
+    try:
+        return pl.read_parquet(BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
+        first = str(error).partition("\n")[0]
+        raise DamagedError(file, f"it is no Parquet file that can be read ({first})", remedy) from error
 
 
 def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, remedy: str) -> None:

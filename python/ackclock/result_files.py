@@ -150,6 +150,26 @@ def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame
     return tables
 
 
+def check_names(folder: Path, summary: RunSummary, tables: Mapping[TableName, "pl.DataFrame"]) -> None:
+    """Find out whether the tables are of the flows and links that the summary has.
+
+    Args:
+        folder: Of results.
+        summary: Of it.
+        tables: Of it.
+
+    Raises:
+        DamagedError: If a table names another.
+    """
+    entries = [entry for part in summary.values() if isinstance(part, list) for entry in part]
+    known = {entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry}
+    for name, column in (("flows", "flow"), ("episodes", "flow"), ("links", "link")):
+        found = tables[name][column].drop_nulls().unique().to_list()  # type: ignore[index]  # they are names of tables
+        if others := sorted(set(found) - known):
+            what = f"it names no {column} {others[0][:60]!r}, which {_FILES[name]} has"  # type: ignore[index]
+            raise DamagedError(folder / SUMMARY, what, REMEDY)
+
+
 def _sums(manifest: Manifest) -> dict[str, str]:
     return manifest.get("written", {}).get("sha256", {})
 

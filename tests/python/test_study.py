@@ -441,3 +441,39 @@ def test_a_controller_of_ones_own_is_run_with_trust(tmp_path: Path, cli: Cli) ->
     done = cli("study", "own.toml", "--trust", "--json", "--no-figures")
     assert done.returncode == 0, done.stderr
     assert [row["controller"] for row in json.loads(done.stdout)["rows"]] == ["reno", "mine"]
+
+
+def test_runs_and_figures_whose_names_would_be_the_same_are_all_kept(tmp_path: Path) -> None:
+    """`cubic+` and `cubic-` are one word once their signs are left out."""
+    asked = {
+        "controllers": [{"kind": "cubic", "label": "cubic+"}, {"kind": "cubic", "beta": 0.9, "label": "cubic-"}],
+        "line_ups": ["alone"],
+        "seeds": 1,
+        "duration": "500 ms",
+        "path": {"rate": "5 Mbit/s", "rtt": "20 ms"},
+    }
+    ackclock.study(asked, tmp_path / "S", forms=("svg",))
+    kept = json.loads((tmp_path / "S" / "kept.json").read_text())
+    assert len(set(kept.values())) == len(kept) == 2
+    controllers = [ackclock.Results.load(tmp_path / "S" / "runs" / name).scenario["flow"][0] for name in kept]
+    assert len({json.dumps(flow["controller"]) for flow in controllers}) == 2
+
+
+def test_a_number_that_is_written_in_two_ways_is_one_value() -> None:
+    """Named paths with a loss of 0 and of 0.0 have one loss; a curve has each where its number is."""
+    asked = SMALL | {
+        "duration": "300 ms",
+        "warm_up": "100 ms",
+        "start_within": "50 ms",
+        "seeds": 1,
+        "line_ups": ["alone"],
+        "path": [
+            {"name": "a", "rate": "5 Mbit/s", "rtt": "20 ms", "loss": 0},
+            {"name": "b", "rate": "5 Mbit/s", "rtt": "40 ms", "loss": 0.0},
+            {"name": "c", "rate": "5 Mbit/s", "rtt": "20 ms", "loss": 0.01},
+        ],
+    }
+    found = ackclock.study(asked)
+    assert found.plan.axes["loss"] == [0, 0.01]
+    for drawn in found.figures():
+        drawn.draw()

@@ -284,3 +284,42 @@ def test_an_axis_whose_name_ends_as_another_is_called_by_all_of_it() -> None:
     axes = {"tcp.profile": [], "flow.old.tcp.profile": [], "flow.old.pacing_rate": [], "topology.bottleneck.rate": []}
     titles = Sweep(Path(), axes, {}, [1], "", []).titles
     assert list(titles.values()) == ["tcp.profile", "old.tcp.profile", "pacing_rate", "rate"]
+
+
+LOSS = """\
+name = "mix"
+duration = "300 ms"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0 ns" }
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+[[flow]]
+name = "a"
+controller = "cubic"
+"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "texts"),
+    [
+        ("topology.bottleneck.loss.p=[0, 0.01]", ["0", "0.01"]),  # a column of floats has 0.0 for 0
+        ('topology.bottleneck.queue=[{ kind = "codel" }, "codel"]', ["codel (1)", "codel (2)"]),  # one text of two
+        ("topology.bottleneck.loss.p=[0, 0.0, 0.01]", ["0", "0.01"]),  # one number, written twice
+    ],
+)
+def test_a_value_has_one_key_from_the_command_line_to_the_report(
+    cli: Cli, tmp_path: Path, axis: str, texts: list[str]
+) -> None:
+    overrides = ["--set", 'topology.bottleneck.loss.kind="random"'] if "loss" in axis else []
+    (tmp_path / "mix.toml").write_text(LOSS)
+    done = cli("sweep", "mix.toml", *overrides, "--set", axis, "--set", "seed=1..2", "-o", "S", "-q")
+    assert done.returncode == 0, done.stderr
+    found = load_sweep(tmp_path / "S")
+    (name,) = found.axes
+    assert [row[name] for row in found.table.rows] == texts
+    assert [row["seeds"] for row in found.table.rows] == [2, 2]
+    drawn = list(found.figures())
+    assert len({figure.name for figure in drawn}) == len(drawn) > 0
+    for figure in drawn:
+        figure.draw()
+    assert cli("report", "S", "-o", "S.html").returncode == 0

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import ackclock
+from ackclock._core import Simulation
+from ackclock.sweep.grid import point_of
 from conftest import SCENARIO, Cli, command
 
 TRACE = "from pathlib import Path\nPath('ran').write_text('')\n"
@@ -88,3 +91,90 @@ def test_a_mistake_is_told_without_running_the_rest(cli: Cli, evil: Path, tmp_pa
     evil.write_text(evil.read_text().replace('"2 s"', '"2 x"'))
     done = cli("run", evil)
     assert done.returncode == 2 and "1 mistake" in done.stderr and not (tmp_path / "ran").exists()
+
+
+DRAWN = {
+    "use": 'use = { choice = [["evil.py"]] }\n',
+    "an entry of use": 'use = [{ choice = ["evil.py"] }]\n',
+    "the whole scenario": "choice = [{ use = ['evil.py'], duration = '2 s' }]\n",
+}
+"""Every seed draws the code: docs/explanation/security.md asks before any of it runs."""
+
+
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+@pytest.mark.parametrize("arguments", [("run",), ("sweep", "-o", "grid", "--set", "seed=1..2"), ("validate",)])
+def test_no_draw_of_a_module_runs_it_unasked(
+    cli: Cli, using: Path, tmp_path: Path, drawn: str, arguments: tuple[str, ...]
+) -> None:
+    rest = "" if drawn.startswith("choice") else SCENARIO
+    using.write_text(drawn + rest)
+    done = cli(arguments[0], using, *arguments[1:], stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert not (tmp_path / "ran").exists()
+    assert "must not" in done.stderr if arguments[0] == "validate" else "evil.py" in done.stderr
+
+
+CONTROLLERS = {
+    "a choice": '{ choice = ["cubic", "python:evil:Mine"] }',
+    "a choice within a choice": '{ choice = ["cubic", { choice = ["reno", "python:evil:Mine"] }] }',
+    "the class": '{ kind = "python", class = { choice = ["evil:Mine"] } }',
+}
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS.values(), ids=CONTROLLERS)
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_class_that_a_seed_may_draw_is_asked_about_whatever_it_draws(
+    cli: Cli, evil: Path, tmp_path: Path, controller: str, seed: int
+) -> None:
+    evil.write_text(SCENARIO.replace('"reno"', controller))
+    done = cli("run", evil, "--seed", str(seed), stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "--trust" in done.stderr and "evil.py" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "override", ['use=[{ choice = ["evil.py"] }]', 'flow[0].controller={ choice = ["python:evil:Mine"] }']
+)
+def test_code_in_an_override_is_asked_about(cli: Cli, evil: Path, tmp_path: Path, override: str) -> None:
+    evil.write_text(SCENARIO)
+    done = cli("run", evil, "--set", override, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "--trust" in done.stderr and not (tmp_path / "ran").exists()
+
+
+STUDIES = {
+    "set": 'controllers = ["cubic"]\n[set]\n"flow[0].controller" = [{ choice = ["reno", "python:evil:Mine"] }]\n',
+    "controllers": ('controllers = [{ controller = { choice = ["reno", "python:evil:Mine"] }, label = "d" }]\n'),
+    "use": 'controllers = ["cubic"]\n[set]\nuse = [{ choice = [["evil.py"]] }]\n',
+    "nested deeply": 'controllers = ["cubic"]\n[set]\n"tcp.mss" = '
+    + "[" * 150
+    + '"python:evil:Mine"'
+    + "]" * 150
+    + "\n",
+}
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+def test_no_study_runs_drawn_code_unasked(cli: Cli, evil: Path, tmp_path: Path, study: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(f'seeds = 2\nduration = "1 s"\n{study}')
+    done = cli("study", file, "-o", "out", stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_scenario_read_without_imports_never_imports(evil: Path, tmp_path: Path) -> None:
+    """Whatever is drawn later, and whoever asks: the core itself refuses."""
+    evil.write_text(SCENARIO.replace('"reno"', CONTROLLERS["a choice"]))
+    looked_at = ackclock.Scenario.load(evil, imports=False)
+    for seed in range(8):
+        drawn = looked_at.draw(seed)
+        if drawn.python_classes:
+            for use in (ackclock.run, Simulation, point_of_one):
+                with pytest.raises(RuntimeError, match="imports=True"):
+                    use(drawn)
+    assert not (tmp_path / "ran").exists()
+
+
+def point_of_one(scenario: ackclock.Scenario) -> object:
+    """What a sweep does with each of its scenarios."""
+    return point_of({}, scenario)

@@ -24,7 +24,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
-use crate::slow_start::{Hystart, Pace, SlowStart, Window};
+use crate::slow_start::{Hystart, Pace, Parts, SlowStart};
 
 #[doc(inline)]
 pub use aimd::{Aimd, AimdConfig};
@@ -139,18 +139,16 @@ impl Classic {
 
     /// Returns the segments left over for congestion avoidance.
     fn grow_in_slow_start(&mut self, ack: &AckEvent) -> f64 {
-        let mss = self.mss as f64;
-        let grown = Grown { ack, cwnd: self.cwnd, acked: ack.newly_acked.0 as f64 / mss };
+        let grown = Grown { ack, cwnd: self.cwnd, acked: ack.newly_acked.0 as f64 / self.mss as f64 };
         if let Some(more) = self.rule.slow_start(&grown) {
             self.cwnd += more;
             self.cwnd = self.ssthresh.map_or(self.cwnd, |ssthresh| self.cwnd.min(ssthresh));
             return 0.0;
         }
-        let window = Window { cwnd: self.cwnd().0, ssthresh: self.ssthresh().map(|bytes| bytes.0), mss: self.mss };
-        let limit = self.slow_start.byte_limit(self.mss);
-        let (cwnd, left) = self.slow_start.grow(Pace::Ordinary, window, ack.newly_acked.0, limit);
-        self.cwnd = cwnd as f64 / mss;
-        left as f64 / mss
+        let window = Parts { cwnd: self.cwnd, ssthresh: self.ssthresh, mss: self.mss };
+        let left;
+        (self.cwnd, left) = self.slow_start.grow_segments(Pace::Ordinary, window, ack.newly_acked.0);
+        left
     }
 }
 
@@ -174,7 +172,9 @@ impl CongestionController for Classic {
             }
         }
         let grown = Grown { ack, cwnd: self.cwnd, acked };
-        self.cwnd += self.rule.increase(&grown);
+        let more = self.rule.increase(&grown);
+        debug_assert!(more >= 0.0, "an increase is none below zero: {more} of {:?}", self.rule);
+        self.cwnd += more;
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -183,6 +183,7 @@ impl CongestionController for Classic {
             self.before_episode = Some((self.cwnd, self.ssthresh));
             let flight = event.flight_size.0 as f64 / self.mss as f64;
             let kept = self.rule.decrease(event, self.cwnd, flight);
+            debug_assert!(kept >= 0.0 && kept <= flight.max(self.cwnd), "a decrease to {kept} of {:?}", self.rule);
             self.ssthresh = Some(kept.max(2.0));
         }
         self.cwnd = if event.is_timeout() { 1.0 } else { self.ssthresh.unwrap_or(self.cwnd) };
@@ -200,6 +201,7 @@ impl CongestionController for Classic {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if restart.cause == RestartCause::Timeout {
             self.rule.on_timeout();
         }
@@ -235,14 +237,24 @@ pub(crate) struct Delays {
 pub(crate) struct RoundDelays {
     pub(crate) mean: f64,
     pub(crate) least: f64,
+    pub(crate) samples: f64,
 }
 
 impl Delays {
     /// Takes an ACK; returns the delays of the round trip that it ends.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> Option<RoundDelays> {
-        let ended = (ack.round != self.round && self.count > 0.0)
-            .then(|| RoundDelays { mean: self.sum / self.count, least: self.least_of_round });
-        if ack.round != self.round {
+        self.on_ack_that(true, ack)
+    }
+
+    /// Takes an ACK that ends a round trip if it `may`.
+    pub(crate) fn on_ack_that(&mut self, may: bool, ack: &AckEvent) -> Option<RoundDelays> {
+        let ends = may && ack.round != self.round;
+        let ended = (ends && self.count > 0.0).then(|| RoundDelays {
+            mean: self.sum / self.count,
+            least: self.least_of_round,
+            samples: self.count,
+        });
+        if ends {
             (self.round, self.sum, self.count) = (ack.round, 0.0, 0.0);
         }
         if let Some(sample) = ack.rtt_sample {

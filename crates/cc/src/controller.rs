@@ -70,7 +70,7 @@ pub trait CongestionController: Debug + Send {
 
     /// The window starts over from what the standards, or the stack, provide for: after a lost SYN, a timeout (following
     /// [`Self::on_congestion`], or alone where the timeout belongs to an episode under way), idle time, or because it was
-    /// not used. A controller whose window is of another making ignores it.
+    /// not used. A controller whose window is of another making may ignore the last two; a timeout leaves one segment to any.
     fn on_restart(&mut self, _restart: &RestartEvent) {}
 
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
@@ -276,21 +276,28 @@ macro_rules! dispatch {
         impl CongestionController for Controller {
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $(Self::$variant(inner) => inner.on_ack(ack),)* }
+                self.check_window();
             }
             fn on_congestion(&mut self, event: &CongestionEvent) {
+                let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_congestion(event),)* }
+                self.check_decrease(before, event);
             }
             fn on_spurious(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_spurious(now),)* }
             }
             fn on_send(&mut self, sent: &SendEvent) {
+                let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_send(sent),)* }
+                self.check_sent(before);
             }
             fn cwnd(&self) -> Bytes {
                 match self { $(Self::$variant(inner) => inner.cwnd(),)* }
             }
             fn on_restart(&mut self, restart: &RestartEvent) {
+                let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_restart(restart),)* }
+                self.check_restart(before, restart);
             }
             fn ssthresh(&self) -> Option<Bytes> {
                 match self { $(Self::$variant(inner) => inner.ssthresh(),)* }
@@ -333,12 +340,12 @@ macro_rules! dispatch {
             }
             fn on_timer(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_timer(now),)* }
+                self.check_window();
             }
             fn keeps_window_on_send(&self) -> bool {
                 match self {
                     Self::External(inner) => inner.keeps_window_on_send(),
-                    // An interval may begin with a segment, or a credit be used up.
-                    Self::Allegro(_) | Self::Vivace(_) | Self::Sprout(_) | Self::Verus(_) => false,
+                    Self::Allegro(_) | Self::Vivace(_) => false, // an interval may begin with a segment
                     _ => true,
                 }
             }

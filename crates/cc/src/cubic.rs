@@ -11,9 +11,9 @@ use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::linux_cubic::LinuxCubic;
-use crate::slow_start::{EarlyExit, Hystart, Pace, SlowStart, Window};
+use crate::slow_start::{EarlyExit, Hystart, Pace, Parts, SlowStart, Window};
 
 words! {
     /// Whose CUBIC.
@@ -199,11 +199,10 @@ impl Cubic {
     /// Slow start in bytes; returns the segments left over for congestion avoidance.
     fn grow_in_slow_start(&mut self, pace: Pace, acked: Bytes) -> f64 {
         //= rfc9438-4.10-slow-start
-        let mss = self.mss as f64;
-        let limit = self.slow_start.byte_limit(self.mss);
-        let (cwnd, left) = self.slow_start.grow(pace, self.window(), acked.0, limit);
-        self.set_segments(cwnd as f64 / mss);
-        left as f64 / mss
+        let window = Parts { cwnd: self.state.cwnd, ssthresh: self.state.ssthresh, mss: self.mss };
+        let (cwnd, left) = self.slow_start.grow_segments(pace, window, acked.0);
+        self.set_segments(cwnd);
+        left
     }
 
     fn begin_epoch(&mut self, now: SimTime) -> Epoch {
@@ -353,11 +352,19 @@ impl CongestionController for Cubic {
         self.slow_start.early_exit()
     }
 
+    /// Another window begins another stage, whose curve leads from there to `W_max`.
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if let Some(ssthresh) = restart.ssthresh {
             self.state.ssthresh = Some(ssthresh.0 as f64 / self.mss as f64);
         }
-        self.set_segments(restart.window.0 as f64 / self.mss as f64);
+        if restart.cause == RestartCause::Timeout {
+            (self.state.after_timeout, self.state.has_lost, self.state.epoch) = (true, false, None);
+        }
+        if restart.window != self.cwnd {
+            self.state.epoch = None;
+            self.set_segments(restart.window.0 as f64 / self.mss as f64);
+        }
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -509,9 +516,46 @@ mod tests {
         cubic.on_ack(&ack(MSS));
         let idle_for = SimDuration::from_secs(60);
         let now = SimTime::ZERO + idle_for;
-        cubic.on_send(&SendEvent { now, size: Bytes(MSS), flight_size: Bytes(MSS), idle_for });
+        cubic.on_send(&SendEvent { now, size: Bytes(MSS), flight_size: Bytes(MSS), idle_for, is_app_limited: true });
         cubic.on_ack(&AckEvent { now: now + SimDuration::from_millis(100), ..ack(MSS) });
         assert!(cubic.cwnd() < Bytes(71 * MSS), "a minute of silence must not count as a minute of growth");
+    }
+
+    #[test]
+    fn a_window_that_starts_over_does_not_jump_to_where_its_curve_was() {
+        use crate::event::{RestartCause, RestartEvent};
+        let mut cubic = cubic(200 * MSS);
+        cubic.on_congestion(&loss(200 * MSS));
+        let mut now = SimTime::ZERO;
+        for _ in 0..50_000 {
+            now += SimDuration::from_millis(1);
+            cubic.on_ack(&AckEvent { now, ..ack(MSS) });
+        }
+        let ssthresh = cubic.ssthresh().expect("there was a loss");
+        for cause in [RestartCause::Idle, RestartCause::Unused] {
+            cubic.on_restart(&RestartEvent { now, cause, window: Bytes(10 * MSS), ssthresh: None });
+            // RFC 9438 section 5.8: slow start from RFC 5681's restart window; then an ACK adds half of what it acknowledges at most.
+            let mut before = cubic.cwnd();
+            while cubic.cwnd() < Bytes(2 * ssthresh.0) {
+                now += SimDuration::from_millis(1);
+                cubic.on_ack(&AckEvent { now, ..ack(MSS) });
+                assert!(cubic.cwnd() <= before + Bytes(MSS), "{cause:?}: {before} to {}", cubic.cwnd());
+                before = cubic.cwnd();
+            }
+        }
+    }
+
+    #[test]
+    fn a_timeout_within_an_episode_begins_at_the_plateau_too() {
+        use crate::event::{RestartCause, RestartEvent};
+        let mut cubic = cubic(100 * MSS);
+        cubic.on_congestion(&loss(100 * MSS));
+        let (now, cause) = (SimTime::ZERO, RestartCause::Timeout);
+        cubic.on_restart(&RestartEvent { now, cause, window: Bytes(MSS), ssthresh: None });
+        cubic.set_segments(70.0); // slow start done
+        cubic.on_ack(&ack(MSS));
+        let epoch = cubic.state.epoch.expect("congestion avoidance began");
+        assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9); // RFC 9438 section 4.8
     }
 
     //= rfc9438-4.9-spurious

@@ -16,6 +16,8 @@ pub struct Demands {
     pub recovery_window: bool,
     /// Marks by the network begin no episode: the controller finds them in the ACKs and answers by itself.
     pub marks: bool,
+    /// A timeout leaves another window than the loss window of RFC 5681 section 3.1, by the algorithm's source.
+    pub own_loss_window: bool,
 }
 
 impl Demands {
@@ -31,9 +33,9 @@ pub enum Repair {
     /// No, or only answering a mark.
     #[default]
     None,
-    /// It is in fast recovery.
+    /// It is in fast recovery; over QUIC from a loss on until the last of what was lost has arrived.
     Fast,
-    /// Recovering from a retransmission timeout.
+    /// It recovers from a retransmission timeout, or over QUIC from persistent congestion.
     Timeout,
 }
 

@@ -176,4 +176,7 @@ pub struct SendEvent {
     pub flight_size: Bytes,
     /// How long nothing had been outstanding before it; zero if something was.
     pub idle_for: SimDuration,
+    /// Nothing was outstanding because the application had nothing to send (`C.app_limited` of draft-ietf-ccwg-bbr), and not
+    /// because the next segment waited for its pacing. Needs [`crate::Demands::samples`]; controllers of plug-ins are not told.
+    pub is_app_limited: bool,
 }

@@ -7,6 +7,7 @@ use ackclock_units::{Amount, Bytes};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
+use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent};
 
 /// A thousand times what TCP's window field can say: no limit to a study, and far from the end of 64 bits.
@@ -59,6 +60,11 @@ impl CongestionController for Fixed {
     fn on_ack(&mut self, _ack: &AckEvent) {}
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
+
+    fn demands(&self) -> Demands {
+        // By what it is for: a timeout changes nothing.
+        Demands { own_loss_window: true, ..Demands::default() }
+    }
 
     fn cwnd(&self) -> Bytes {
         self.window

@@ -26,6 +26,7 @@
 
 pub mod abc;
 mod algorithm;
+mod allowance;
 mod base_delay;
 pub mod bbr;
 mod bursts;
@@ -44,6 +45,7 @@ pub mod fixed;
 pub mod hpcc;
 mod hystart;
 mod hystart_plus_plus;
+mod invariants;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod linux_cubic;

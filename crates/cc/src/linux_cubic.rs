@@ -273,8 +273,8 @@ impl CongestionController for LinuxCubic {
         // A timeout forgets all also where it belongs to the episode under way.
         if restart.cause == RestartCause::Timeout {
             self.state = State::default();
-            self.slow_start.forget_rounds();
         }
+        self.slow_start.on_restart(restart);
         self.window.on_restart(restart);
     }
 

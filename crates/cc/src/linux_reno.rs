@@ -66,6 +66,7 @@ impl CongestionController for LinuxReno {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         self.window.on_restart(restart);
     }
 

@@ -232,7 +232,8 @@ impl CongestionController for Prague {
     }
 
     fn demands(&self) -> Demands {
-        Demands { marks: true, ..Demands::default() }
+        // Two segments, also after a timeout: `MIN_CWND_RTT` of the authors' module.
+        Demands { marks: true, own_loss_window: true, ..Demands::default() }
     }
 
     /// Whole segments, rounded up: pacing keeps to the fraction.

@@ -198,6 +198,7 @@ impl CongestionController for Reno {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0);
         }

@@ -6,7 +6,7 @@
 use ackclock_declare::words;
 use ackclock_units::SimTime;
 
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::hystart::{HyStart, Rules};
 use crate::hystart_plus_plus::HyStartPlusPlus;
 
@@ -70,6 +70,14 @@ impl Window {
     pub(crate) fn in_slow_start(&self) -> bool {
         self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
+}
+
+/// A window in segments and parts of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: Option<f64>,
+    pub(crate) mss: u64,
 }
 
 /// How slow start is to take the ACK at hand.
@@ -168,18 +176,26 @@ impl SlowStart {
     }
 
     pub(crate) fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.carried = 0;
-        //= rfc3465-2.3-one-after-timeout
-        self.after_timeout = event.is_timeout();
+        (self.carried, self.after_timeout) = (0, false);
         if let Watch::PlusPlus(hystart) = &mut self.watch {
             hystart.stop();
-        } else if event.is_timeout() {
-            self.forget_rounds();
+        }
+        if event.is_timeout() {
+            self.on_timeout();
+        }
+    }
+
+    /// The window starts over.
+    pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::Timeout {
+            self.on_timeout();
         }
     }
 
     /// The retransmission timer expired, within an episode or not: what the ACKs told before it is forgotten.
-    pub(crate) fn forget_rounds(&mut self) {
+    fn on_timeout(&mut self) {
+        //= rfc3465-2.3-one-after-timeout
+        (self.carried, self.after_timeout) = (0, true);
         if let Watch::HyStart(hystart) = &mut self.watch {
             hystart.reset();
         }
@@ -191,19 +207,7 @@ impl SlowStart {
     /// RFC 5681 section 3.1, equation (2): `cwnd += min (N, SMSS)` for an ACK of N bytes; with byte counting, RFC 3465
     /// section 2.2 allows up to L = 2 segments, so that delayed ACKs do not slow it down.
     pub(crate) fn grow(&mut self, pace: Pace, window: Window, acked: u64, limit: u64) -> (u64, u64) {
-        let counted = match pace {
-            //= rfc5681-3.1-slow-start
-            Pace::Ordinary => acked.min(limit),
-            Pace::PlusPlus { limit, divisor } => {
-                let whole = limit.map_or(acked, |limit| acked.min(limit * window.mss));
-                // What a division left over is a part of a segment, so it is worth nothing to another divisor.
-                let carried = if divisor == 1 { 0 } else { self.carried };
-                self.carried = (whole + carried) % divisor;
-                (whole + carried) / divisor
-            }
-            Pace::Leave => 0,
-        };
-        let grown = window.cwnd + counted;
+        let grown = window.cwnd + self.counted(pace, window.mss, acked, limit);
         match window.ssthresh {
             //= rfc5681-3.1-below-ssthresh
             Some(ssthresh) if grown > ssthresh => {
@@ -213,11 +217,38 @@ impl SlowStart {
             _ => (grown, 0),
         }
     }
+
+    /// The same of a window of parts of segments, which has to meet its ssthresh to the last part of an octet.
+    pub(crate) fn grow_segments(&mut self, pace: Pace, window: Parts, acked: u64) -> (f64, f64) {
+        let Parts { cwnd, ssthresh, mss } = window;
+        let limit = self.byte_limit(mss);
+        let grown = cwnd + self.counted(pace, mss, acked, limit) as f64 / mss as f64;
+        let reached = ssthresh.map_or(grown, |ssthresh| grown.min(ssthresh.max(cwnd)));
+        (reached, grown - reached)
+    }
+
+    /// What an ACK counts for.
+    fn counted(&mut self, pace: Pace, mss: u64, acked: u64, limit: u64) -> u64 {
+        match pace {
+            //= rfc5681-3.1-slow-start
+            Pace::Ordinary => acked.min(limit),
+            Pace::PlusPlus { limit, divisor } => {
+                let whole = limit.map_or(acked, |limit| acked.min(limit * mss));
+                // What a division left over is a part of a segment, so it is worth nothing to another divisor.
+                let carried = if divisor == 1 { 0 } else { self.carried };
+                self.carried = (whole + carried) % divisor;
+                (whole + carried) / divisor
+            }
+            Pace::Leave => 0,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::loss;
+    use ackclock_units::Bytes;
 
     const WINDOW: Window = Window { cwnd: 10_000, ssthresh: Some(12_500), mss: 1_000 };
 
@@ -233,6 +264,27 @@ mod tests {
         assert_eq!(grow(Pace::Ordinary, 5_000), (12_000, 0)); // min(5 000, L = 2 segments)
         // L = 8 lets all 5 000 count; 2 500 of them reach ssthresh
         assert_eq!(grow(Pace::PlusPlus { limit: Some(8), divisor: 1 }, 5_000), (12_500, 2_500));
+    }
+
+    #[test]
+    fn a_window_of_parts_of_segments_meets_its_ssthresh() {
+        let mut slow_start = SlowStart::new(Hystart::Off);
+        let window = Parts { cwnd: 3_560.0, ssthresh: Some(3_561.123_4), mss: 1_000 };
+        let (cwnd, left) = slow_start.grow_segments(Pace::Ordinary, window, 2_000);
+        assert_eq!(cwnd.to_bits(), 3_561.123_4_f64.to_bits());
+        assert!((left - 0.876_6).abs() < 1e-9); // two segments less what is missing
+        let beyond = slow_start.grow_segments(Pace::Ordinary, Parts { cwnd, ..window }, 1_000);
+        assert!((beyond.0 - cwnd).abs() < 1e-12 && (beyond.1 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_ack_counts_one_segment_after_a_timeout_within_an_episode_too() {
+        let mut slow_start = SlowStart::new(Hystart::Off);
+        slow_start.on_congestion(&loss(10_000));
+        assert_eq!(slow_start.byte_limit(1_000), 2_000);
+        let (now, window) = (SimTime::ZERO, Bytes(1_000));
+        slow_start.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window, ssthresh: None });
+        assert_eq!(slow_start.byte_limit(1_000), 1_000); // RFC 3465 section 2.3
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RttStats};
+use crate::delivery::SegmentReport;
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SendEvent};
 
 pub(crate) fn ack(newly_acked: u64) -> AckEvent {
     let rtt = SimDuration::from_millis(100);
@@ -26,6 +27,28 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         round: 0,
         is_paced: false,
         delivery: None,
+    }
+}
+
+/// A segment leaves.
+pub(crate) fn sent(octets: u64) -> SendEvent {
+    let size = Bytes(octets);
+    SendEvent { now: SimTime::ZERO, size, flight_size: size, idle_for: SimDuration::ZERO, is_app_limited: false }
+}
+
+/// A segment is taken for lost.
+pub(crate) fn lost(octets: u64) -> SegmentReport {
+    SegmentReport {
+        now: SimTime::ZERO,
+        sent_at: SimTime::ZERO,
+        start: 0,
+        size: Bytes(octets),
+        delivered: Bytes::ZERO,
+        prior_delivered: Bytes::ZERO,
+        tx_in_flight: Bytes::ZERO,
+        lost: Bytes(octets),
+        is_app_limited: false,
+        is_retransmission: false,
     }
 }
 

@@ -11,8 +11,11 @@
 //!
 //! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell them, where
 //! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
-//! ALGLIB. Where nothing is in flight one segment may leave at any time. As there, a profile of fewer than five windows, or one
+//! ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing is in flight one segment may leave at any
+//! time, after a timeout one until the next epoch. As there, a profile of fewer than five windows, or one
 //! that no window of fits the delay, begins slow start anew.
+//!
+//! Behind a short queue delays say little of the window: the curve is nearly flat, and windows of thousands of packets follow, as there.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -25,6 +28,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use self::profile::Profile;
 use crate::algorithm::{Algorithm, Name};
+use crate::allowance::Allowance;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
@@ -107,9 +111,10 @@ pub struct Verus {
     window: f64,
     /// Windows and since when they held.
     windows: VecDeque<(SimTime, f64)>,
-    /// Octets that may still leave.
-    credit: u64,
-    in_flight: u64,
+    allowance: Allowance,
+    /// When slow start last began: what left before counts no more (`ss_id`). Octets of it that have arrived since the last ACK.
+    session: SimTime,
+    arrived: u64,
     last_ack: SimTime,
     next_epoch: SimTime,
     next_fit: SimTime,
@@ -128,8 +133,9 @@ impl Verus {
             wanted: 0.0,
             window: (start.initial_window / start.mss) as f64,
             windows: VecDeque::new(),
-            credit: start.initial_window,
-            in_flight: 0,
+            allowance: Allowance::new(start),
+            session: SimTime::ZERO,
+            arrived: 0,
             last_ack: SimTime::ZERO,
             next_epoch: SimTime::NEVER,
             next_fit: SimTime::NEVER,
@@ -154,7 +160,7 @@ impl Verus {
     }
 
     fn in_flight_packets(&self) -> f64 {
-        (self.in_flight / self.mss) as f64
+        (self.allowance.in_flight() / self.mss) as f64
     }
 
     /// `updateUponReceivingPacket`.
@@ -186,7 +192,18 @@ impl Verus {
         (self.next_epoch, self.next_fit) = (SimTime::NEVER, SimTime::NEVER);
         self.windows.clear();
         self.set_window(now, 1.0);
-        self.credit = self.mss;
+        self.allowance.set(self.mss);
+        self.session = now;
+    }
+
+    /// `TimeoutHandler`.
+    fn on_timeout(&mut self, now: SimTime) {
+        if self.in_slow_start {
+            self.leave_slow_start(now);
+        } else {
+            self.in_loss_phase = true;
+            self.wanted = self.delays.least.unwrap_or_default();
+        }
     }
 
     /// A loss of a packet that left under this window; one answer for each phase of losses.
@@ -248,10 +265,8 @@ impl Verus {
         };
         self.set_window(now, window.max(1.0));
         self.delays.largest = Some(LARGEST_MEMORY * before + (1.0 - LARGEST_MEMORY) * largest);
-        if sends {
-            self.credit += self.packets_of_epoch() * self.mss;
-        }
-        self.credit = self.credit.min(self.window as u64 * self.mss);
+        let more = if sends { self.packets_of_epoch() * self.mss } else { 0 };
+        self.allowance.set((self.allowance.left() + more).min(self.window as u64 * self.mss));
         self.next_epoch = now + self.config.epoch;
     }
 
@@ -270,11 +285,16 @@ impl Verus {
 
 impl CongestionController for Verus {
     fn on_delivered(&mut self, segment: &SegmentReport) {
-        if segment.is_retransmission {
+        if segment.sent_at < self.session {
             return;
         }
+        self.arrived += segment.size.0;
         let window = self.window_at(segment.sent_at);
         let delay = segment.now.saturating_since(segment.sent_at).as_secs_f64();
+        // Sooner than the least delay it was the first sending that arrived (RFC 8985 section 6.2, step 2).
+        if segment.is_retransmission && self.delays.least.is_none_or(|least| delay < least) {
+            return;
+        }
         if self.in_slow_start && delay > SLOW_START_DELAY {
             self.set_window(segment.now, (self.config.decrease * window).max(1.0));
             self.wanted = AFTER_SLOW_START * self.config.ratio * self.delays.least.unwrap_or(delay);
@@ -289,45 +309,39 @@ impl CongestionController for Verus {
     }
 
     fn on_lost(&mut self, segment: &SegmentReport) {
-        let window = self.window_at(segment.sent_at);
-        self.answer_loss(segment.now, window);
+        self.allowance.on_lost(segment);
+        if segment.sent_at >= self.session {
+            let window = self.window_at(segment.sent_at);
+            self.answer_loss(segment.now, window);
+        }
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
         self.last_ack = ack.now;
-        self.in_flight = ack.delivery.map_or(self.in_flight, |delivery| delivery.inflight.0);
+        self.allowance.on_ack(ack);
+        let arrived = std::mem::take(&mut self.arrived);
         if self.in_slow_start {
-            let acked = ack.newly_acked.0 / self.mss;
-            self.set_window(ack.now, self.window + acked as f64);
-            self.credit = (self.window as u64 * self.mss).saturating_sub(self.in_flight);
+            self.set_window(ack.now, self.window + (arrived / self.mss) as f64);
+            self.allowance.set((self.window as u64 * self.mss).saturating_sub(self.allowance.in_flight()));
         }
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
-        self.credit = self.credit.saturating_sub(sent.size.0);
-        self.in_flight += sent.size.0;
+        self.allowance.on_send(sent);
         if self.windows.is_empty() {
             self.set_window(sent.now, self.window);
         }
     }
 
-    /// A timeout: nothing is in flight any more.
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.is_timeout() {
-            self.in_flight = event.inflight.0;
-            if self.in_slow_start {
-                self.leave_slow_start(event.now);
-            }
-            self.in_loss_phase = true;
-            self.wanted = self.delays.least.unwrap_or_default();
-        }
-    }
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if restart.cause == RestartCause::SynLost {
-            self.window = (restart.window.0 / self.mss).max(1) as f64;
-            self.credit = restart.window.0;
+        match restart.cause {
+            RestartCause::SynLost => self.window = (restart.window.0 / self.mss).max(1) as f64,
+            RestartCause::Timeout => self.on_timeout(restart.now),
+            RestartCause::Idle | RestartCause::Unused | RestartCause::Outer => return,
         }
+        self.allowance.on_restart(restart);
     }
 
     fn deadline(&self) -> SimTime {
@@ -350,9 +364,8 @@ impl CongestionController for Verus {
         Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
-    /// What is in flight and what may leave.
     fn cwnd(&self) -> Bytes {
-        Bytes((self.in_flight + self.credit).max(self.mss))
+        self.allowance.window()
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -382,6 +395,7 @@ impl CongestionController for Verus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{ack, lost, sent};
 
     const MSS: u64 = 1_000;
 
@@ -393,7 +407,8 @@ mod tests {
             verus.profile.learn(window, 0.05 + 0.002 * window as f64);
         }
         assert!(verus.profile.fit());
-        (verus.in_slow_start, verus.wanted, verus.credit) = (false, wanted, 0);
+        (verus.in_slow_start, verus.wanted) = (false, wanted);
+        verus.allowance.set(0);
         verus.delays = Delays { least: Some(0.05), of_epoch: None, largest: Some(largest), smoothed: 0.1 };
         verus
     }
@@ -433,13 +448,14 @@ mod tests {
     fn an_epoch_sends_a_part_of_the_window_and_what_it_grew_by() {
         let mut verus = verus(0.09, 0.09);
         // 100 ms are 20 epochs: 30 - 18/19 of 25 in flight = 6.3
-        (verus.window, verus.in_flight) = (30.0, 25 * MSS);
+        verus.window = 30.0;
+        verus.allowance.on_send(&sent(25 * MSS));
         assert_eq!(verus.packets_of_epoch(), 6);
-        verus.in_flight = 40 * MSS;
-        assert_eq!(verus.packets_of_epoch(), 0);
         verus.delays.smoothed = 0.004;
-        verus.in_flight = 25 * MSS;
         assert_eq!(verus.packets_of_epoch(), 5);
+        verus.delays.smoothed = 0.1;
+        verus.allowance.on_send(&sent(15 * MSS));
+        assert_eq!(verus.packets_of_epoch(), 0);
     }
 
     #[test]
@@ -456,5 +472,22 @@ mod tests {
         // Until what left after it arrives it grows by a packet in a window, and learns nothing.
         verus.on_delay(SimTime(5_000), 50.0, 0.3);
         assert_near(verus.window, 35.0 + 1.0 / 35.0);
+    }
+
+    #[test]
+    fn a_new_slow_start_counts_nothing_that_left_before_it() {
+        let mut verus = verus(0.09, 0.09);
+        let at = |ms: u64| SimTime(ms * 1_000_000);
+        let delivered = |sent_ms, ms| SegmentReport { now: at(ms), sent_at: at(sent_ms), ..lost(MSS) };
+        verus.restart_slow_start(at(100));
+        // `verus_server.cpp`: "this packet belongs to the old SS session, so we discard it"
+        verus.on_delivered(&delivered(90, 140));
+        verus.on_ack(&AckEvent { now: at(140), ..ack(MSS) });
+        assert_eq!((verus.window, verus.delays.least), (1.0, None));
+        verus.on_lost(&delivered(95, 145));
+        assert!(!verus.in_loss_phase);
+        verus.on_delivered(&delivered(100, 150));
+        verus.on_ack(&AckEvent { now: at(150), ..ack(MSS) });
+        assert_eq!((verus.window, verus.delays.least), (2.0, Some(0.05)));
     }
 }

@@ -102,7 +102,8 @@ proptest! {
                 }
                 Event::Sent => {
                     let idle_for = SimDuration(gap_ns);
-                    controller.on_send(&SendEvent { now, size: Bytes(MSS), flight_size: Bytes(MSS), idle_for });
+                    let (size, is_app_limited) = (Bytes(MSS), true);
+                    controller.on_send(&SendEvent { now, size, flight_size: size, idle_for, is_app_limited });
                 }
             }
             prop_assert!(controller.cwnd() >= Bytes(MSS));

@@ -121,6 +121,7 @@ impl LiveFlow {
                 size: Bytes(sent * self.mss),
                 flight_size,
                 idle_for: SimDuration::ZERO,
+                is_app_limited: false,
             });
         }
     }

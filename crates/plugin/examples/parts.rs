@@ -100,6 +100,8 @@ impl QueueDiscipline for Coin {
         Some(next)
     }
 
+    fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {}
+
     fn len(&self) -> usize {
         self.packets.len()
     }

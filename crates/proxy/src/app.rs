@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use crate::config::{self, Config, Diagnostic, duration};
+use crate::config::{self, Config, Diagnostic, Listener, duration};
 use crate::handover::Inherited;
 use crate::listener;
 use crate::service::{Service, Shared};
-use crate::worker::{Command, ConnectionInfo, Handle, Pair, Worker};
+use crate::worker::{Backlog, Command, ConnectionInfo, Handle, Pair, Worker};
 
 /// How often an end that is waited for is looked for.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -73,20 +73,18 @@ impl App {
     fn open(&mut self, index: usize, inherited: &mut Inherited) -> io::Result<()> {
         let of = &self.config.listeners[index];
         let address = of.listen.address.0;
-        let mut sockets = inherited.take(address);
-        for socket in &sockets {
-            listener::configure(&SockRef::from(socket), of)?;
+        let inherited = inherited.take(address);
+        for socket in &inherited {
+            let socket = SockRef::from(socket);
+            listener::configure(&socket, of)?;
+            listener::start(&socket, of)?;
         }
-        while sockets.len() < self.handles.len() {
-            let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"));
-            sockets.push(listener::listen(of).map_err(named)?);
-        }
-        let service = Arc::new(Service::new(of, &self.config, &self.shared.metrics));
-        for (socket, handle) in sockets.iter().zip(self.handles.iter().cycle()) {
-            handle.tell(Command::Listen(Arc::clone(&service), socket.try_clone()?));
-        }
+        let sockets = self.sockets(of, inherited)?;
+        let service = Arc::new(Service::new(of, &self.config, &self.shared.metrics, None));
+        let active = Active { address, sockets, service };
+        self.hand_out(&active)?;
         tracing::info!(listener = of.name, %address, "listening");
-        self.listeners().push(Active { address, sockets, service });
+        self.listeners().push(active);
         Ok(())
     }
 
@@ -131,26 +129,55 @@ impl App {
 
     fn renew(&mut self, index: usize) -> io::Result<()> {
         let of = &self.config.listeners[index];
-        let service = {
-            let mut listeners = self.listeners();
-            let Some(active) = listeners.iter_mut().find(|active| active.address == of.listen.address.0) else {
-                drop(listeners);
-                return self.open(index, &mut Inherited::default());
-            };
-            let service = Service::new(of, &self.config, &self.shared.metrics);
-            for socket in &active.sockets {
-                listener::configure(&SockRef::from(socket), of)?;
-            }
-            active.service = Arc::new(service);
-            Arc::clone(&active.service)
+        let mut listeners = self.listeners();
+        let Some(active) = listeners.iter_mut().find(|active| active.address == of.listen.address.0) else {
+            drop(listeners);
+            return self.open(index, &mut Inherited::default());
         };
-        self.handles.iter().for_each(|handle| handle.tell(Command::Replace(Arc::clone(&service))));
+        let before = &active.service.listener.listen;
+        // A socket cannot be told to forget what it was set to.
+        let needs_sockets = (&before.near, before.mode) != (&of.listen.near, of.listen.mode);
+        let sockets = if needs_sockets { self.sockets(of, Vec::new())? } else { Vec::new() };
+        for socket in &active.sockets {
+            listener::start(&SockRef::from(socket), of)?;
+        }
+        let service = Service::new(of, &self.config, &self.shared.metrics, Some(&active.service));
+        active.service = Arc::new(service);
+        if needs_sockets {
+            self.handles.iter().for_each(|handle| handle.tell(Command::StopListening(active.address)));
+            active.sockets = sockets;
+            return self.hand_out(active);
+        }
+        self.handles.iter().for_each(|handle| handle.tell(Command::Replace(Arc::clone(&active.service))));
+        Ok(())
+    }
+
+    /// A listener's sockets, one for each thread: these, and as many new ones as are missing.
+    fn sockets(&self, of: &Listener, mut sockets: Vec<OwnedFd>) -> io::Result<Vec<OwnedFd>> {
+        let address = of.listen.address.0;
+        while sockets.len() < self.handles.len() {
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"));
+            sockets.push(listener::listen(of).map_err(named)?);
+        }
+        Ok(sockets)
+    }
+
+    /// Has the threads listen at a listener's sockets.
+    fn hand_out(&self, active: &Active) -> io::Result<()> {
+        for (socket, handle) in active.sockets.iter().zip(self.handles.iter().cycle()) {
+            handle.tell(Command::Listen(Arc::clone(&active.service), socket.try_clone()?));
+        }
         Ok(())
     }
 
     /// What goes on, from every thread that answers.
     pub fn describe(handles: &[Handle]) -> Vec<ConnectionInfo> {
         Self::asked(handles, Command::Describe)
+    }
+
+    /// What waits in the connections of each listener, from every thread that answers.
+    pub fn backlogs(handles: &[Handle]) -> Vec<Backlog> {
+        Self::asked(handles, Command::Survey)
     }
 
     /// Which sockets belong together, from every thread that answers.

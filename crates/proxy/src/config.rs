@@ -5,6 +5,7 @@ pub mod kinds;
 mod review;
 mod text;
 
+use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -166,14 +167,25 @@ pub fn duration(duration: SimDuration) -> Duration {
 /// Reads a file; every mistake that is in it.
 pub fn load(path: &Path) -> Result<Config, Vec<Diagnostic>> {
     let name = path.display().to_string();
-    let is_large = std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() > MOST);
-    if is_large {
-        return Err(vec![of_file(&name, "is larger than 1 MiB", "name a configuration file")]);
+    let wrong = |message: &str, remedy: &str| Err(vec![of_file(&name, message, remedy)]);
+    match read(path) {
+        Ok(Some(text)) => parse(&name, &text),
+        Ok(None) => wrong("is larger than 1 MiB", "name a configuration file"),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            wrong("is not a regular file", "name a configuration file")
+        }
+        Err(error) => wrong(&format!("cannot be read: {error}"), "name a file that can be read"),
     }
-    match std::fs::read_to_string(path) {
-        Ok(text) => parse(&name, &text),
-        Err(error) => Err(vec![of_file(&name, &format!("cannot be read: {error}"), "name a file that can be read")]),
+}
+
+/// Text of a regular file; none if there is too much of it. A device may never end, and opening a FIFO may never return.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    Ok((text.len() as u64 <= MOST).then_some(text))
 }
 
 /// Reads a text; every mistake that is in it.

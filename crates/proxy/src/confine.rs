@@ -146,9 +146,9 @@ const FAMILIES: [i32; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::
 /// Commands of `bpf(2)` by which ECE is raised: `BPF_MAP_UPDATE_ELEM` and `BPF_OBJ_GET`.
 const OF_BPF: [i32; 2] = [2, 7];
 
-/// Requests of `ioctl(2)`: `FIONREAD`, `SIOCOUTQ`, `SIOCATMARK`; what a terminal is asked (`TCGETS`, `TIOCGWINSZ`); the clearing of a
+/// Requests of `ioctl(2)`: `FIONREAD`, `SIOCOUTQ`, `SIOCOUTQNSD`, `SIOCATMARK`; what a terminal is asked (`TCGETS`, `TIOCGWINSZ`); the clearing of a
 /// flag (`FIONBIO`, `FIOCLEX`); what ip asks of an interface (`SIOCGIFINDEX`, `SIOCGIFNAME`).
-const REQUESTS: [i32; 9] = [0x541b, 0x5411, 0x8905, 0x5401, 0x5413, 0x5421, 0x5451, 0x8933, 0x8910];
+const REQUESTS: [i32; 10] = [0x541b, 0x5411, 0x894b, 0x8905, 0x5401, 0x5413, 0x5421, 0x5451, 0x8933, 0x8910];
 
 fn give_up_calls() -> Result<(), seccompiler::Error> {
     apply_filter_all_threads(&program()?)

@@ -67,6 +67,8 @@ pub struct Connection {
     pub stage: Stage,
     /// The client, as it is known to be.
     pub client: SocketAddr,
+    /// The address that the client connected to, where a header of the PROXY protocol named it.
+    pub destination: Option<SocketAddr>,
     /// Where it goes.
     pub server: SocketAddr,
     /// When anything last happened.
@@ -121,7 +123,6 @@ impl Connection {
         }
         match (up, down) {
             (Pause::Turn, _) | (_, Pause::Turn) => After::Again,
-            (Pause::Starved, _) | (_, Pause::Starved) => After::Later(Duration::from_millis(10)),
             _ => After::Wait,
         }
     }

@@ -10,6 +10,7 @@
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use rustix::pipe::{SpliceFlags, splice};
@@ -70,8 +71,6 @@ pub enum Pause {
     Blocked,
     /// Others have their turn; there may be more to do now.
     Turn,
-    /// There is no memory to copy with; to be tried again a little later.
-    Starved,
 }
 
 /// What the directions of one thread share.
@@ -107,8 +106,10 @@ pub struct Direction {
     pub is_fin_sent: bool,
     /// Something urgent is under way.
     pub is_urgent: bool,
-    /// Octets that may be handed on at a time; none: as many as there are.
-    pub portion: Option<usize>,
+    /// Octets that the destination may have unsent; none: as many as its socket takes.
+    ///
+    /// `TCP_NOTSENT_LOWAT` alone does not bound them: writing goes on until a whole buffer of the kernel's (64 KiB) is full.
+    pub unsent_most: Option<usize>,
     /// Nothing more of it can arrive: its destination is gone.
     is_dead: bool,
     is_bulk: bool,
@@ -172,8 +173,9 @@ impl Direction {
             if self.taken >= until {
                 return Pause::Turn;
             }
-            if !self.fill(from, carrier) {
-                return Pause::Starved;
+            let Some(room) = self.room(to) else { return Pause::Blocked };
+            if let Err(error) = self.fill(from, to, room, carrier) {
+                return self.on_write_error(&error, to, carrier);
             }
         }
     }
@@ -233,23 +235,41 @@ impl Direction {
         }
     }
 
-    /// Takes octets from the source, or its end; false if there is no memory for them. Nothing is pending when this is called.
-    fn fill(&mut self, from: &mut Endpoint, carrier: &mut Carrier) -> bool {
+    /// Octets that the destination may be handed now. None while half of what it may have unsent, or more, is: then the kernel,
+    /// whose `TCP_NOTSENT_LOWAT` is the same number, tells when that is no longer so.
+    fn room(&self, to: &mut Endpoint) -> Option<usize> {
+        let Some(most) = self.unsent_most else { return Some(usize::MAX) };
+        let unsent = sys::not_sent(&to.socket).map_or(0, |octets| octets as usize);
+        if 2 * unsent < most {
+            return Some(most - unsent);
+        }
+        // Asking is also what has the kernel tell.
+        let mut asked = [PollFd::new(&to.socket, PollFlags::OUT)];
+        let is_writable = poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+        if is_writable {
+            return Some((most / 2).max(1));
+        }
+        to.is_writable = false;
+        None
+    }
+
+    /// Takes at most `room` octets from the source, or its end. Nothing is pending when this is called. An error is the destination's.
+    fn fill(&mut self, from: &mut Endpoint, to: &Endpoint, room: usize, carrier: &mut Carrier) -> io::Result<()> {
         if self.is_urgent && self.forward_urgent(from) {
-            return true;
+            return Ok(());
         }
         if self.is_bulk
             && !self.is_urgent
             && let Some(pipe) = carrier.pipes.borrow()
         {
-            let size = self.portion.unwrap_or(usize::MAX).min(carrier.pipes.size());
+            let size = room.min(carrier.pipes.size());
             let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
             match splice(&from.socket, None, &pipe.input, None, size, flags) {
                 Ok(octets) if octets > 0 => {
                     self.taken += octets as u64;
-                    self.is_bulk = octets >= BULK || self.portion.is_some();
+                    self.is_bulk = octets >= BULK || self.unsent_most.is_some();
                     (self.in_pipe, self.pipe) = (octets, Some(pipe));
-                    return true;
+                    return Ok(());
                 }
                 ended => {
                     carrier.pipes.give_back(pipe);
@@ -259,34 +279,42 @@ impl Direction {
                         Ok(_) | Err(Errno::INTR) => {}
                         Err(Errno::AGAIN) => {
                             from.is_readable = false;
-                            return true;
+                            return Ok(());
                         }
                         // The kernel tells of an error once: copying would take what follows for an end in order.
                         Err(_) => {
                             from.on_reset();
                             self.end = End::Reset;
-                            return true;
+                            return Ok(());
                         }
                     }
                 }
             }
         }
-        if carrier.held >= carrier.held_most {
-            return false;
-        }
-        self.copy(from, carrier);
-        true
+        let mut buffer = std::mem::take(&mut carrier.buffer);
+        let most = room.min(buffer.len());
+        let copied = self.copy(from, to, &mut buffer[..most], carrier);
+        carrier.buffer = buffer;
+        copied
     }
 
-    fn copy(&mut self, from: &mut Endpoint, carrier: &mut Carrier) {
-        let most = self.portion.unwrap_or(usize::MAX).min(carrier.buffer.len());
-        let mut buffer = std::mem::take(&mut carrier.buffer);
-        match recv(&from.socket, &mut buffer[..most], RecvFlags::DONTWAIT) {
+    /// Where no memory is left to hold what the destination does not take, only what it takes is read: who holds nothing never
+    /// waits for those who hold much.
+    fn copy(&mut self, from: &mut Endpoint, to: &Endpoint, buffer: &mut [u8], carrier: &mut Carrier) -> io::Result<()> {
+        let has_memory = carrier.held < carrier.held_most;
+        let looking = if has_memory { RecvFlags::empty() } else { RecvFlags::PEEK };
+        match recv(&from.socket, &mut *buffer, RecvFlags::DONTWAIT | looking) {
             Ok((0, _)) => self.end = if from.is_reset { End::Reset } else { End::Fin },
-            Ok((octets, _)) => {
+            Ok((octets, _)) if has_memory => {
                 self.taken += octets as u64;
                 self.is_bulk = octets >= BULK;
                 self.hold(&buffer[..octets], carrier);
+            }
+            Ok((octets, _)) => {
+                let sent = send(&to.socket, &buffer[..octets], SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
+                // The octets are there: they were looked at.
+                let _ = recv(&from.socket, &mut buffer[..sent], RecvFlags::DONTWAIT);
+                (self.taken, self.written) = (self.taken + sent as u64, self.written + sent as u64);
             }
             Err(Errno::AGAIN) => from.is_readable = false,
             Err(Errno::INTR) => {}
@@ -295,7 +323,7 @@ impl Direction {
                 self.end = End::Reset;
             }
         }
-        carrier.buffer = buffer;
+        Ok(())
     }
 
     fn hold(&mut self, octets: &[u8], carrier: &mut Carrier) {

@@ -1,7 +1,7 @@
 //! `/metrics`, `/connections` and `/pairs` over HTTP, on an address of their own; and how other commands of this program ask for them.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +23,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 const AT_A_TIME: usize = 4;
 
 /// Serves measurements from now on, a few questions at a time: whoever is slow keeps nobody for long.
-pub fn serve(address: SocketAddr, shared: &Arc<Shared>, handles: &[Handle]) -> io::Result<()> {
+///
+/// Unless `is_public`, a question must name this host by an address or as `localhost`: a page of the web that has its own name
+/// lead here (DNS rebinding) is refused.
+pub fn serve(address: SocketAddr, is_public: bool, shared: &Arc<Shared>, handles: &[Handle]) -> io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     // A successor serves beside its predecessor until that has ended.
@@ -39,7 +42,7 @@ pub fn serve(address: SocketAddr, shared: &Arc<Shared>, handles: &[Handle]) -> i
             for stream in listener.incoming() {
                 match stream {
                     // Who does not get an answer has gone.
-                    Ok(stream) => drop(answer(stream, &shared, &handles)),
+                    Ok(stream) => drop(answer(stream, is_public, &shared, &handles)),
                     // No descriptor is left: who knocks waits, and knocks again at once.
                     Err(_) => thread::sleep(PAUSE),
                 }
@@ -57,7 +60,7 @@ fn left(until: Instant) -> io::Result<Option<Duration>> {
     }
 }
 
-fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Result<()> {
+fn answer(mut stream: TcpStream, is_public: bool, shared: &Shared, handles: &[Handle]) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     let mut request = [0; 2048];
     let mut length = 0;
@@ -68,8 +71,11 @@ fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Res
             octets => length += octets,
         }
     }
-    let line = String::from_utf8_lossy(&request[..length]);
-    let (status, kind, body) = match line.split_whitespace().nth(1) {
+    let question = String::from_utf8_lossy(&request[..length]);
+    let (status, kind, body) = match question.split_whitespace().nth(1) {
+        _ if !is_public && !names_this_host(&question) => {
+            ("403 Forbidden", "text/plain", "ask by an address or as localhost\n".to_owned())
+        }
         Some("/metrics") => {
             ("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics(shared, handles))
         }
@@ -81,6 +87,16 @@ fn answer(mut stream: TcpStream, shared: &Shared, handles: &[Handle]) -> io::Res
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     write_until(&mut stream, (head + &body).as_bytes(), Instant::now() + PATIENCE)
+}
+
+/// True of a question whose `Host`, if it has one, is an address or `localhost`.
+fn names_this_host(question: &str) -> bool {
+    let hosts = question.lines().skip(1).filter_map(|line| line.split_once(':'));
+    let mut hosts = hosts.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host.trim());
+    hosts.all(|host| {
+        let is_address = host.parse::<SocketAddr>().is_ok() || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_address || host.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
+    })
 }
 
 /// Writes all of it, to whoever takes it by then.
@@ -121,11 +137,29 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
 
 fn metrics(shared: &Shared, handles: &[Handle]) -> String {
     let mut waiting = std::collections::BTreeMap::<String, [u64; 2]>::new();
-    for one in App::describe(handles) {
-        let of = waiting.entry(one.listener.clone()).or_default();
-        let [up, down] = one.backlog();
+    for (listener, [up, down]) in App::backlogs(handles) {
+        let of = waiting.entry(listener).or_default();
         *of = [of[0] + up, of[1] + down];
     }
     shared.metrics.set_backlogs(&waiting);
     shared.metrics.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A browser sends the name by which a page was asked for (RFC 9110 section 7.2), and a page cannot change it.
+    #[test]
+    fn a_name_of_somebody_elses_is_refused() {
+        let asked =
+            |host: &str| names_this_host(&format!("GET /metrics HTTP/1.1\r\nAccept: a:b\r\nhost: {host}\r\n\r\n"));
+        for host in ["localhost", "localhost:9901", "127.0.0.1:9901", "[::1]:9901", "[::1]", "10.0.0.1"] {
+            assert!(asked(host), "{host}");
+        }
+        for host in ["evil.example:9901", "localhost.evil.example", "127.0.0.1.evil.example:9901", ""] {
+            assert!(!asked(host), "{host}");
+        }
+        assert!(names_this_host("GET /metrics HTTP/1.0\r\n\r\n"), "HTTP/1.0 has no Host");
+    }
 }

@@ -5,10 +5,10 @@
 //!
 //! **How a window is obeyed.** By `TCP_WINDOW_CLAMP`, which bounds what is advertised beyond what has arrived. A bound of less than a
 //! segment would be for good, as the kernel lets it grow by what arrives only: two segments stay open. Where the far side stands
-//! still they add up in the receive buffer, until that is full; so it is made no larger than a few of the largest windows that were ordered,
-//! and never smaller, which would drop what is under way. Of a client so near that two segments a round trip are more than the far side takes,
-//! this buffer is the bound: it refills a window before the next order, and is let send no more than the far side will by then. A
-//! window opens on reading, and by itself only as octets come.
+//! still they would add up in the receive buffer, two with every near round trip. So the buffer has room for what lies in it and for what may
+//! still come, and no more: for the window that is ordered, or for what was advertised before, which would be dropped otherwise. While nothing is
+//! ordered it is never made larger. A window opens on reading, and by itself only as octets come. A client so near that it refills a
+//! window before the next order is let send no more than the far side will by then.
 //!
 //! **Departures** from a simulated appliance: orders are renewed every eighth of a far round trip, between one and ten milliseconds (`credit`: two), not
 //! with every ACK, and congestion window validation cannot be switched off: so a policy that would keep nothing waiting (`credit`) is
@@ -36,7 +36,7 @@ const JUST_IN_TIME: Duration = Duration::from_millis(2);
 const AT_REST: Duration = Duration::from_millis(200);
 
 /// What the far socket always has unsent, if there is as much: what it sends in this time, and segments.
-const UNSENT: (Duration, u64) = (Duration::from_millis(2), 4);
+const UNSENT: (Duration, u64) = (Duration::from_millis(2), 2);
 
 /// What the far side sends in so long, besides the time between orders, is let in beyond what a policy orders that keeps nothing waiting.
 const IN_ADVANCE: Duration = Duration::from_millis(2);
@@ -44,13 +44,13 @@ const IN_ADVANCE: Duration = Duration::from_millis(2);
 /// Segments that are always let in.
 const LEAST_SEGMENTS: u64 = 2;
 
-/// The receive buffer, as many of the largest window: the kernel counts its own structures, about as much again, and a window's worth
-/// may lie unread.
-const BUFFERED_WINDOWS: u64 = 4;
-const LEAST_BUFFER: u64 = 64 << 10;
+/// Octets of a receive buffer for one that may come: the kernel counts its own structures, about as much again. The least buffer
+/// has four for one of the least window: once all of it was read there is room, so that the kernel tells the client to go on.
+const MEMORY_OF_AN_OCTET: u64 = 2;
+const MEMORY_OF_THE_LEAST: u64 = 4;
 
-/// A client nearer than so refills the window before orders are renewed. Its receive buffer is as many of the largest window, and least.
-const NEAR: (Duration, u64, u64) = (TICKS.0, 1, 16 << 10);
+/// A client nearer than so refills the window before orders are renewed.
+const NEAR: Duration = TICKS.0;
 
 /// Marks of what has arrived and not been sent, at most.
 const MARKS: usize = 4096;
@@ -70,6 +70,8 @@ pub struct Bounded {
     /// It keeps nothing waiting, by its orders.
     is_just_in_time: bool,
     receive_buffer: u64,
+    /// The kernel has told what it advertises: those before Linux 6.2 do not.
+    tells_window: bool,
     /// The client refills the window before orders are renewed.
     is_near: bool,
     window: u64,
@@ -92,9 +94,21 @@ impl Bounded {
         let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(&in_real_time(config), seed));
         let (last, marks) = (Readings::default(), VecDeque::new());
         let is_just_in_time = config.fills_the_far_window();
-        let (receive_buffer, is_near, window, low_water) = (0, false, 0, 0);
+        let (receive_buffer, tells_window, is_near, window, low_water) = (0, false, false, 0, 0);
         let changed = now;
-        Self { discipline, is_paced, last, changed, marks, is_just_in_time, receive_buffer, is_near, window, low_water }
+        Self {
+            discipline,
+            is_paced,
+            last,
+            changed,
+            marks,
+            is_just_in_time,
+            receive_buffer,
+            tells_window,
+            is_near,
+            window,
+            low_water,
+        }
     }
 
     /// Looks at both sockets and does what is ordered. When to look again; `None`: when something has been carried.
@@ -119,8 +133,10 @@ impl Bounded {
         let mut next = (Duration::from_micros(u64::from(far_info.tcpi_rtt)) / 8).clamp(TICKS.0, longest);
         if let Some(discipline) = &mut self.discipline {
             let orders = discipline.update(&readings);
-            self.is_near = Duration::from_micros(u64::from(near_info.tcpi_min_rtt)) < NEAR.0;
-            self.obey(&orders, &readings, next, direction, near, far);
+            self.is_near = Duration::from_micros(u64::from(near_info.tcpi_min_rtt)) < NEAR;
+            let advertised = u64::from(near_info.tcpi_rcv_wnd);
+            self.tells_window |= advertised > 0;
+            self.obey(&orders, &readings, (next, advertised), direction, near, far);
             let wake = orders.wake_at.map(|at| Duration::from_nanos(at.saturating_since(readings.now).0));
             next = next.min(wake.unwrap_or(next)).max(TICKS.0);
         }
@@ -195,7 +211,7 @@ impl Bounded {
         &mut self,
         orders: &Orders,
         readings: &Readings,
-        until_next: Duration,
+        (until_next, advertised): (Duration, u64),
         direction: &mut Direction,
         near: &Endpoint,
         far: &Endpoint,
@@ -210,7 +226,7 @@ impl Bounded {
         if differs(low_water, self.low_water) {
             self.low_water = low_water;
             let _ = SockRef::from(&far.socket).set_tcp_notsent_lowat(low_water as u32);
-            direction.portion = Some(low_water.max(1) as usize);
+            direction.unsent_most = Some(low_water.max(1) as usize);
         }
         let Some(window) = orders.window else { return };
         // While losses are repaired, what is let in waits until that is done.
@@ -224,19 +240,30 @@ impl Bounded {
         } else {
             window.0.max(in_advance)
         };
-        self.open(window.max(LEAST_SEGMENTS * readings.near_mss.0), near);
+        let least = LEAST_SEGMENTS * readings.near_mss.0;
+        self.make_room(window, advertised, least, near);
+        self.open(window.max(least), near);
+    }
+
+    /// Makes the receive buffer as large as what lies in it and what may still come need: `window`, if that is more than was
+    /// `advertised` before.
+    fn make_room(&mut self, window: u64, advertised: u64, least: u64, near: &Endpoint) {
+        let Ok(used) = sys::receive_memory(&near.socket) else { return };
+        let needed = u64::from(used) + MEMORY_OF_AN_OCTET * window.max(advertised);
+        let mut buffer = if window >= least { needed } else { needed.min(self.receive_buffer) };
+        if !self.tells_window {
+            buffer = needed.max(self.receive_buffer);
+        }
+        let buffer = buffer.clamp(MEMORY_OF_THE_LEAST * least, 1 << 30);
+        if differs(buffer, self.receive_buffer) {
+            self.receive_buffer = buffer;
+            // The kernel doubles what it is asked for.
+            let _ = SockRef::from(&near.socket).set_recv_buffer_size((buffer / 2) as usize);
+        }
     }
 
     /// Lets so much more in.
     fn open(&mut self, window: u64, near: &Endpoint) {
-        let (windows, least) =
-            if self.is_just_in_time && self.is_near { (NEAR.1, NEAR.2) } else { (BUFFERED_WINDOWS, LEAST_BUFFER) };
-        let buffer = (windows * window).clamp(least, 1 << 30);
-        if buffer > self.receive_buffer {
-            self.receive_buffer = buffer.next_power_of_two();
-            // The kernel doubles what it is asked for.
-            let _ = SockRef::from(&near.socket).set_recv_buffer_size((self.receive_buffer / 2) as usize);
-        }
         if differs(window, self.window) {
             self.window = window;
             let _ = sys::set_window_clamp(&near.socket, window.min(1 << 30) as u32);

@@ -25,6 +25,7 @@ pub mod controllers;
 pub mod direction;
 pub mod ece;
 pub mod handover;
+pub mod health;
 pub mod http;
 pub mod latency;
 pub mod listener;

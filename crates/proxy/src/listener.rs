@@ -23,8 +23,13 @@ pub fn listen(listener: &Listener) -> io::Result<OwnedFd> {
     }
     configure(&socket, listener)?;
     socket.bind(&address.into())?;
-    socket.listen(i32::try_from(listener.listen.backlog).unwrap_or(i32::MAX))?;
+    start(&socket, listener)?;
     Ok(socket.into())
+}
+
+/// Listens, or goes on listening with the backlog of these settings.
+pub fn start(socket: &Socket, listener: &Listener) -> io::Result<()> {
+    socket.listen(i32::try_from(listener.listen.backlog).unwrap_or(i32::MAX))
 }
 
 /// Puts the settings of a listener into force on a socket that listens, or will.

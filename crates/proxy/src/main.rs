@@ -4,16 +4,15 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
-use ackclock_proxy::app::{Active, App};
+use ackclock_proxy::app::App;
 use ackclock_proxy::config::file::{Log, LogFormat, LogLevel};
-use ackclock_proxy::config::{self, Config, Diagnostic, duration};
+use ackclock_proxy::config::{self, Config, Diagnostic};
 use ackclock_proxy::confine::{self, Confined};
 use ackclock_proxy::handover::{self, Inherited};
-use ackclock_proxy::{controllers, http, record, rules, sys, top};
+use ackclock_proxy::{controllers, health, http, record, rules, sys, top};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
@@ -215,9 +214,9 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
     let app = App::start(path, config, inherited, has_confined)?;
     if let Some(address) = app.config().file.metrics.address {
-        http::serve(address.0, &app.shared, &app.handles())?;
+        http::serve(address.0, app.config().file.metrics.public, &app.shared, &app.handles())?;
     }
-    look_after_servers(Arc::clone(&app.active))?;
+    health::look_after(Arc::clone(&app.active))?;
     let has_rules = apply && !add.is_empty();
     if has_rules && ready.is_none() {
         rules::run(&add).inspect_err(|_| {
@@ -226,6 +225,11 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
         })?;
     }
     let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id()), NotifyState::Ready]);
+    let connections = app.config().file.limits.connections;
+    // Two sockets each.
+    if files / 2 < connections as u64 {
+        tracing::warn!(files, connections, "limits.connections is more than the limit of open files allows (ulimit -n)");
+    }
     tracing::info!(files, workers = app.config().workers, "ready");
     if let Some(ready) = ready {
         handover::say_ready(ready);
@@ -308,28 +312,4 @@ fn hand_over(app: &App) -> bool {
             false
         }
     }
-}
-
-/// Tries servers of listeners with several, each listener as often as it says.
-fn look_after_servers(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
-    thread::Builder::new().name("health".to_owned()).spawn(move || {
-        let mut tried = std::collections::HashMap::<SocketAddr, Instant>::new();
-        loop {
-            let due = |active: &Active, tried: &std::collections::HashMap<SocketAddr, Instant>| {
-                let every = duration(active.service.listener.listen.health_interval);
-                tried.get(&active.address).is_none_or(|last| last.elapsed() >= every)
-            };
-            let services: Vec<_> = {
-                let active = active.lock().unwrap_or_else(PoisonError::into_inner);
-                let several = active.iter().filter(|active| active.service.upstreams.iter().count() > 1);
-                several.filter(|active| due(active, &tried)).map(|it| (it.address, Arc::clone(&it.service))).collect()
-            };
-            for (address, service) in services {
-                service.upstreams.try_all(service.timeouts.connect.min(Duration::from_secs(2)));
-                tried.insert(address, Instant::now());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-    })?;
-    Ok(())
 }

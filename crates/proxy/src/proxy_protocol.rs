@@ -1,6 +1,6 @@
 //! Headers of the PROXY protocol, version 2: who the client is, told by whoever carried the connection here.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use ppp::PartialResult;
 use ppp::v2::{Addresses, Builder, Command, Header, Protocol, Version};
@@ -11,12 +11,21 @@ pub const LONGEST: usize = 536;
 /// What the first octets of a connection come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// A header of so many octets, of a client; none if the connection is the carrier's own (`LOCAL`).
-    Header(usize, Option<SocketAddr>),
+    /// A header of so many octets, and whose connection it is; none if it is the carrier's own (`LOCAL`).
+    Header(usize, Option<Carried>),
     /// The beginning of a header.
     Incomplete,
     /// No header.
     Wrong,
+}
+
+/// A connection as its header names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The client.
+    pub client: SocketAddr,
+    /// The address that the client connected to.
+    pub destination: SocketAddr,
 }
 
 /// Reads a header at the beginning of `octets`.
@@ -26,19 +35,36 @@ pub fn read(octets: &[u8]) -> Read {
         return if octets.len() >= LONGEST { Read::Wrong } else { Read::Incomplete };
     }
     let Ok(header) = header else { return Read::Wrong };
-    let client = match (header.command, header.addresses) {
+    let carried = match (header.command, header.addresses) {
         (Command::Local, _) => None,
-        (Command::Proxy, Addresses::IPv4(it)) => Some(SocketAddr::from((it.source_address, it.source_port))),
-        (Command::Proxy, Addresses::IPv6(it)) => Some(SocketAddr::from((it.source_address, it.source_port))),
+        (Command::Proxy, Addresses::IPv4(it)) => Some(Carried {
+            client: (it.source_address, it.source_port).into(),
+            destination: (it.destination_address, it.destination_port).into(),
+        }),
+        (Command::Proxy, Addresses::IPv6(it)) => Some(Carried {
+            client: (it.source_address, it.source_port).into(),
+            destination: (it.destination_address, it.destination_port).into(),
+        }),
         (Command::Proxy, _) => return Read::Wrong,
     };
-    Read::Header(header.len(), client)
+    Read::Header(header.len(), carried)
 }
 
-/// The header that tells of a client and of where it connected to.
-pub fn header(client: SocketAddr, local: SocketAddr) -> Vec<u8> {
-    let start = Builder::with_addresses(Version::Two | Command::Proxy, Protocol::Stream, (client, local));
-    start.build().unwrap_or_default()
+/// The header that tells of a connection. A header has one address family (section 2.2), so an IPv4 address beside an IPv6 one
+/// is written as IPv4-mapped (RFC 4291 section 2.5.5.2), as `HAProxy` does.
+pub fn header(Carried { client, destination }: Carried) -> Vec<u8> {
+    let is_mixed = client.is_ipv4() != destination.is_ipv4();
+    let [client, destination] = [client, destination].map(|address| if is_mixed { mapped(address) } else { address });
+    let start = Builder::with_addresses(Version::Two | Command::Proxy, Protocol::Stream, (client, destination));
+    start.build().expect("two addresses are shorter than the longest header")
+}
+
+fn mapped(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => IpAddr::V6(ip.to_ipv6_mapped()),
+        ip @ IpAddr::V6(_) => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]
@@ -54,11 +80,25 @@ mod tests {
 
     #[test]
     fn writes_and_reads_what_the_specification_says() {
-        let (client, server) = ("192.0.2.1:1000".parse().unwrap(), "192.0.2.2:443".parse().unwrap());
-        assert_eq!(header(client, server), BY_HAND);
-        assert_eq!(read(&BY_HAND), Read::Header(28, Some(client)));
+        let (client, destination) = ("192.0.2.1:1000".parse().unwrap(), "192.0.2.2:443".parse().unwrap());
+        let carried = Carried { client, destination };
+        assert_eq!(header(carried), BY_HAND);
+        assert_eq!(read(&BY_HAND), Read::Header(28, Some(carried)));
         let followed = [&BY_HAND[..], b"GET"].concat();
-        assert_eq!(read(&followed), Read::Header(28, Some(client)));
+        assert_eq!(read(&followed), Read::Header(28, Some(carried)));
+    }
+
+    /// From section 2.2: 0x21 for TCP over IPv6, 36 octets of addresses and ports; of the families listed there none holds two.
+    #[test]
+    fn an_ipv4_client_of_an_ipv6_address_is_told_of_as_ipv4_mapped() {
+        let ipv4: SocketAddr = "192.0.2.1:1000".parse().unwrap();
+        let ipv6: SocketAddr = "[2001:db8::2]:443".parse().unwrap();
+        let as_ipv6: SocketAddr = "[::ffff:192.0.2.1]:1000".parse().unwrap();
+        let octets = header(Carried { client: ipv4, destination: ipv6 });
+        assert_eq!((octets[13], &octets[14..16], octets.len()), (0x21, &[0, 36][..], 52));
+        assert_eq!(read(&octets), Read::Header(52, Some(Carried { client: as_ipv6, destination: ipv6 })));
+        let octets = header(Carried { client: ipv6, destination: ipv4 });
+        assert_eq!(read(&octets), Read::Header(52, Some(Carried { client: ipv6, destination: as_ipv6 })));
     }
 
     #[test]

@@ -64,17 +64,27 @@ pub fn commands(config: &Config) -> (String, String) {
         return Default::default();
     }
     let table = format!("table inet {NAME}\nflush table inet {NAME}\ntable inet {NAME} {{\n{chains}}}\n");
-    let needs = if routes.0.is_empty() { "" } else { NEEDS };
+    let needs = needs(config);
     (
         format!("{needs}{}nft -f - <<'END'\n{table}END\n", routes.0),
         format!("nft delete table inet {NAME}\n{}", routes.1),
     )
 }
 
-const NEEDS: &str = "# The host has to forward, and to take packets of connections that are not its own:
-#   sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
-# and on each interface of the clients and the servers net.ipv4.conf.NAME.rp_filter=0
-";
+/// Switches of the kernel that transparent listeners need, by their address families. IPv6 has no reverse-path filter of its own.
+fn needs(config: &Config) -> String {
+    let has = |is_ipv6| of_mode(config, Mode::Transparent).any(|it| it.listen.address.0.is_ipv6() == is_ipv6);
+    let ipv4 = has(false).then_some(
+        "#   sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0\n\
+         # and on each interface of the clients and the servers net.ipv4.conf.NAME.rp_filter=0\n",
+    );
+    let ipv6 = has(true).then_some("#   sysctl -w net.ipv6.conf.all.forwarding=1\n");
+    let needs: String = ipv6.into_iter().chain(ipv4).collect();
+    if needs.is_empty() {
+        return needs;
+    }
+    format!("# The host has to forward, and to take packets of connections that are not its own:\n{needs}")
+}
 
 fn of_mode(config: &Config, mode: Mode) -> impl Iterator<Item = &Listener> {
     config.listeners.iter().filter(move |listener| listener.listen.mode == mode)
@@ -110,14 +120,8 @@ fn matched(listener: &Listener, family: &str) -> String {
     let interfaces = match &of.interfaces {
         None => "iifname != \"lo\"".to_owned(),
         Some(names) => {
-            // A name is what the kernel takes for one: no quotes, no blanks.
-            let harmless = |name: &String| {
-                name.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect::<String>()
-            };
-            format!(
-                "iifname {{ {} }}",
-                names.iter().map(|name| format!("\"{}\"", harmless(name))).collect::<Vec<_>>().join(", ")
-            )
+            let quoted = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>();
+            format!("iifname {{ {} }}", quoted.join(", "))
         }
     };
     let mut parts = vec![format!("meta nfproto {}", nfproto(is_ipv6)), interfaces];
@@ -175,6 +179,11 @@ destinations = ["10.0.0.0/8"]
         let (del, again) = (add.find("ip rule del fwmark").unwrap(), add.find("ip rule add fwmark").unwrap());
         assert!(del < again, "{add}");
         assert!(remove.contains("nft delete table inet ackclock_proxy") && remove.contains("ip rule del"));
+        assert!(add.contains("net.ipv4.ip_forward=1") && !add.contains("net.ipv6"));
+        // ip-sysctl.rst: IPv6 forwards by a switch of its own.
+        let (add, _) =
+            commands(&parse("a.toml", "[[listen]]\naddress = \"[::]:9000\"\nmode = \"transparent\"\n").unwrap());
+        assert!(add.contains("net.ipv6.conf.all.forwarding=1") && !add.contains("net.ipv4"), "{add}");
         let plain = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\n";
         assert_eq!(commands(&parse("a.toml", plain).unwrap()), Default::default());
     }

@@ -39,8 +39,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// As configured.
-    pub fn new(listener: &Listener, config: &Config, metrics: &Metrics) -> Self {
+    /// A listener as configured; what is known of its servers is kept from its settings `before`.
+    pub fn new(listener: &Listener, config: &Config, metrics: &Metrics, before: Option<&Self>) -> Self {
         let of = &config.file.timeouts;
         let timeouts = Timeouts {
             connect: duration(of.connect),
@@ -51,7 +51,11 @@ impl Service {
         };
         let asks = |rule: &crate::config::file::Rule| rule.near_rtt_from.is_some() || rule.near_rtt_below.is_some();
         Self {
-            upstreams: Upstreams::new(&listener.upstreams, listener.listen.balance),
+            upstreams: Upstreams::new(
+                &listener.upstreams,
+                listener.listen.balance,
+                before.map(|before| &before.upstreams),
+            ),
             metrics: metrics.of_listener(&listener.name),
             timeouts,
             asks_rtt: listener.rules.iter().any(asks),

@@ -11,12 +11,17 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use libc::{c_int, c_ulong, socklen_t};
 
-/// Asks for the octets that are not acknowledged; the other, whether the next octet is urgent.
+/// Asks for the octets that are not acknowledged; for those that were not sent; whether the next octet is urgent.
 const SIOCOUTQ: c_ulong = 0x5411;
+const SIOCOUTQNSD: c_ulong = 0x894b;
 const SIOCATMARK: c_ulong = 0x8905;
 const SO_MAX_PACING_RATE: c_int = 47;
 const TCP_WINDOW_CLAMP: c_int = 10;
 const IP_BIND_ADDRESS_NO_PORT: c_int = 24;
+
+/// `getsockopt` answers with `SK_MEMINFO_VARS` numbers of the kernel's `include/uapi/linux/sock_diag.h`; this is the place of one.
+const SO_MEMINFO: c_int = 55;
+const SK_MEMINFO_RMEM_ALLOC: usize = 0;
 
 /// The state of a socket as `TCP_INFO` tells it; what the kernel does not fill stays zero.
 pub use libc::tcp_info as TcpInfo;
@@ -50,6 +55,22 @@ pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
 /// Octets (a FIN counts as one) handed to a socket and not acknowledged.
 pub fn not_acknowledged(fd: impl AsFd) -> io::Result<u32> {
     ask(fd, SIOCOUTQ)
+}
+
+/// Octets handed to a socket and not sent once.
+pub fn not_sent(fd: impl AsFd) -> io::Result<u32> {
+    ask(fd, SIOCOUTQNSD)
+}
+
+/// Octets of memory that what lies in a socket to be read takes, the kernel's own structures included.
+pub fn receive_memory(fd: impl AsFd) -> io::Result<u32> {
+    let mut values = [0_u32; 9];
+    let mut size = size_of_val(&values) as socklen_t;
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `size` octets into the array.
+    let result =
+        unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, SO_MEMINFO, values.as_mut_ptr().cast(), &raw mut size) };
+    if result == 0 { Ok(values[SK_MEMINFO_RMEM_ALLOC]) } else { Err(io::Error::last_os_error()) }
 }
 
 /// True if the next octet to be read is the urgent one.
@@ -169,6 +190,20 @@ mod tests {
         assert_eq!((received.tcpi_bytes_received, received.tcpi_snd_wnd > 0), (5000, true));
         assert!(sent.tcpi_min_rtt < 1_000_000 && sent.tcpi_snd_cwnd >= 10, "{sent:?}");
         assert_eq!(not_acknowledged(&client).unwrap(), 0);
+        assert!(received.tcpi_rcv_wnd > 0, "Linux 6.2 and later tell it");
+    }
+
+    #[test]
+    fn what_lies_in_a_socket_takes_memory_and_what_was_sent_is_not_unsent() {
+        let (mut client, mut server) = pair();
+        assert_eq!(receive_memory(&server).unwrap(), 0);
+        client.write_all(&[7; 5000]).unwrap();
+        let mut octets = [0; 5000];
+        rustix::net::recv(&server, &mut octets, rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::WAITALL)
+            .unwrap();
+        assert!(receive_memory(&server).unwrap() >= 5000);
+        server.read_exact(&mut octets).unwrap();
+        assert_eq!((receive_memory(&server).unwrap(), not_sent(&client).unwrap()), (0, 0));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The servers of a listener: which of them a connection gets, and which of them answer.
 
-use std::net::{SocketAddr, TcpStream};
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use crate::config::file::Balance;
 
@@ -31,13 +31,14 @@ pub struct Upstreams {
 }
 
 impl Upstreams {
-    /// Healthy until tried.
-    pub fn new(addresses: &[SocketAddr], balance: Balance) -> Self {
+    /// Servers of a listener: those of its settings `before` are as they were known to be, others are healthy until tried.
+    pub fn new(addresses: &[SocketAddr], balance: Balance, before: Option<&Self>) -> Self {
         let new = |address: &SocketAddr| {
-            let (is_healthy, connections, failures) = (AtomicBool::new(true), AtomicUsize::new(0), AtomicUsize::new(0));
-            Arc::new(Upstream { address: *address, is_healthy, connections, failures })
+            let known = before.and_then(|before| before.all.iter().find(|upstream| upstream.address == *address));
+            known.map_or_else(|| Arc::new(Upstream::new(*address)), Arc::clone)
         };
-        Self { all: addresses.iter().map(new).collect(), balance, turn: AtomicUsize::new(0) }
+        let turn = before.map_or(0, |before| before.turn.load(Ordering::Relaxed));
+        Self { all: addresses.iter().map(new).collect(), balance, turn: AtomicUsize::new(turn) }
     }
 
     /// The server for a connection that has failed with those of `tried`. Where none is healthy, one that was not tried.
@@ -60,16 +61,14 @@ impl Upstreams {
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Upstream>> {
         self.all.iter()
     }
-
-    /// Tries each server once.
-    pub fn try_all(&self, timeout: Duration) {
-        for upstream in &self.all {
-            upstream.note(TcpStream::connect_timeout(&upstream.address, timeout).is_ok());
-        }
-    }
 }
 
 impl Upstream {
+    fn new(address: SocketAddr) -> Self {
+        let (is_healthy, connections, failures) = (AtomicBool::new(true), AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { address, is_healthy, connections, failures }
+    }
+
     /// Takes down whether it answered.
     pub fn note(&self, answered: bool) {
         let failures = if answered { 0 } else { self.failures.load(Ordering::Relaxed) + 1 };
@@ -79,6 +78,13 @@ impl Upstream {
             tracing::warn!(upstream = %self.address, is_healthy, "a server's health changed");
         }
     }
+}
+
+/// This host has no descriptor, memory or port left for a connection, which says nothing of the server.
+pub fn is_own_failure(error: &io::Error) -> bool {
+    let own =
+        [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM, libc::EADDRNOTAVAIL, libc::EADDRINUSE, libc::EAGAIN];
+    error.raw_os_error().is_some_and(|code| own.contains(&code))
 }
 
 #[cfg(test)]
@@ -96,7 +102,7 @@ mod tests {
     #[test]
     fn each_in_its_turn_and_none_that_failed() {
         let all = addresses();
-        let upstreams = Upstreams::new(&all, Balance::RoundRobin);
+        let upstreams = Upstreams::new(&all, Balance::RoundRobin, None);
         let got: Vec<_> = (0..4).map(|_| chosen(&upstreams, &[]).unwrap()).collect();
         assert_eq!(got, [all[0], all[1], all[2], all[0]]);
         assert_eq!(chosen(&upstreams, &all[1..]), Some(all[0]));
@@ -106,7 +112,7 @@ mod tests {
     #[test]
     fn a_server_is_out_after_two_failures_and_in_after_one_answer() {
         let all = addresses();
-        let upstreams = Upstreams::new(&all, Balance::First);
+        let upstreams = Upstreams::new(&all, Balance::First, None);
         let first = upstreams.choose(&[]).unwrap();
         first.note(false);
         assert_eq!(chosen(&upstreams, &[]), Some(all[0]));
@@ -119,8 +125,23 @@ mod tests {
     #[test]
     fn the_one_with_the_fewest_connections() {
         let all = addresses();
-        let upstreams = Upstreams::new(&all, Balance::LeastConnections);
+        let upstreams = Upstreams::new(&all, Balance::LeastConnections, None);
         upstreams.choose(&[]).unwrap().connections.fetch_add(1, Ordering::Relaxed);
         assert_eq!(chosen(&upstreams, &[]), Some(all[1]));
+    }
+
+    #[test]
+    fn new_settings_forget_neither_health_nor_load() {
+        let all = addresses();
+        let before = Upstreams::new(&all, Balance::LeastConnections, None);
+        let first = before.choose(&[]).unwrap();
+        first.connections.fetch_add(1, Ordering::Relaxed);
+        (0..FAILURES).for_each(|_| first.note(false));
+        let after = Upstreams::new(&all[..2], Balance::LeastConnections, Some(&before));
+        assert_eq!(chosen(&after, &[]), Some(all[1]), "the first is still known to be down");
+        first.note(true);
+        assert_eq!(chosen(&after, &[]), Some(all[1]), "and has a connection");
+        first.connections.fetch_sub(1, Ordering::Relaxed);
+        assert_eq!(chosen(&after, &[]), Some(all[0]));
     }
 }

@@ -19,7 +19,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use slab::Slab;
 
-pub use commands::{Command, ConnectionInfo, Handle, Pair, SideInfo};
+pub use commands::{Backlog, Command, ConnectionInfo, Handle, Pair, SideInfo};
 
 use crate::config::Config;
 use crate::connection::{After, Connection, Side, Stage};
@@ -69,8 +69,29 @@ pub struct Worker {
     ended: commands::Ended,
     /// Octets held and pipes lent, as the gauges that all threads add to have them of this one.
     told: [i64; 2],
+    surveys: Vec<commands::Survey>,
+    warnings: Warnings,
     is_draining: bool,
     should_stop: bool,
+}
+
+/// Warnings of what may go wrong with each connection: one in so long, so that they do not fill a log.
+#[derive(Debug, Default)]
+struct Warnings {
+    last: Option<Instant>,
+}
+
+impl Warnings {
+    const EVERY: Duration = Duration::from_secs(10);
+
+    /// True if one may be written now, and no other until a while later.
+    fn are_due(&mut self, now: Instant) -> bool {
+        let are_due = self.last.is_none_or(|last| now.saturating_duration_since(last) >= Self::EVERY);
+        if are_due {
+            self.last = Some(now);
+        }
+        are_due
+    }
 }
 
 impl Worker {
@@ -95,6 +116,8 @@ impl Worker {
             start: Instant::now(),
             ended: commands::Ended::default(),
             told: [0; 2],
+            surveys: Vec::new(),
+            warnings: Warnings::default(),
             is_draining: false,
             should_stop: false,
         };
@@ -113,6 +136,7 @@ impl Worker {
             }
             self.take_turns(now);
             self.run_timers(Instant::now());
+            self.go_on_surveying();
         }
         let left: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in left {
@@ -121,7 +145,8 @@ impl Worker {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        if self.queue.is_empty() { self.timers.until_next(Instant::now()) } else { Some(Duration::ZERO) }
+        let is_idle = self.queue.is_empty() && self.surveys.is_empty();
+        if is_idle { self.timers.until_next(Instant::now()) } else { Some(Duration::ZERO) }
     }
 
     fn on_event(&mut self, token: u64, flags: EventFlags, now: Instant) {
@@ -170,7 +195,10 @@ impl Worker {
             end.on_reset();
         }
         match connection.stage {
-            Stage::Header => self.read_header(key, now),
+            Stage::Header => {
+                let has_ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+                self.read_header(key, has_ended, now);
+            }
             _ => self.advance(key, now),
         }
     }
@@ -254,7 +282,7 @@ impl Worker {
             return self.watch(key);
         }
         if matches!(connection.stage, Stage::Connecting(_)) {
-            self.on_unreachable(key, now);
+            self.on_unreachable(key, true, now);
         } else {
             tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
             self.end(key, false);
@@ -320,6 +348,16 @@ fn next_generation(generation: u32) -> u32 {
 /// How many octets wait in a socket to be read.
 fn unread(end: &Endpoint) -> u64 {
     rustix::io::ioctl_fionread(&end.socket).unwrap_or(0)
+}
+
+/// How many octets wait in a connection, from client to server and back.
+fn backlog(connection: &Connection) -> [u64; 2] {
+    let unsent = |end: &Endpoint| sys::tcp_info(&end.socket).map_or(0, |info| u64::from(info.tcpi_notsent_bytes));
+    let (near, far) = (&connection.near, connection.far.as_ref());
+    [
+        unread(near) + connection.up.pending() as u64 + far.map_or(0, unsent),
+        far.map_or(0, unread) + connection.down.pending() as u64 + unsent(near),
+    ]
 }
 
 /// What the kernel tells of a side, for whoever asks what goes on.

@@ -45,6 +45,7 @@ pub(crate) struct PyEnvironment {
 impl PyEnvironment {
     #[new]
     fn new(scenario: &PyScenario, agents: Vec<(String, String)>) -> PyResult<Self> {
+        scenario.check_imported()?;
         let library = scenario.inner.library();
         let agents = agents
             .into_iter()

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ackclock_plugin::host::PluginFailure;
 use ackclock_units::SimTime;
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PySystemExit};
 use pyo3::prelude::*;
 
 use crate::signals::Listening;
@@ -26,9 +26,9 @@ impl PartFailure {
     }
 
     /// Leaves the simulation with `error`, which keeps its traceback and learns where it came from. What is no
-    /// `Exception` (Ctrl-C) passes as it is.
+    /// `Exception` and no `SystemExit` (Ctrl-C) passes as it is.
     pub(crate) fn leave(py: Python<'_>, error: PyErr, part: &str, call: &str, now: Option<SimTime>) -> ! {
-        if error.is_instance_of::<PyException>(py) {
+        if error.is_instance_of::<PyException>(py) || error.is_instance_of::<PySystemExit>(py) {
             let when = now.map(|now| format!(" at {} s of simulated time", now.as_secs_f64())).unwrap_or_default();
             let value = error.value(py);
             // An exception may refuse either (`__slots__`); it is reported all the same.

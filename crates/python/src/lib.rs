@@ -25,6 +25,8 @@ use pyo3::prelude::*;
 /// The compiled core of ackclock.
 #[pymodule]
 mod _core {
+    use std::path::PathBuf;
+
     use ackclock_agent::policy::quantised::Quantised;
     use ackclock_agent::policy::{Activation, Policy, PolicyError, agent_of, trained_policy};
     use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -86,6 +88,35 @@ mod _core {
     #[pyfunction]
     fn window_of_memory(octets: u64) -> u64 {
         ackclock_tcp::window_of_memory(octets)
+    }
+
+    /// Return what a scenario or a study names of code, whatever is drawn of it: entries of `use`, and classes.
+    ///
+    /// Args:
+    ///     text: TOML or JSON; nothing that it names is run.
+    ///     overrides: As of `Scenario.load`.
+    ///
+    /// Returns:
+    ///     Names; None of a text that cannot be parsed.
+    #[pyfunction]
+    #[pyo3(signature = (text, overrides=vec![]))]
+    #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a list")]
+    fn code_of(text: &str, overrides: Vec<String>) -> Option<Vec<String>> {
+        ackclock_scenario::code_of(text, &overrides)
+    }
+
+    /// Return the octets of a file.
+    ///
+    /// Args:
+    ///     path: A regular file, or a device that ends.
+    ///     most: A longer one is refused.
+    ///
+    /// Raises:
+    ///     OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
+    #[pyfunction]
+    #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a path")]
+    fn read_file<'py>(py: Python<'py>, path: PathBuf, most: u64) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &ackclock_scenario::read_file(&path, most)?))
     }
 
     /// Return the scenario format as JSON Schema, as text.
@@ -160,6 +191,7 @@ mod _core {
         segments_per_loss: u64,
         cycles: u64,
     ) -> PyResult<f64> {
+        scenario.check_imported()?;
         let rtt = ackclock_units::SimDuration::from_secs_f64(rtt_s.max(0.0));
         let Some(flow) = scenario.inner.config().flows.first() else {
             return Err(PyValueError::new_err("the scenario has no connection whose controller could be driven"));

@@ -28,6 +28,7 @@ pub(crate) struct PyLiveFlow {
 impl PyLiveFlow {
     #[new]
     fn new(scenario: &PyScenario, flow: &str, agent: &str) -> PyResult<Self> {
+        scenario.check_imported()?;
         let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
         let config = AgentConfig::from_json_with(agent, scenario.inner.library()).map_err(|error| wrong(&error))?;
         let inner = LiveFlow::new(&scenario.inner, flow, config).map_err(|error| wrong(&error))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf, absolute};
 use ackclock_cc::ControllerConfig;
 use ackclock_events::{EventKind, EventKinds};
 use ackclock_scenario::{Extensions, MOST_OF_SCENARIO, Scenario, ScenarioError, read_text};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -20,6 +20,7 @@ pub(crate) struct PyScenario {
     pub(crate) inner: Scenario,
     /// Where the scenario's classes are looked for first.
     folder: PathBuf,
+    modules: Modules,
 }
 
 #[pymethods]
@@ -143,6 +144,19 @@ impl PyScenario {
         slf.py().import("ackclock.notebook")?.call_method1("scenario_html", (slf,))
     }
 
+    /// Refuse to run code of a scenario that was read with `imports=False`.
+    ///
+    /// Raises:
+    ///     RuntimeError: If it names code that was not imported.
+    pub(crate) fn check_imported(&self) -> PyResult<()> {
+        match self.modules {
+            Modules::Read if self.calls_python() || !self.inner.uses().is_empty() => Err(PyRuntimeError::new_err(
+                "the scenario was read without importing its Python; read it again with imports=True",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The entries of its `use`: modules of Python and plug-ins that bring parts.
     #[getter]
     fn uses(&self) -> Vec<&str> {
@@ -225,7 +239,7 @@ impl PyScenario {
             };
         }
         let inner = self.inner.with_events(chosen).ok_or_else(|| no_event(""))?;
-        Ok(Self { inner, folder: self.folder.clone() })
+        Ok(self.of(inner))
     }
 
     /// Return the scenario under another seed of the run; values that were drawn stay, unlike with `draw`.
@@ -245,14 +259,14 @@ impl PyScenario {
         read: impl FnOnce(&Extensions) -> Result<Scenario, ScenarioError>,
     ) -> PyResult<Self> {
         match PartFailure::catch(|| read(&extensions(folder.clone(), modules)))? {
-            Ok(inner) => Ok(Self { inner, folder }),
+            Ok(inner) => Ok(Self { inner, folder, modules }),
             Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
         }
     }
 
     /// Another scenario of the same file.
     fn of(&self, inner: Scenario) -> Self {
-        Self { inner, folder: self.folder.clone() }
+        Self { inner, folder: self.folder.clone(), modules: self.modules }
     }
 
     fn external(&self) -> impl Iterator<Item = &str> {

@@ -62,6 +62,7 @@ impl PySimulation {
     fn new(py: Python<'_>, scenario: &PyScenario, threads: usize) -> PyResult<Self> {
         let threads = NonZeroUsize::new(threads)
             .ok_or_else(|| PyValueError::new_err("a simulation needs at least 1 thread; threads is 0"))?;
+        scenario.check_imported()?;
         let config = scenario.inner.shared_config();
         let calls_python = scenario.calls_python();
         let inner = simulate(py, calls_python, || ParallelSimulation::of(config, threads))?;

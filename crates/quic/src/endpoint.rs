@@ -6,6 +6,7 @@
 
 mod accessors;
 mod departure;
+mod invariants;
 #[cfg(test)]
 mod tests;
 
@@ -199,6 +200,7 @@ impl QuicEndpoint {
         self.acks.on_timer(now);
         self.sender.on_timer(now);
         self.transmit(now, out);
+        self.check_timers(now);
     }
 
     /// When [`Self::on_timer`] wants to be called; [`SimTime::NEVER`] if not at all.

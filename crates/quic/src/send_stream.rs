@@ -59,6 +59,11 @@ impl SendStream {
         self.acknowledged_octets
     }
 
+    /// Something that was lost waits to be sent again.
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
     /// There is something to send, with this `MAX_DATA`.
     pub(crate) fn has_more(&self, max_data: u64) -> bool {
         !self.lost.is_empty() || self.next < self.written.min(max_data) || self.is_only_the_end_left()

@@ -4,6 +4,9 @@
 //! `report` tells whoever watches. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
 //! those of [`ackclock_tcp`].
 //!
+//! Controllers that model the path ask what is being repaired ([`ackclock_cc::Repair`]). RFC 9002 does not say: here a repair lasts, as
+//! over TCP, until the last of what was lost has arrived, while a recovery period lasts one round trip.
+//!
 //! Departures: no packet is sent beyond the window when a recovery period begins (section 7.3.2 allows one); the validation of ECN
 //! (RFC 9000 section 13.4.2) takes every path for one that keeps marks.
 
@@ -24,6 +27,7 @@ use crate::config::QuicConfig;
 use crate::rtt::RttEstimator;
 use crate::send_stream::SendStream;
 use crate::sent_log::{SentLog, SentPacket};
+use congestion::Repairing;
 
 pub(crate) use ack::IncomingAck;
 
@@ -81,6 +85,7 @@ pub(crate) struct Sender {
     /// `congestion_recovery_start_time`, and whether that period is under way.
     recovery_start: Option<SimTime>,
     is_recovering: bool,
+    repairing: Repairing,
     marked_before: u64,
     rtt_sample: Option<SimDuration>,
     pub(crate) episodes: Episodes,
@@ -119,6 +124,7 @@ impl Sender {
             rounds: Rounds::default(),
             recovery_start: None,
             is_recovering: false,
+            repairing: Repairing::default(),
             marked_before: 0,
             rtt_sample: None,
             episodes: Episodes::default(),
@@ -215,11 +221,18 @@ impl Sender {
             let rate = self.pacing_rate();
             self.pacer.on_sent(now, packet.size.into(), rate);
         }
-        let idle_for =
-            if was_idle { self.idle_since.map_or(SimDuration::ZERO, |since| now - since) } else { SimDuration::ZERO };
-        self.idle_since = None;
+        if is_retransmission {
+            self.repairing.on_sent_again(packet.position);
+        }
+        let idle_since = self.idle_since.take().filter(|_| was_idle);
         let (size, flight_size) = (Bytes(packet.size.into()), Bytes(self.log.in_flight()));
-        self.controller.on_send(&SendEvent { now, size, flight_size, idle_for });
+        self.controller.on_send(&SendEvent {
+            now,
+            size,
+            flight_size,
+            idle_for: idle_since.map_or(SimDuration::ZERO, |since| now - since),
+            is_app_limited: idle_since.is_some() && self.rates.as_ref().is_some_and(|rates| rates.is_app_limited()),
+        });
         if self.events.is_some() {
             self.report_sent(&packet, is_retransmission);
         }
@@ -235,6 +248,13 @@ impl Sender {
     pub(crate) fn deadline(&self) -> SimTime {
         let pace = if self.limited_by == Limit::Pacing { self.pacer.next() } else { SimTime::NEVER };
         self.loss_deadline().min(pace).min(self.controller_deadline())
+    }
+
+    /// The timer that goes off at this moment.
+    pub(crate) fn due(&self, deadline: SimTime) -> &'static str {
+        let timers =
+            [("the loss or probe timer", self.loss_deadline()), ("the controller's timer", self.controller_deadline())];
+        timers.iter().find(|(_, at)| *at == deadline).map_or("the pacer", |(name, _)| name)
     }
 
     fn controller_deadline(&self) -> SimTime {

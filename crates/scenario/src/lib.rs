@@ -32,6 +32,7 @@
 mod attachments;
 mod catalog;
 mod check;
+mod code;
 mod de;
 mod diagnostic;
 mod endpoint;
@@ -48,6 +49,7 @@ mod tree;
 mod vary;
 
 pub use catalog::{buffer_policies, controllers, links, profiles, queues, schema, topologies};
+pub use code::code_of;
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;
 pub use extensions::{BlamedField, ControllerRequest, Extensions, Origin, Refusal, Unloadable};

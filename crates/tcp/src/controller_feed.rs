@@ -70,6 +70,11 @@ impl ControllerFeed {
         self.told.as_deref().copied()
     }
 
+    /// The application limits what is sent, as far as samples tell.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.rates.as_ref().is_some_and(|rates| rates.is_app_limited())
+    }
+
     /// Samples and reports are wanted.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {

@@ -273,6 +273,7 @@ impl Endpoint {
         self.run_timers(now, out);
         debug_assert!(self.deadline() > now, "a timer that has fired is due later, or not at all: {self:?}");
         self.check();
+        self.check_timers(now);
     }
 
     fn run_timers(&mut self, now: SimTime, out: &mut impl Output) {

@@ -72,6 +72,11 @@ impl RateSampler {
         self.lost
     }
 
+    /// `C.app_limited`.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
+    }
+
     /// A segment left; `inflight` includes it, counting it as `weight`.
     pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, weight: u64, is_retransmission: bool) {
         if inflight <= weight {
@@ -80,7 +85,7 @@ impl RateSampler {
         let record = Record {
             end: range.end,
             len: range.len() as u32,
-            is_app_limited: self.app_limited_until.is_some(),
+            is_app_limited: self.is_app_limited(),
             is_retransmission,
             is_delivered: false,
             sent_at: now,

@@ -3,25 +3,24 @@
 All mistakes are told at once, with their places, before anything is simulated.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+import itertools
+import math
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
+from ackclock import input_files
+from ackclock.claims.forms import CaseTable, ChoiceTable, ClaimsTable, ClaimTable, StudyTable
+from ackclock.reading import mismatch
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
+from ackclock.studies.plan import MOST_RUNS
 
 FILE: Final = "claims.toml"
 
-_KEYS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "": (("title", "source", "about", "study", "claim"), ("choice",)),
-    "choice": (("name", "title", "why"), ("options", "quick", "repeats", "seeds")),
-    "study": (("name", "title", "scenario", "choices", "case"), ("costly", "needs", "on", "runs", "set_simulated")),
-    "case": (("name",), ("scenario", "set", "on", "runs")),
-    "claim": (
-        ("id", "section", "study", "statement", "quantity", "unit", "published", "why", "settings"),
-        ("low", "high", "origin", "reason", "region", "share", "sign"),
-    ),
-}
+_FORMS: Final[Mapping[str, Any]] = {
+    "": ClaimsTable, "choice": ChoiceTable, "study": StudyTable, "case": CaseTable, "claim": ClaimTable,
+}  # fmt: skip
 """What each kind of table must have, and what it may have."""
 
 Table = Mapping[str, Any]
@@ -41,16 +40,28 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
         OSError: If it cannot be read.
     """
     path = folder / FILE
-    text = path.read_text(encoding="utf-8")
+    text = input_files.text(path, remedy="`ackclock claims new DIR` writes a folder that has one")
     table, mistakes = read_toml(text, path), Mistakes(str(path), spots(text))
-    for kind, key, entry in _entries(table):
-        _check_keys(kind, key, entry, mistakes)
+    _check_keys("", (), table, mistakes)
     mistakes.check()
-    choices, studies = ({entry["name"] for entry in table.get(kind, ())} for kind in ("choice", "study"))
+    for kind in ("choice", "study", "claim"):
+        for place, entry in enumerate(table.get(kind, ())):
+            _check_keys(kind, (kind, place), entry, mistakes)
+    mistakes.check()
+    for place, study in enumerate(table["study"]):
+        for nested, case in enumerate(study["case"]):
+            _check_keys("case", ("study", place, "case", nested), case, mistakes)
+    mistakes.check()
+    choices = {entry["name"]: entry for entry in table.get("choice", ())}
+    studies = {entry["name"] for entry in table["study"]}
+    for place, choice in enumerate(table.get("choice", ())):
+        _check_choice(("choice", place), choice, mistakes)
     for place, study in enumerate(table["study"]):
         _check_study(folder, ("study", place), study, choices, mistakes)
     for place, claim in enumerate(table["claim"]):
         _check_claim(("claim", place), claim, studies, mistakes)
+    for kind, name in (("choice", "name"), ("study", "name"), ("claim", "id")):
+        _check_unique(kind, name, table, mistakes)
     mistakes.check()
     return table, mistakes
 
@@ -73,39 +84,80 @@ def check_measures(table: Table, measures: Collection[str], mistakes: Mistakes) 
     mistakes.check()
 
 
-def _entries(table: Table) -> Iterator[tuple[str, Key, Table]]:
-    yield "", (), table
-    for kind in ("choice", "study", "claim"):
-        for place, entry in enumerate(table.get(kind, ())):
-            yield kind, (kind, place), entry
-            for nested, case in enumerate(entry.get("case", ()) if kind == "study" else ()):
-                yield "case", (kind, place, "case", nested), case
-
-
 def _check_keys(kind: str, key: Key, entry: Table, mistakes: Mistakes) -> None:
-    needed, allowed = _KEYS[kind]
-    for name in needed:
+    """Hold a table to its form: what must be there, what may be there, and the type of each."""
+    form = _FORMS[kind]
+    hints = get_type_hints(form)
+    for name in hints:
         if name not in entry:
-            mistakes.add((*key, name), "is missing", "add it")
+            if name in form.__required_keys__:
+                mistakes.add((*key, name), "is missing", "add it")
+        elif wrong := mismatch(hints[name], entry[name]):
+            said = wrong.removeprefix("the whole ").partition(", and is ")[0]
+            mistakes.add((*key, name), said, "correct the value", entry[name])
     for name in entry:
-        if name not in needed + allowed:
-            mistakes.unknown((*key, name), needed + allowed)
-    if kind == "choice" and not entry.get("options") and "seeds" not in entry:
+        if name not in hints:
+            mistakes.unknown((*key, name), list(hints))
+
+
+def _check_unique(kind: str, name: str, table: Table, mistakes: Mistakes) -> None:
+    seen: set[str] = set()
+    for place, entry in enumerate(table.get(kind, ())):
+        if entry[name] in seen:
+            mistakes.add((kind, place, name), "is there twice", "call one of them otherwise", entry[name])
+        seen.add(entry[name])
+
+
+def _check_choice(key: Key, choice: Table, mistakes: Mistakes) -> None:
+    if not choice.get("options") and "seeds" not in choice:
         mistakes.add((*key, "options"), "is missing", "list options, or say how many seeds")
+    _check_count(key, "seeds", choice, 1, mistakes)
+    _check_count(key, "quick", choice, 1, mistakes)
 
 
-def _check_study(folder: Path, key: Key, study: Table, choices: Collection[str], mistakes: Mistakes) -> None:
+def _check_count(key: Key, name: str, table: Table, least: int, mistakes: Mistakes) -> None:
+    if not least <= table.get(name, least) <= MOST_RUNS:
+        what = f"must be from {least} to {MOST_RUNS:,}"
+        mistakes.add((*key, name), what, "write such a number", table[name])
+
+
+def _check_study(folder: Path, key: Key, study: Table, choices: Mapping[str, Table], mistakes: Mistakes) -> None:
     for name in study["choices"]:
         if name not in choices:
-            mistakes.add((*key, "choices"), "names no choice", f"there are {', '.join(sorted(choices))}", name)
-    for case in study["case"]:
+            known = ", ".join(sorted(choices)) or "none"
+            mistakes.add((*key, "choices"), "must name choices", f"there are {known}", name)
+    if not study["case"]:
+        mistakes.add((*key, "case"), "must have a case at least", 'write it like case = [{ name = "one" }]')
+    _check_count(key, "runs", study, 0, mistakes)
+    for place, case in enumerate(study["case"]):
+        at = (*key, "case", place)
+        _check_count(at, "runs", case, 0, mistakes)
         scenario = case.get("scenario", study["scenario"])
         if not (folder / scenario).is_file():
-            mistakes.add((*key, "scenario"), "is no file", f"write it, beside {FILE}", scenario)
+            where = at if "scenario" in case else key
+            mistakes.add((*where, "scenario"), "must be a file", f"write it, beside {FILE}", scenario)
+    sizes = [_size(choices[name]) for name in study["choices"] if name in choices]
+    runs = sum(max(case.get("runs", study.get("runs", 0)), 1) for case in study["case"])
+    if (size := math.prod(itertools.chain((runs,), sizes))) > MOST_RUNS:
+        mistakes.add(key, f"has {size:,} runs", f"leave out runs, seeds or options: at most {MOST_RUNS:,}")
 
 
-def _check_claim(key: Key, claim: Table, studies: Collection[str], mistakes: Mistakes) -> None:
+def _size(choice: Table) -> int:
+    return int(choice["seeds"]) if "seeds" in choice else len(choice.get("options", ()))
+
+
+def _check_claim(key: Key, claim: Table, studies: Iterable[str], mistakes: Mistakes) -> None:
     if claim["study"] not in studies:
-        mistakes.add((*key, "study"), "names no study", f"there are {', '.join(sorted(studies))}", claim["study"])
+        mistakes.add((*key, "study"), "must name a study", f"there are {', '.join(sorted(studies))}", claim["study"])
     if "low" not in claim and "high" not in claim:
         mistakes.add((*key, "low"), "is missing, as is high: anything would agree", "give one of them, or both")
+    low, high, sign = claim.get("low", -math.inf), claim.get("high", math.inf), claim.get("sign", 0)
+    if sign not in (-1, 0, 1):
+        mistakes.add((*key, "sign"), "must be 1, -1 or 0", "write 1 for above, -1 for below", sign)
+    if low > high:
+        mistakes.add((*key, "low"), f"must be at most high, which is {high:g}", "exchange them: nothing agrees", low)
+    elif (sign > 0 and high < 0) or (sign < 0 and low > 0):
+        name = "high" if sign > 0 else "low"
+        mistakes.add((*key, name), "leaves no value of the claim's sign", "correct it, or sign", claim[name])
+    if not 0 < claim.get("share", 1) <= 1:
+        mistakes.add((*key, "share"), "must be above 0 and at most 1", "write a share, as 0.6", claim["share"])

@@ -1,26 +1,24 @@
 """Reading a folder of claims."""
 
 import importlib.util
-import json
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
+from ackclock import input_files, usercode
 from ackclock.claims import checked
+from ackclock.claims.forms import Record, Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
+from ackclock.reading import DamagedError, document, mismatch
 
 FOLDERS = Path(__file__).parent / "folders"
 """Where the folders are, in a checkout (which has a link `claims` to it) and in an installed package alike."""
-
-Verdict = Literal["agrees", "differs", "undecided", "open"]
-"""Undecided: the interval of the mean has a limit of agreement in it. Open: nothing was measured."""
 
 Origin = Literal["source", "reading", "ours"]
 """Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
@@ -63,7 +61,12 @@ def _has(scenario: Path, override: str) -> bool:
 
 @cache
 def _names_of(scenario: Path, kind: str) -> frozenset[str]:
-    return frozenset(entry["name"] for entry in _toml(scenario).get(kind, ()) if "name" in entry)
+    try:
+        entries = input_files.toml(scenario, remedy="").get(kind, ())
+    except input_files.InputFileError:
+        return frozenset()  # what is wrong with it is told when it is read in earnest
+    tables = entries if isinstance(entries, list) else []
+    return frozenset(str(entry["name"]) for entry in tables if isinstance(entry, dict) and "name" in entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,18 +287,37 @@ def load_folder(path: Path) -> Folder:
     table, mistakes = checked.read(path)
     choices = {entry["name"]: Choice.of(entry) for entry in table.get("choice", ())}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
-    measures = load_module(path / "measure.py")
-    checked.check_measures(table, measures.MEASURES, mistakes)
+    measures = _listed(load_module(path / "measure.py"), "MEASURES", dict)
+    checked.check_measures(table, measures, mistakes)
     measured, made = _measurements(path)
     claims = tuple(_claim(entry, studies, measures, measured, made) for entry in table["claim"])
     claims = tuple(_beside(claim, claims) for claim in claims)
-    recorded = _toml(path / "verdicts.toml") if (path / "verdicts.toml").exists() else {}
+    recorded = _verdicts(path / "verdicts.toml")
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
+    if pictures is not None:
+        _listed(pictures, "PICTURES", (list, tuple))
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+_REMEDY = "restore it, or write it anew with `ackclock claims --full`"
+
+
+def _verdicts(path: Path) -> dict[str, Verdict]:
+    if not path.exists():
+        return {}
+    found = input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"')
+    if wrong := mismatch(dict[str, Verdict], found):
+        raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
+    return found
+
+
+def _listed(module: ModuleType, name: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401
+    """What a folder's module has under a name."""
+    found = getattr(module, name, None)
+    if not isinstance(found, kind):
+        wanted = "a dictionary by id" if kind is dict else "a list"
+        raise input_files.InputFileError(f"{module.__file__}: {name} must be {wanted}; `ackclock claims new` shows one")
+    return found
 
 
 def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
@@ -306,9 +328,11 @@ def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made
     measured: dict[str, dict[str, Any]] = {}
     made: dict[str, Made] = {}
     for file in sorted(path.glob("recorded*.json")):
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = document(input_files.octets(file, remedy=_REMEDY), file, Record, _REMEDY)
         for entry in content["claims"]:
-            measured[entry["id"]] = entry
+            if entry.get("interval") is not None and len(entry["interval"] or ()) != 2:
+                raise DamagedError(file, f"the interval of {entry['id']} must have two ends", _REMEDY)
+            measured[entry["id"]] = cast(dict[str, Any], entry)
             made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
     return measured, made
 
@@ -353,7 +377,7 @@ _PLACES: dict[str, tuple[Place, ...]] = {
 def _claim(
     table: dict[str, Any],
     studies: dict[str, Study],
-    measures: ModuleType,
+    measures: Mapping[str, Callable[[Runs], Measured]],
     measured: Mapping[str, Mapping[str, Any]],
     made: Mapping[str, Made],
 ) -> Claim:
@@ -370,7 +394,7 @@ def _claim(
         why=table["why"],
         settings=table["settings"],
         reason=table.get("reason", ""),
-        measure=measures.MEASURES[table["id"]],
+        measure=measures[table["id"]],
         share=table.get("share"),
         on_record=measured.get(table["id"]),
         made=made.get(table["id"]),
@@ -387,13 +411,24 @@ def _beside(claim: Claim, claims: Sequence[Claim]) -> Claim:
 
 
 def load_module(path: Path) -> ModuleType:
-    """Load a file of a folder, whose name need not be that of a package."""
+    """Load a file of a folder, whose name need not be that of a package.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputFileError: If it cannot be imported; the message has the line.
+    """
     name = f"ackclock_claims_{path.parent.name}_{path.stem}".replace("-", "_")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be loaded")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        with usercode.blamed(path):
+            spec.loader.exec_module(module)
+    except usercode.UserCodeError as error:
+        raise input_files.InputFileError(str(error)) from error
     return module
 
 

@@ -15,12 +15,13 @@ from ackclock._core import Scenario
 from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study, Verdict
 from ackclock.claims.intervals import Interval, of_ends, of_mean, of_spread
 from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
-from ackclock.claims.measured import Measured, mean
+from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
 from ackclock.results import Results
 from ackclock.running import Stop
 from ackclock.system import cores
+from ackclock.usercode import UserCodeError, blamed
 
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
@@ -331,8 +332,33 @@ def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
         for setting, repetitions in laboratory.settings(study).items():
             runs = [laboratory.runs(study, choices) for choices in repetitions]
             for claim in of_study:
-                measured = _repeated(study, mean([claim.measure(each) for each in runs]))
+                measured = _repeated(study, mean([measured_of(claim, each) for each in runs]))
                 found.setdefault(_named(claim), []).append((setting, measured))
+    return found
+
+
+def measured_of(claim: Claim, runs: Runs) -> Measured:
+    """Measure a claim, whose code is the folder's own.
+
+    Args:
+        claim: Any.
+        runs: Results of its study's cases.
+
+    Raises:
+        UserCodeError: If its code fails, or returns anything but a measurement of numbers.
+    """
+    file = claim.study.folder / "measure.py"
+    with blamed(file):
+        found = claim.measure(runs)
+    if not isinstance(found, Measured):
+        raise UserCodeError(f"{file}: the measure of {claim.id} must return a Measured, and returns {found!r:.60}")
+    for name, number in (("value", found.value), ("weight", found.weight), *found.also.items()):
+        is_number = isinstance(number, float | int) and math.isfinite(number)
+        if not is_number and not (name == "value" and number is None):
+            what = f"{name} must be a number, and is {number!r:.60}"
+            raise UserCodeError(
+                f"{file}: the measure of {claim.id}: {what}; None says that the question does not arise"
+            )
     return found
 
 

@@ -14,6 +14,7 @@ from ackclock.claims.origin import now
 from ackclock.claims.words import chance, counts, limits, more, number, origin, reason, record, spread, verdict
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
+from ackclock.usercode import blamed
 
 
 def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
@@ -110,12 +111,15 @@ def _pictures(
     """Pictures that stand below a finding: below the last of those that they belong to."""
     here, following = mine[index].claim.id, mine[index + 1].claim.id if index + 1 < len(mine) else ""
     studies = {finding.claim.study.name: finding.claim.study for finding in mine}
+    file = folder.path / "pictures.py"
     for picture in () if folder.pictures is None else folder.pictures.PICTURES:
         is_last = here.startswith(picture.claims) and not following.startswith(picture.claims)
         study = studies.get(picture.study)
         if is_last and study is not None and picture.name not in drawn and laboratory.simulates(study):
             drawn.add(picture.name)
-            yield written_picture(picture.name, picture.title, picture.draw(laboratory, study), figures_path)
+            with blamed(file):
+                made = picture.draw(laboratory, study)
+            yield written_picture(picture.name, picture.title, made, figures_path)
 
 
 _WHOSE = {"source": "source", "reading": "source, read otherwise", "ours": "ours"}

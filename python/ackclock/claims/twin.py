@@ -5,16 +5,18 @@ lines of a page, `<!-- twin: dqn-2023 D2 -->` and `<!-- end of twin -->`, stand 
 farther from ours than chance explains (Welch's interval of the difference, 95 %) is in *italics*.
 """
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
+from ackclock import input_files
+from ackclock.claims.forms import Twin
 from ackclock.claims.intervals import deviation, of_mean, quantile
 from ackclock.claims.words import number
+from ackclock.reading import document
 
 FILE = "twin.json"
 OTHER, OURS = "ns-3", "ackclock"
@@ -69,7 +71,9 @@ def read(folder: Path) -> list[Line]:
     file = folder / FILE
     if not file.exists():
         raise LookupError(f"{file} is missing: there is no record of another simulator for {folder.name}")
-    return [Line.of(entry) for entry in json.loads(file.read_text(encoding="utf-8"))["rows"]]
+    remedy = "restore it: the folder's record of another simulator is made by its own program"
+    found = document(input_files.octets(file, remedy=remedy), file, Twin, remedy)
+    return [Line.of(cast(dict[str, Any], entry)) for entry in found["rows"]]
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> float | None:

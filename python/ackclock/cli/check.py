@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tomllib
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ackclock import _core, unimported
+from ackclock import _core, input_files, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures, forecast
 from ackclock.shown import plain
@@ -58,7 +57,7 @@ def _checked(file: Path, overrides: list[str], loads: bool) -> dict[str, Any]:
         "links": list(scenario.link_names),
         "warnings": forecast.warnings(scenario),
         "drawn": dict(scenario.varies),
-        "not_imported": [] if loads else list(scenario.python_classes),
+        "not_imported": [] if loads else names_of_code(file, overrides),
     }
 
 
@@ -77,9 +76,10 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
         print(f"  warning: {warning}")
     for place, distribution in scenario.varies.items():
         print(f"  drawn: {plain(place)} = {plain(distribution)}")
-    for name in () if loads else scenario.python_classes:
-        source = unimported.file_of(name.partition(":")[0], scenario.folder)
-        print(f"  not imported: {name} ({source or 'not written in Python'}): a run imports it, which runs its code")
+    for name in () if loads else names_of_code(file, overrides):
+        source = _module(name, file.parent)
+        where = f" ({source})" if source != name else ""
+        print(f"  not imported: {plain(name)}{plain(where)}: a run imports it, which runs its code")
     return True
 
 
@@ -101,41 +101,57 @@ def load_trusted(file: Path, overrides: list[str], *, trusts: bool) -> Scenario:
         InputError: As `load`, and if it brings code that nobody has agreed to.
         ScenarioError: If it is wrong.
     """
-    if not trusts:
-        try:
-            scenario = load(file, overrides, imports=False)
-            code = [_place(name, scenario) for name in scenario.python_classes]
-        except ScenarioError as error:
-            code = [plain(entry) for entry in _used(file, error)]
-            if not code:
-                raise
-        if not code:
-            return scenario
+    imports = trusts or is_agreed(file, overrides)
+    return load(file, overrides, imports=imports)
+
+
+def is_agreed(file: Path, overrides: list[str]) -> bool:
+    """Ask about the code that a scenario file names, if it names any; return whether it may be imported.
+
+    Args:
+        file: Its place.
+        overrides: Changes, each `path=value`.
+
+    Raises:
+        InputError: If nobody agrees, or the file cannot be read.
+        ScenarioError: If it is wrong, as far as that is known without its code.
+    """
+    code = [plain(_module(name, file.parent)) for name in names_of_code(file, overrides)]
+    if code:
+        _tell_mistakes(file, overrides)
         agree(file, code)
-    return load(file, overrides)
+    return bool(code)
 
 
-def _place(name: str, scenario: Scenario) -> str:
-    return plain(unimported.file_of(name.partition(":")[0], scenario.folder) or name)
-
-
-def _used(file: Path, error: ScenarioError) -> list[str]:
-    """What a scenario uses, of one that was refused without it; the core has said that it uses something."""
-    if not any((diagnostic["field"] or "").startswith("use") for diagnostic in error.diagnostics):
-        return []
+def _tell_mistakes(file: Path, overrides: list[str]) -> None:
+    """Tell mistakes before anybody is asked; of what a `use` brings nothing is known yet."""
     try:
-        text = file.read_text(encoding="utf-8")
-        entries = (json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)).get("use", [])
-    except (OSError, ValueError):
-        entries = []
-    return [_module(str(entry), file.parent) for entry in entries] if isinstance(entries, list) else [str(entries)]
+        load(file, overrides, imports=False)
+    except ScenarioError as error:
+        if not all(diagnostic["field"].startswith("use") for diagnostic in error.diagnostics):
+            raise
+
+
+def names_of_code(file: Path, overrides: list[str]) -> list[str]:
+    """Return what a scenario names of code, whatever is drawn of it: entries of `use`, and classes.
+
+    Args:
+        file: The scenario.
+        overrides: Changes, each `path=value`.
+
+    Raises:
+        InputError: If there is no such file, or it cannot be read.
+    """
+    _check_file(file)
+    text = input_files.text(file, remedy="give a scenario file (.toml)")
+    return _core.code_of(text, overrides) or []  # what cannot be parsed is refused when it is loaded
 
 
 def _module(entry: str, folder: Path) -> str:
     if entry.endswith((".py", ".so", ".dylib", ".dll")):
         return str(folder / entry)
     try:
-        return str(unimported.file_of(entry, folder) or entry)
+        return str(unimported.file_of(entry.partition(":")[0], folder) or entry)
     except ValueError:
         return entry
 
@@ -171,15 +187,19 @@ def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
         InputError: If there is no such file, or it cannot be read.
         ScenarioError: If it is wrong.
     """
-    if file.is_dir():
-        raise failures.InputError(f"{file} is a folder; give a scenario file (.toml)")
-    if not file.exists() and not file.is_symlink():
-        raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
+    _check_file(file)
     try:
         with _told_of_checking(file):
             return Scenario.load(str(file), overrides, imports=imports)
     except OSError as error:
         raise failures.InputError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _check_file(file: Path) -> None:
+    if file.is_dir():
+        raise failures.InputError(f"{file} is a folder; give a scenario file (.toml)")
+    if not file.exists() and not file.is_symlink():
+        raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
 
 
 def _told_of_checking(file: Path) -> AbstractContextManager[None]:

@@ -15,10 +15,11 @@ from ackclock import extras, storage
 from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.diagnostics import Diagnostic
 from ackclock.extras import MissingPackageError
+from ackclock.input_files import InputFileError
 from ackclock.kernel import KernelError, RefusedError
-from ackclock.reading import DamagedError
 from ackclock.running import simulate
 from ackclock.storage import OutputExistsError
+from ackclock.usercode import UserCodeError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,10 +39,12 @@ class WorkError(RuntimeError):
     """The work failed for a reason that the message tells."""
 
 
-_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, DamagedError, RefusedError, MissingPackageError)
+_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, InputFileError, RefusedError, MissingPackageError)
 """What the user can mend."""
 
-_SAY_THEMSELVES = (InputError, OutputExistsError, DamagedError, WorkError, KernelError, MissingPackageError)
+_SAY_THEMSELVES = (
+    InputError, OutputExistsError, InputFileError, WorkError, KernelError, MissingPackageError, UserCodeError,
+)  # fmt: skip
 """Whose messages are all that there is to say."""
 
 
@@ -63,6 +66,8 @@ def guarded(work: Callable[[], object]) -> int:
     try:
         work()
     except SystemExit as ending:
+        if _is_of_a_controller(ending):
+            return _explain(ending)
         code = _code(ending)
         return _interrupted() if code == INTERRUPTED else code
     except KeyboardInterrupt:
@@ -74,7 +79,7 @@ def guarded(work: Callable[[], object]) -> int:
     except BaseException as error:
         if type(error).__name__ != _PANIC:
             raise
-        return _explain_panic(error)
+        return _interrupted() if _signals else _explain_panic(error)
     return DONE
 
 
@@ -132,7 +137,7 @@ def _code(ending: SystemExit) -> int:
     return ending.code if isinstance(ending.code, int) else FAILED
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: Exception | SystemExit) -> int:
     if isinstance(error, ModuleNotFoundError) and not _is_of_a_controller(error):
         error = extras.explained(error) or error
     tell(partial(_describe_failure, error))
@@ -153,7 +158,7 @@ def tell(print_it: Callable[[], None]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def _describe_failure(error: Exception) -> None:
+def _describe_failure(error: Exception | SystemExit) -> None:
     if os.environ.get("ACKCLOCK_DEBUG") == "1":
         errors().print_exception()
     if _is_of_a_controller(error):
@@ -162,7 +167,7 @@ def _describe_failure(error: Exception) -> None:
         print_diagnostics(error)
     elif isinstance(error, RefusedError):
         errors().print(str(error), markup=False)
-    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, DamagedError)):
+    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, InputFileError)):
         say(_describe(error))
     elif isinstance(error, _SAY_THEMSELVES):
         say(str(error))
@@ -170,12 +175,12 @@ def _describe_failure(error: Exception) -> None:
         say(f"{type(error).__name__}: {error} (this is a fault of ackclock; ACKCLOCK_DEBUG=1 shows where)")
 
 
-def _is_of_a_controller(error: Exception) -> bool:
+def _is_of_a_controller(error: BaseException) -> bool:
     """The core marks an exception that a class of the user raised, whatever its type."""
     return hasattr(error, "ackclock_part")
 
 
-def _show_traceback(error: Exception) -> None:
+def _show_traceback(error: BaseException) -> None:
     """An exception of the user's own class, as Python prints it, from where the simulation called the class."""
     frame = inside = error.__traceback__
     while frame is not None:

@@ -53,6 +53,7 @@ def script(
         typer.Option(
             metavar="N",
             min=1,
+            max=1_000_000_000,
             help="Instead of scripts, play N random cases against the endpoint and this machine's kernel (needs root).",
             show_default=False,
         ),
@@ -61,7 +62,7 @@ def script(
         bool,
         typer.Option("--states", help="With --differential: draw single segments in every state, not transfers."),
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the first random case.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Seed of the first random case.")] = 1,
     controller: Annotated[
         str | None,
         typer.Option(

@@ -16,21 +16,22 @@ from ackclock.cli import check
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
+from ackclock.studies.plan import value_key
 from ackclock.sweep import (
     Axis,
     GridError,
     Point,
     SweepFolder,
-    flow_table,
     grid_of,
-    group_table,
-    link_table,
-    means,
     parse_axis,
     parse_pair,
     running,
+    tidy,
 )
 from ackclock.sweep.ending import load_sweep
+
+MOST_JOBS = 4096
+"""Runs at a time; a cluster has some hundreds of cores."""
 
 
 class BackendName(StrEnum):
@@ -66,7 +67,8 @@ def sweep(
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs; by default one per core.")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Number of parallel runs; by default one per core."),
     ] = None,
     backend: Annotated[
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
@@ -113,9 +115,8 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 
     def load(texts: list[str]) -> Scenario:
         nonlocal agreed
-        scenario = check.load_trusted(file, [*untraced, *texts], trusts=agreed)
-        agreed = agreed or bool(scenario.python_classes or scenario.uses)
-        return scenario
+        agreed = agreed or check.is_agreed(file, [*untraced, *texts])
+        return check.load(file, [*untraced, *texts], imports=agreed)
 
     return load
 
@@ -159,7 +160,7 @@ def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
     by_others: dict[str, list[Point]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != "seed"}
-        by_others.setdefault(repr(others), []).append(point)
+        by_others.setdefault(value_key(others), []).append(point)
     groups = [group for group in by_others.values() if len(group) > 1]
     return bool(groups) and all(_same(folder, group) for group in groups)
 
@@ -172,11 +173,5 @@ def _same(folder: SweepFolder, points: list[Point]) -> bool:
 
 def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
     rows = [(point.parameters, folder.summary(point)) for point in points]
-    flows = flow_table(rows)
-    averages = means(flows, points[0].parameters)
-    tables = {"sweep": flows, "links": link_table(rows), "means": averages}
-    groups = group_table(rows)
-    if not groups.is_empty():
-        tables["groups"] = groups
-    for name, table in tables.items():
+    for name, table in tidy.tables(rows).items():
         storage.write_file(folder.table(name), parquet(table))

@@ -12,6 +12,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from ackclock import storage
 from ackclock._core import Scenario
 from ackclock.gym.flow import FlowEnv
+from ackclock.labels import distinct
 from ackclock.learn import manifest
 from ackclock.learn.algorithms import ALGORITHMS
 from ackclock.learn.setting import Setting, SettingError
@@ -119,21 +120,13 @@ def evaluate(
     others = tuple(dict.fromkeys(beside))
     model = f"{trained.name} (model)" if trained.name in others else trained.name
     settings = [trained.setting.on(scenario) for scenario in scenarios or [trained.setting.scenario]]
-    for title, setting in zip(_distinct([setting.name for setting in settings]), settings, strict=True):
+    for title, setting in zip(distinct([setting.name for setting in settings]), settings, strict=True):
         for seed in [setting.scenario.seed if seed is None else seed for seed in seeds]:
             trained.seed(seed)
             yield replace(_of_agent(model, setting, seed, trained.choose), scenario=title)
             for name in others:
                 row = _of_agent(RANDOM, setting, seed, None) if name == RANDOM else _of_controller(name, setting, seed)
                 yield replace(row, scenario=title)
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, those that several have with a number behind them: rows of one name are averaged."""
-    return [
-        name if names.count(name) == 1 else f"{name} ({1 + names[:place].count(name)})"
-        for place, name in enumerate(names)
-    ]
 
 
 def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None) -> Row:

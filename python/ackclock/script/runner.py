@@ -32,6 +32,7 @@ from ackclock.script.syntax import (
     Timing,
 )
 from ackclock.script.translate import Numbers, TranslationError
+from ackclock.usercode import said as said_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,9 +360,7 @@ class _Run:
             said = f" ({error})" if str(error) else ""
             raise _Failed(Failure(event, f"assertion failed{said}", values=_mentioned(code.source, info))) from None
         except (Exception, SystemExit) as error:
-            raise _Failed(
-                Failure(event, f"{type(error).__name__}: {error}", values=_mentioned(code.source, info))
-            ) from None
+            raise _Failed(Failure(event, said_of(error), values=_mentioned(code.source, info))) from None
 
 
 def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:

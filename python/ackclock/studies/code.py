@@ -1,12 +1,11 @@
-"""What of a study is code of somebody's, which a run would run: found in its tables, without importing any.
+"""What of a study is code of somebody's, which a run would run: found in its tables, without importing any."""
 
-Anything that might be is named: a `class`, a `use`, a controller whose name has a colon ("python:module:Class"). Saying
-too much costs a question, saying too little runs what nobody has read.
-"""
-
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping
 from typing import Any
 
+from ackclock._core import code_of as code_in
+from ackclock.input_files import InputFileError
 from ackclock.studies.plan import Plan
 
 
@@ -15,26 +14,27 @@ def code_of(plan: Plan) -> list[str]:
 
     Args:
         plan: Of the study.
+
+    Raises:
+        InputFileError: If it is nested so deeply that it cannot be searched.
     """
-    found: list[str] = []
-    for entry in plan.controllers:
-        found += _in_tables(entry.flow)
+    settings: list[dict[str, Any]] = []
     for cell in plan.cells:
-        for key, value in cell.items():
-            found += _in_tables({key.rpartition(".")[2].partition("[")[0]: value})
-    found += _in_tables(plan.scenario or {})
-    return list(dict.fromkeys(found))
+        settings += [one for key, value in cell.items() if (one := {key: value}) not in settings]
+    tables = {"controllers": [entry.flow for entry in plan.controllers], "set": settings, "scenario": plan.scenario}
+    try:
+        found = code_in(json.dumps(_texts_of(tables)))
+    except RecursionError:
+        found = None
+    if found is None:
+        raise InputFileError(f"{plan.name}: is nested too deeply to be searched for code; nest its tables less")
+    return found
 
 
-def _in_tables(value: Any) -> Iterator[str]:  # noqa: ANN401
+def _texts_of(value: Any) -> Any:  # noqa: ANN401  whatever TOML can say
+    """The same tables with nothing in them but texts."""
     if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key in ("class", "use"):
-                yield from map(str, inner if isinstance(inner, list) else [inner])
-            elif key == "controller" and isinstance(inner, str) and ":" in inner:
-                yield inner
-            else:
-                yield from _in_tables(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _in_tables(inner)
+        return {key: _texts_of(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts_of(inner) for inner in value]
+    return value if isinstance(value, str) else None

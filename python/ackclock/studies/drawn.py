@@ -1,7 +1,7 @@
 """The figures that a study ends with, each with its caption; drawn one by one, when they are written."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,8 +24,9 @@ from ackclock.figures import (
     scatter,
 )
 from ackclock.figures.grid import MOST_PANELS
+from ackclock.labels import distinct
 from ackclock.studies.measures import Measured, jain_over_time, seconds_of
-from ackclock.studies.plan import LineUp, Plan, title
+from ackclock.studies.plan import LineUp, Plan, title, value_key
 from ackclock.studies.quantities import is_wide, scale, seconds
 from ackclock.studies.tabled import Groups, grouped
 from ackclock.tables import Estimate
@@ -47,6 +48,20 @@ class Drawn:
     name: str
     caption: str
     draw: Callable[[], Figure]
+
+
+def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
+    """Give figures names of which none occurs twice: they are files, of which one would replace the other.
+
+    Args:
+        figures: Some.
+    """
+    taken: set[str] = set()
+    for figure in figures:
+        names = (figure.name, *(f"{figure.name}-{number}" for number in range(2, 3 + len(taken))))
+        name = next(name for name in names if name.casefold() not in taken)
+        taken.add(name.casefold())
+        yield replace(figure, name=name)
 
 
 class Drawings:
@@ -90,7 +105,9 @@ class Drawings:
 
     def _by_cell(self, of: Callable[[int], Any]) -> dict[str, Any]:
         """What each cell has, by its title; cells without anything are left out."""
-        found = {self._title(cell): of(cell) for cell in range(len(self._plan.cells))}
+        cells = range(len(self._plan.cells))
+        titles = distinct([self._title(cell) for cell in cells])
+        found = {name: of(cell) for name, cell in zip(titles, cells, strict=True)}
         return {name: entry for name, entry in found.items() if entry}
 
     def _title(self, cell: int) -> str:
@@ -170,31 +187,31 @@ class Drawings:
 
     def _goes_with(self, key: str, other: str) -> bool:
         """Whether a setting is the same wherever another is: they are paired, or of named paths."""
-        seen: list[tuple[Any, Any]] = []
-        for cell in self._plan.cells:
-            pair = (cell.get(other), cell.get(key))
-            if any(known[0] == pair[0] and known[1] != pair[1] for known in seen):
-                return False
-            seen.append(pair)
-        return True
+        seen: dict[str, str] = {}
+        pairs = [(value_key(cell.get(other)), value_key(cell.get(key))) for cell in self._plan.cells]
+        return all(seen.setdefault(one, another) == another for one, another in pairs)
 
     def _over_axes(self) -> Iterator[Drawn]:
         for key, values, numbers, label in self._numeric_axes():
             others = [name for name in self._plan.axes if name != key and not self._goes_with(name, key)]
             x = Axis(label, is_log=is_wide(numbers))
-            where = dict(zip(map(repr, values), numbers, strict=True))
+            where = dict(zip(map(value_key, values), numbers, strict=True))
             for measure in self._measures():
-                panels: dict[str, dict[str, list[tuple[float, Estimate]]]] = {}
+                panels: dict[tuple[str, ...], dict[str, list[tuple[float, Estimate]]]] = {}
+                titles: dict[tuple[str, ...], str] = {}
                 for cell, settings in enumerate(self._plan.cells):
-                    lines = panels.setdefault(title(settings, others), {})
+                    place = tuple(value_key(settings.get(other)) for other in others)
+                    titles.setdefault(place, title(settings, others))
+                    lines = panels.setdefault(place, {})
                     for name, line_up in measure.subjects:
                         found = estimate(measure.value(run) for run in self._groups.get((cell, line_up.name), []))
                         if found:
                             lines.setdefault(name, []).append(
-                                (where[repr(settings[key])], found.scaled(measure.factor))
+                                (where[value_key(settings[key])], found.scaled(measure.factor))
                             )
                 curves = {
-                    name: [_curve(who, points) for who, points in lines.items()] for name, lines in panels.items()
+                    name: [_curve(who, points) for who, points in lines.items()]
+                    for name, lines in zip(distinct(list(titles.values())), panels.values(), strict=True)
                 }
                 curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
                 shown, known = Axis(measure.label, low=0.0, high=measure.high), measure.looks

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
-from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings
+from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings, each_once
 from ackclock.studies.quantities import seconds
 
 _KEYS: Final = (
@@ -20,7 +20,6 @@ _KEYS: Final = (
     "start_within", "scenario", "link", "keep",
 )  # fmt: skip
 _RANGE: Final = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*")
-_MOST_RUNS: Final = 1_000_000
 
 Document = Mapping[str, Any]
 Block = list[dict[str, Any]]
@@ -109,8 +108,8 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
 
 
 def _check_size(plan: Plan, mistakes: Mistakes) -> None:
-    if plan.size > _MOST_RUNS:
-        mistakes.add((), f"it has more than {_MOST_RUNS:,} runs", "leave out values or seeds")
+    if plan.size > MOST_RUNS:
+        mistakes.add((), f"it has more than {MOST_RUNS:,} runs", "leave out values or seeds")
 
 
 # ---- single values --------------------------------------------------------------------------------------------------
@@ -173,9 +172,9 @@ def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
     remedy = 'write a number, seeds = 5, a range, seeds = "1..20", or a list'
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match:
-        found: Sequence[Any] = range(int(match[1]), min(int(match[2]), int(match[1]) + _MOST_RUNS) + 1)
+        found: Sequence[Any] = range(int(match[1]), min(int(match[2]), int(match[1]) + MOST_RUNS) + 1)
     elif isinstance(value, int) and not isinstance(value, bool):
-        found = range(1, min(value, _MOST_RUNS + 1) + 1)  # one too many is enough to be refused
+        found = range(1, min(value, MOST_RUNS + 1) + 1)  # one too many is enough to be refused
     else:
         found = value if isinstance(value, list) else []
     if not found or not all(
@@ -285,9 +284,9 @@ def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict
     single |= _set_axes(document.get("set", {}), places, mistakes)
     blocks += _paired(document.get("paired", []), single, mistakes)
     blocks += [[{key: value} for value in values] for key, values in single.items()]
-    if mistakes.are_none and _product(blocks) > _MOST_RUNS:
+    if mistakes.are_none and _product(blocks) > MOST_RUNS:
         mistakes.add(
-            (), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {_MOST_RUNS:,}"
+            (), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {MOST_RUNS:,}"
         )
         return [], places
     order = ("path", *PATH_KEYS, "profile")
@@ -312,7 +311,7 @@ def _values(value: Any, key: Key, mistakes: Mistakes) -> list[Any]:  # noqa: ANN
     if not values:
         mistakes.add(key, "has no values", "write one, or a list of several", value)
         return [None]
-    return [entry for place, entry in enumerate(values) if entry not in values[:place]]
+    return each_once(values)
 
 
 def _path_axes(

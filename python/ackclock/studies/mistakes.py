@@ -2,12 +2,12 @@
 
 import difflib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from ackclock._core import ScenarioError
+from ackclock.decoding import decoded_toml
 from ackclock.diagnostics import Diagnostic
 from ackclock.studies.places import Key, Spot
 
@@ -115,8 +115,8 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
         ScenarioError: If it is no TOML; it tells where.
     """
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return decoded_toml(text)
+    except ValueError as error:
         mistakes = Mistakes(str(path), {})
         mistakes.add((), f"it is not TOML: {error}", "correct the text there")
         mistakes.check()

@@ -1,6 +1,7 @@
 """What a study is: controllers in line-ups, over paths, for seeds."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -11,6 +12,9 @@ PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
 """What a study says of a path, beside its name."""
 
 PATH_DEFAULTS: Final[Mapping[str, Any]] = {"rate": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 bdp"}
+
+MOST_RUNS: Final = 1_000_000
+"""Runs of a study, points of a sweep: more are taken for a mistake."""
 
 Settings = Mapping[str, Any]
 """Values of axes by their keys: of `PATH_KEYS`, `path`, `profile`, and places of a scenario such as `tcp.mss`."""
@@ -119,10 +123,8 @@ def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
     values: dict[str, list[Any]] = {}
     for cell in cells:
         for key, value in cell.items():
-            known = values.setdefault(key, [])
-            if value not in known:
-                known.append(value)
-    return values
+            values.setdefault(key, []).append(value)
+    return {key: each_once(found) for key, found in values.items()}
 
 
 def title(settings: Settings, keys: Sequence[str]) -> str:
@@ -150,6 +152,41 @@ def said(key: str, value: Any) -> str:  # noqa: ANN401
     if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
         return text
     return f"{key} {text}"
+
+
+def value_key(value: Any) -> str:  # noqa: ANN401
+    """Return the key under which a value is looked up: equal values have one, however they are written.
+
+    Args:
+        value: Any that TOML has.
+
+    Examples:
+        >>> value_key(0) == value_key(0.0), value_key(1) == value_key(True), value_key("red") == value_key(["red"])
+        (True, False, False)
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {value_key(value[key])}' for key in sorted(value))}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(value_key, value))}]"
+    if isinstance(value, float) and value.is_integer():
+        return json.dumps(int(value))
+    return json.dumps(value, default=str)
+
+
+def each_once(values: Iterable[Any]) -> list[Any]:
+    """Return each value once, as it was first written.
+
+    Args:
+        values: Some.
+
+    Examples:
+        >>> each_once([0, 0.01, 0.0, True, 1])
+        [0, 0.01, True, 1]
+    """
+    found: dict[str, Any] = {}
+    for value in values:
+        found.setdefault(value_key(value), value)
+    return list(found.values())
 
 
 def value_text(value: Any) -> str:  # noqa: ANN401

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 from ackclock import extras, storage
 from ackclock.decoding import decoded
 from ackclock.figures.files import FORMS
+from ackclock.labels import distinct
 from ackclock.reading import DamagedError, document
 from ackclock.studies import design, file, measures, tabled, told
-from ackclock.studies.plan import Plan
+from ackclock.studies.plan import LineUp, Plan
 from ackclock.studies.samples import sampled_point
 from ackclock.sweep.grid import GridError, Point
 from ackclock.sweep.running import Backend, done_before, results, run_missing, unique
@@ -102,9 +103,9 @@ class Study:
 
     def figures(self) -> "Iterator[Drawn]":
         """Return every figure, with its name and caption; each is drawn when its `draw` is called."""
-        from ackclock.studies.drawn import Drawings
+        from ackclock.studies.drawn import Drawings, distinctly
 
-        return Drawings(self.plan, self.runs).all()
+        return distinctly(Drawings(self.plan, self.runs).all())
 
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
@@ -341,9 +342,15 @@ def run_name(trial: design.Trial, plan: Plan) -> str:
         trial: The run.
         plan: Of the study.
     """
-    text = f"{trial.line_up.name} {'' if len(plan.cells) == 1 else trial.cell + 1}"
-    words = "".join(sign if sign.isalnum() else " " for sign in text).split()
-    return "-".join((*words, f"seed-{trial.seed}"))
+    stems = distinct([_stem(line_up) for line_up in plan.line_ups], "{}-{}")
+    stem = stems[plan.line_ups.index(trial.line_up)]
+    cell = "" if len(plan.cells) == 1 else f"{trial.cell + 1}-"
+    return f"{stem}-{cell}seed-{trial.seed}"
+
+
+def _stem(line_up: LineUp) -> str:
+    """The name of a line-up without the signs that a file name should not hold."""
+    return "-".join("".join(sign if sign.isalnum() else " " for sign in line_up.name).split()) or "run"
 
 
 __all__ = ["KEPT", "STUDY", "Study", "is_study", "kept_runs", "load_study", "study"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ackclock.studies.measures import Measured
-from ackclock.studies.plan import Plan, title, value_text
+from ackclock.studies.plan import Plan, title, value_key, value_text
 from ackclock.version import __version__
 
 
@@ -61,7 +61,7 @@ def _axes(plan: Plan) -> Iterator[str]:
 
 def _go_together(plan: Plan, one: str, other: str) -> bool:
     """Whether each of two settings says what the other is."""
-    pairs = {(value_text(cell.get(one)), value_text(cell.get(other))) for cell in plan.cells}
+    pairs = {(value_key(cell.get(one)), value_key(cell.get(other))) for cell in plan.cells}
     return len({first for first, _ in pairs}) == len(pairs) == len({second for _, second in pairs})
 
 

@@ -9,13 +9,13 @@ from ackclock.estimates import estimate
 from ackclock.figures import Axis, Cloud, Curve, Dot, dots, over, scatter
 from ackclock.figures.grid import MOST_PANELS
 from ackclock.studies.drawn import Drawn
-from ackclock.studies.plan import value_text
+from ackclock.studies.plan import value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.sweep.ending import MEANS, OF_LINK
 from ackclock.tables import Column, Estimate
 
 if TYPE_CHECKING:
-    from ackclock.sweep.ending import Sweep
+    from ackclock.sweep.ending import Group, Sweep
 
 _DRAWN: Final = ("goodput_bps", "rtt_ms_mean", "utilization", "queueing_delay_ms_mean")
 _BARS: Final = "bars: 95 % confidence intervals over seeds"
@@ -34,7 +34,7 @@ def figures(sweep: "Sweep") -> Iterator[Drawn]:
         known = scale(sweep.titles[axis], values)
         if known and not any(sweep.goes_with(axis, other) for other in numeric):
             numeric.append(axis)
-            where = dict(zip(map(value_text, values), known[0], strict=True))
+            where = dict(zip(map(value_key, values), known[0], strict=True))
             for column in _columns():
                 yield from _over(sweep, axis, where, known[1], column)
     if not numeric:
@@ -57,14 +57,8 @@ def _pages(
         yield Drawn(f"{name}{suffix}", caption, lambda page=page: draw(page))  # type: ignore[misc]
 
 
-def _who(key: Sequence[str]) -> str:
-    """The flow and its controller, of the key of a group."""
-    return key[-2] if key[-1] in key[-2] else f"{key[-2]} ({key[-1]})"
-
-
-def _title(sweep: "Sweep", key: Sequence[str], axes: Sequence[str]) -> str:
-    names = list(sweep.axes)
-    return ", ".join(f"{sweep.titles[axis]} {key[names.index(axis)]}" for axis in axes)
+def _title(sweep: "Sweep", group: "Group", axes: Sequence[str]) -> str:
+    return ", ".join(f"{sweep.titles[axis]} {sweep.text(axis, group.values[axis])}" for axis in axes)
 
 
 def _alone(sweep: "Sweep", without: Sequence[str] = ()) -> list[str]:
@@ -81,14 +75,14 @@ def _trade(sweep: "Sweep") -> Iterator[Drawn]:
     named = [axis for axis in sweep.axes if scale(sweep.titles[axis], sweep.axes[axis]) is None]
     apart = _alone(sweep, named)
     panels: dict[str, list[Cloud]] = {}
-    for key, group in sweep.groups.items():
+    for group in sweep.groups:
         known = ("goodput_bps", "queueing_delay_ms_mean")
-        rows = [row for row in group if all(row.get(column) is not None for column in known)]
-        label = ", ".join(part for part in (_title(sweep, key, named), _who(key)) if part)
+        rows = [row for row in group.rows if all(row.get(column) is not None for column in known)]
+        label = ", ".join(part for part in (_title(sweep, group, named), group.who) if part)
         if rows:
             delays = [row["queueing_delay_ms_mean"] for row in rows]
             cloud = Cloud(label, delays, [row["goodput_bps"] / 1e6 for row in rows])
-            panels.setdefault(_title(sweep, key, apart), []).append(cloud)
+            panels.setdefault(_title(sweep, group, apart), []).append(cloud)
     if not panels or max(len({cloud.label for cloud in panel}) for panel in panels.values()) > _MOST_CLOUDS:
         return
     values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
@@ -101,16 +95,17 @@ _MOST_CLOUDS: Final = 12
 
 
 def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, column: Column) -> Iterator[Drawn]:
-    place, apart = list(sweep.axes).index(axis), _alone(sweep, [axis])
+    apart = _alone(sweep, [axis])
     panels: dict[str, dict[str, list[tuple[float, Estimate]]]] = {}
-    for key, group in sweep.groups.items():
-        found = estimate(row.get(column.key) for row in group)
+    for group in sweep.groups:
+        found = estimate(row.get(column.key) for row in group.rows)
         if found is None:
             continue
-        line = "the link" if column.key in OF_LINK else _who(key)
-        points = panels.setdefault(_title(sweep, key, apart), {}).setdefault(line, [])
-        if where[key[place]] not in {at for at, _ in points}:
-            points.append((where[key[place]], found.scaled(column.factor)))
+        line = "the link" if column.key in OF_LINK else group.who
+        points = panels.setdefault(_title(sweep, group, apart), {}).setdefault(line, [])
+        at = where[value_key(group.values[axis])]
+        if at not in {place for place, _ in points}:
+            points.append((at, found.scaled(column.factor)))
     curves = {title: [_curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
     x, y = Axis(label, is_log=is_wide(list(where.values()))), _axis(column)
     name = f"{_slug(column)}-over-{sweep.titles[axis].replace('.', '-')}"
@@ -120,10 +115,10 @@ def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, col
 
 def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
     panels: dict[str, list[Dot]] = {"": []}
-    for key, group in sweep.groups.items():
-        found = estimate(row.get(column.key) for row in group)
-        who = "the link" if column.key in OF_LINK else _who(key)
-        label = ", ".join(part for part in (_title(sweep, key, _alone(sweep)), who) if part)
+    for group in sweep.groups:
+        found = estimate(row.get(column.key) for row in group.rows)
+        who = "the link" if column.key in OF_LINK else group.who
+        label = ", ".join(part for part in (_title(sweep, group, _alone(sweep)), who) if part)
         if found and label not in {dot.label for dot in panels[""]}:
             scaled = found.scaled(column.factor)
             panels[""].append(Dot(label, who, scaled.mean, scaled.half))

@@ -1,6 +1,5 @@
 """What a sweep's folder comes to, for people: a table of means with intervals, and figures over its axes."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,11 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.estimates import estimate
-from ackclock.reading import DamagedError
-from ackclock.studies.plan import value_text
+from ackclock.labels import distinct
+from ackclock.reading import DamagedError, content, frame, inside
+from ackclock.studies.plan import value_key, value_text
+from ackclock.sweep import tidy
+from ackclock.sweep.store import TABLES, Record, SweepFolder
+from ackclock.sweep.tidy import by_cell
 from ackclock.tables import Column, Table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ackclock.studies.drawn import Drawn
 
 MEANS: Final = (
@@ -29,7 +34,27 @@ MEANS: Final = (
 )
 OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
 
-_Key = tuple[str, ...]
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one combination and flow, over the seeds.
+
+    Attributes:
+        values: The value of each axis.
+        flow: Its name.
+        controller: Of the flow.
+        rows: One for each seed.
+    """
+
+    values: Mapping[str, Any]
+    flow: str
+    controller: str
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def who(self) -> str:
+        """The flow and its controller."""
+        return self.flow if self.controller in self.flow else f"{self.flow} ({self.controller})"
 
 
 @dataclass(frozen=True)
@@ -77,23 +102,44 @@ class Sweep:
         return found
 
     @cached_property
-    def groups(self) -> dict[_Key, list[Mapping[str, Any]]]:
+    def _texts(self) -> dict[tuple[str, str], str]:
+        """What tables and figures call each value of each axis, no two of an axis alike."""
+        return {
+            (axis, value_key(value)): text
+            for axis, values in self.axes.items()
+            for value, text in zip(values, distinct([value_text(value) for value in values]), strict=True)
+        }
+
+    def text(self, axis: str, value: Any) -> str:  # noqa: ANN401
+        """Return what tables and figures call a value.
+
+        Args:
+            axis: An axis.
+            value: One of its values.
+        """
+        return self._texts.get((axis, value_key(value)), value_text(value))
+
+    @cached_property
+    def groups(self) -> list[Group]:
         """The rows of each combination and flow, over the seeds."""
-        found: dict[_Key, list[Mapping[str, Any]]] = {}
+        found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
         for row in self.rows:
-            key = (*(value_text(row[axis]) for axis in self.axes), str(row["flow"]), str(row["controller"]))
+            key = (*(value_key(row[axis]) for axis in self.axes), str(row["flow"]), str(row["controller"]))
             found.setdefault(key, []).append(row)
-        return found
+        return [
+            Group({axis: rows[0][axis] for axis in self.axes}, flow, controller, rows)
+            for (*_, flow, controller), rows in found.items()
+        ]
 
     @property
     def table(self) -> Table:
         """Means over the seeds with 95 % confidence intervals."""
         names = [*self.axes, "flow", "controller"]
         rows = [
-            dict(zip(names, key, strict=True))
-            | {"seeds": len(group)}
-            | {column.key: estimate(row.get(column.key) for row in group) for column in MEANS}
-            for key, group in self.groups.items()
+            {axis: self.text(axis, value) for axis, value in group.values.items()}
+            | {"flow": group.flow, "controller": group.controller, "seeds": len(group.rows)}
+            | {column.key: estimate(row.get(column.key) for row in group.rows) for column in MEANS}
+            for group in self.groups
         ]
         wanted = [column for column in MEANS if any(row[column.key] is not None for row in rows)]
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
@@ -102,9 +148,10 @@ class Sweep:
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
+        from ackclock.studies.drawn import distinctly
         from ackclock.sweep.drawn import figures
 
-        return figures(self)
+        return distinctly(figures(self))
 
     def goes_with(self, axis: str, other: str) -> bool:
         """Say whether an axis has one value wherever another has: they are paired.
@@ -115,7 +162,7 @@ class Sweep:
         """
         seen: dict[str, str] = {}
         return all(
-            seen.setdefault(value_text(row[other]), value_text(row[axis])) == value_text(row[axis]) for row in self.rows
+            seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
         )
 
 
@@ -141,31 +188,70 @@ def load_sweep(folder: str | Path) -> Sweep:
     path = Path(folder)
     if not is_sweep(path):
         raise FileNotFoundError(f"{path} holds no finished sweep: there is no sweep.parquet in it")
-    remedy = "give the same command again: the points that are done are kept"
-    try:
-        parameters = json.loads((path / "sweep.json").read_text(encoding="utf-8"))["parameters"]
-        rows = _rows(path, list(parameters))
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise DamagedError(path, str(error), remedy) from error
+    store = SweepFolder(path)
+    parameters = dict(store.grid()["parameters"])
+    records = store.records()
+    rows = list(_restored(_rows(_tables(store, records), list(parameters)), parameters))
     seeds = parameters.pop("seed", [1])
     axes = {key: values for key, values in parameters.items() if len(values) > 1}
     constants = {key: values[0] for key, values in parameters.items() if len(values) == 1 and key != "trace"}
-    return Sweep(path, axes, constants, seeds, _scenario(path, parameters), rows)
+    return Sweep(path, axes, constants, seeds, _scenario(records, parameters), rows)
 
 
-def _scenario(path: Path, parameters: Mapping[str, Any]) -> str:
+def _restored(
+    rows: Sequence[Mapping[str, Any]], parameters: Mapping[str, Sequence[Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """Rows with the values of parameters as they were asked for, in place of what columns hold of them."""
+    asked = {key: by_cell(values) for key, values in parameters.items()}
+    for row in rows:
+        yield {**row, **{key: known.get(row[key], row[key]) for key, known in asked.items() if key in row}}
+
+
+_REMEDY: Final = "give the same command again: the points that are done are kept"
+
+
+def _scenario(records: Sequence[Record], parameters: Mapping[str, Any]) -> str:
     """What was run, by one of its points; what is swept is not said of it."""
-    for file in sorted((path / "points").glob("*.json"))[:1]:
-        summary = json.loads(file.read_text(encoding="utf-8"))["summary"]
-        duration = "" if "duration" in parameters else f"; {summary['duration_s']:g} s"
-        return f"{summary['scenario']}{duration}"
-    return ""
+    if not records:
+        return ""
+    summary = records[0]["summary"]
+    duration = "" if "duration" in parameters else f"; {summary['duration_s']:g} s"
+    return f"{summary['scenario']}{duration}"
 
 
-def _rows(path: Path, parameters: Sequence[str]) -> list[dict[str, Any]]:
+def _tables(store: SweepFolder, records: Sequence[Record]) -> "dict[str, pl.DataFrame]":
+    """The tables of the folder, each of which must be what its points come to: these are signed, tables are not.
+
+    Points that are the same scenario share a file, which has the parameters of one of them: then only forms are
+    checked.
+    """
+    read: dict[str, pl.DataFrame] = {}
+    for name in TABLES:
+        file = inside(store.path, store.table(name).name, _REMEDY)
+        if name != "groups" or file.exists():
+            read[name] = frame(content(file, None, _REMEDY), file, _REMEDY)
+    of_points = [(record.get("parameters"), record["summary"]) for record in records]
+    rows = [(parameters, summary) for parameters, summary in of_points if parameters is not None]
+    are_all = len(rows) == len({record["scenario_hash"] for record in records}) == len(records)
+    expected = tidy.tables(rows) if are_all and rows else {}
+    for name, table in read.items():
+        if name in expected and not _are_alike(table, expected[name]):
+            raise DamagedError(store.table(name), "it is not what the points of the sweep come to", _REMEDY)
+    return read
+
+
+def _are_alike(table: "pl.DataFrame", expected: "pl.DataFrame") -> bool:
+    """Whether two tables have the same rows in the columns of both: another version may have others besides."""
+    common = [column for column in table.columns if column in expected.columns]
+    if not common:
+        return table.is_empty() and expected.is_empty()
+    return table.select(common).equals(expected.select(common))
+
+
+def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> list[dict[str, Any]]:
     import polars as pl
 
-    flows, links = (pl.read_parquet(path / f"{name}.parquet") for name in ("sweep", "links"))
+    flows, links = tables["sweep"], tables["links"]
     keys = [name for name in parameters if name in links.columns]
     bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
     if bottleneck:

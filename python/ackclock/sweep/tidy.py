@@ -1,7 +1,8 @@
 """From summaries to tables: a row for each point and flow, and means over the seeds."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ackclock.estimates import half_width
@@ -21,6 +22,19 @@ _MEASURES = (
 )
 
 Row = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+def tables(rows: Iterable[Row]) -> "dict[str, pl.DataFrame]":
+    """Make every table with which a sweep ends, by its name.
+
+    Args:
+        rows: Parameters and summary of each point.
+    """
+    kept = list(rows)
+    flows = flow_table(kept)
+    made = {"sweep": flows, "links": link_table(kept), "means": means(flows, kept[0][0])}
+    groups = group_table(kept)
+    return made if groups.is_empty() else made | {"groups": groups}
 
 
 def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
@@ -115,20 +129,37 @@ def _interval(grouped: "pl.DataFrame", name: str) -> "list[pl.Series]":
     return [grouped[f"{name}_mean"], pl.Series(f"{name}_ci95", halves, dtype=pl.Float64)]
 
 
+def by_cell(values: Iterable[Any]) -> dict[Any, Any]:
+    """Return the values of a parameter by what their column holds of them.
+
+    Args:
+        values: All that the parameter takes.
+
+    Examples:
+        >>> by_cell([0, 0.01]), by_cell([["red"], "codel"])
+        ({0.0: 0, 0.01: 0.01}, {'["red"]': ['red'], 'codel': 'codel'})
+    """
+    known = list(values)
+    convert = _converter({type(value) for value in known})
+    return {convert(value): value for value in known}
+
+
 def _plain(rows: Iterable[Row]) -> Iterable[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Parameters as columns take them: tables and arrays as JSON text, mixed types as text."""
+    """Parameters as columns take them: tables and arrays as JSON text, mixed types as text, mixed numbers as floats."""
     kept = list(rows)
-    mixed = _mixed_types(parameters for parameters, _summary in kept)
-    for parameters, summary in kept:
-        yield {key: _cell(value, as_text=key in mixed) for key, value in parameters.items()}, summary
-
-
-def _mixed_types(parameters: Iterable[Mapping[str, Any]]) -> set[str]:
     types: dict[str, set[type]] = {}
-    for entry in parameters:
-        for key, value in entry.items():
+    for parameters, _summary in kept:
+        for key, value in parameters.items():
             types.setdefault(key, set()).add(type(value))
-    return {key for key, kinds in types.items() if len(kinds) > 1 and kinds != {int, float}}
+    convert = {key: _converter(kinds) for key, kinds in types.items()}
+    for parameters, summary in kept:
+        yield {key: convert[key](value) for key, value in parameters.items()}, summary
+
+
+def _converter(kinds: set[type]) -> Callable[[Any], Any]:
+    if kinds == {int, float}:
+        return float
+    return partial(_cell, as_text=len(kinds) > 1)
 
 
 def _cell(value: Any, *, as_text: bool) -> Any:  # noqa: ANN401  a parameter of any type

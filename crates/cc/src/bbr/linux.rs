@@ -413,9 +413,9 @@ impl CongestionController for LinuxBbr {
         }
     }
 
-    /// `bbr_cwnd_event`: sending begins again.
+    /// `bbr_cwnd_event`: sending begins again after the application was silent.
     fn on_send(&mut self, sent: &SendEvent) {
-        if sent.idle_for.is_zero() {
+        if !sent.is_app_limited {
             return;
         }
         self.idle_restart = true;

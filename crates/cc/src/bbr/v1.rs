@@ -5,7 +5,8 @@
 //! Yeganeh, Jacobson, ACM Queue 14(5), 2016.
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one unless the host
-//! sends in bursts, so the send quantum only enlarges the window; the filter of the rate is exact. What Linux's module has
+//! sends in bursts, so the send quantum only enlarges the window; the filter of the rate is exact; a
+//! timeout leaves a segment beside what is still in the network, where the draft has nothing there. What Linux's module has
 //! gained since the draft is not here but in [`LinuxBbr`].
 
 use ackclock_declare::{declare, default, words};
@@ -17,7 +18,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, Repair};
-use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 words! {
     /// Whose BBR.
@@ -374,6 +375,14 @@ impl Bbr {
         }
     }
 
+    /// A timeout, within an episode or not: one segment may leave.
+    fn enter_loss(&mut self, window: u64) {
+        self.save_cwnd();
+        self.repair = Repair::Timeout;
+        self.conserves = false;
+        self.cwnd = window;
+    }
+
     fn save_cwnd(&mut self) {
         let is_plain = self.repair == Repair::None && self.state != State::ProbeRtt;
         self.prior_cwnd = if is_plain { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
@@ -407,10 +416,16 @@ impl CongestionController for Bbr {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.is_timeout() {
-            self.save_cwnd();
-            self.repair = Repair::Timeout;
-            self.conserves = false;
-            self.cwnd = self.mss;
+            self.enter_loss(event.inflight.0 + self.mss);
+        }
+    }
+
+    /// The window after idle time or little use is left as it is.
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        match restart.cause {
+            RestartCause::Timeout => self.enter_loss(restart.window.0),
+            RestartCause::SynLost | RestartCause::Outer => self.cwnd = restart.window.0,
+            RestartCause::Idle | RestartCause::Unused => {}
         }
     }
 
@@ -421,7 +436,7 @@ impl CongestionController for Bbr {
 
     /// `BBRHandleRestartFromIdle`.
     fn on_send(&mut self, sent: &SendEvent) {
-        if !sent.idle_for.is_zero() && self.has_rtt {
+        if sent.is_app_limited && self.has_rtt {
             self.idle_restart = true;
             if self.state == State::ProbeBw {
                 self.set_pacing_rate(1.0);

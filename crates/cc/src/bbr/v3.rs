@@ -8,7 +8,7 @@
 //! keeps the window of a measurement as it was at its beginning: neither is here (`probe_rtt_interval`).
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
-//! quantum only enlarges the window; windowed maxima are exact. ECN has no part in the draft, and none here.
+//! quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. ECN has no part in the draft, and none here.
 
 mod congestion;
 mod control;
@@ -23,7 +23,7 @@ use super::{Rounds, initial_rate};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use congestion::{Latest, Undo};
 use probe_bw::ProbeBw;
 use probe_rtt::ProbeRtt;
@@ -325,6 +325,13 @@ impl Bbr3 {
         self.repair = repair;
     }
 
+    /// `OnEnterRTO`, within an episode or not.
+    fn enter_loss(&mut self, window: u64) {
+        self.save_upon_loss();
+        self.repair = Repair::Timeout;
+        self.cwnd = window;
+    }
+
     /// A round trip is known: the rate is no longer that of the shortest one.
     fn note_first_rtt(&mut self, srtt: SimDuration) {
         if !self.has_rtt && !srtt.is_zero() {
@@ -350,12 +357,18 @@ impl CongestionController for Bbr3 {
         self.set_window(ack, delivery);
     }
 
-    /// `OnEnterRTO`.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.is_timeout() {
-            self.save_upon_loss();
-            self.repair = Repair::Timeout;
-            self.cwnd = event.inflight.0 + self.mss;
+            self.enter_loss(event.inflight.0 + self.mss);
+        }
+    }
+
+    /// The window after idle time or little use is left as it is.
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        match restart.cause {
+            RestartCause::Timeout => self.enter_loss(restart.window.0),
+            RestartCause::SynLost | RestartCause::Outer => self.cwnd = restart.window.0,
+            RestartCause::Idle | RestartCause::Unused => {}
         }
     }
 
@@ -369,7 +382,7 @@ impl CongestionController for Bbr3 {
 
     /// `HandleRestartFromIdle`.
     fn on_send(&mut self, sent: &SendEvent) {
-        if sent.idle_for.is_zero() || !self.has_rtt {
+        if !sent.is_app_limited || !self.has_rtt {
             return;
         }
         self.idle_restart = true;

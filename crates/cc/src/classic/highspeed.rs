@@ -2,6 +2,9 @@
 //! only 1e-7.
 //!
 //! Source: RFC 3649 section 5 (the response function and the formulas of a(w) and b(w)) and appendix B (their table).
+//! Beyond `High_Window` the RFC's table follows the formulas down to b = 0.09, where it ends, and so does Linux's. Here b ends at
+//! that, nine tenths of `High_Decrease`; a(w) goes on with it by the formula, so that the response function holds.
+//!
 //! Departures: none; `increase = "acks"` is Linux's. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
 //! appendix gives them; it ends at 94,717 segments.
 //!
@@ -204,13 +207,16 @@ fn from_table(window: f64) -> (f64, f64) {
     (entries as f64, f64::from(TABLE[entries - 1].1) / 100.0)
 }
 
+/// Where b(w) ends, in `High_Decrease`: 0.09 in the table, of 0.1.
+const LEAST_DECREASE: f64 = 0.9;
+
 /// Section 5: b(w) falls linearly in log w; a(w) follows from b(w) and the loss rate p(w) that is to give w.
 fn from_formulas(config: &HighSpeedConfig, window: f64) -> (f64, f64) {
     //= rfc3649-5-decrease
     //= rfc3649-5-response
     let span = ln(config.high_window) - ln(config.low_window);
     let place = (ln(window) - ln(config.low_window)) / span;
-    let b = (config.high_decrease - 0.5) * place + 0.5;
+    let b = ((config.high_decrease - 0.5) * place + 0.5).max(LEAST_DECREASE * config.high_decrease);
     let low_p = low_p(config.low_window);
     let p = low_p * pow(config.high_p / low_p, place);
     (window * window * p * 2.0 * b / (2.0 - b), b)
@@ -265,6 +271,21 @@ mod tests {
         assert!((gained - 72.5).abs() < 0.5, "{gained}");
         let kept = kept_of_loss(&mut high_speed);
         assert!((kept - 0.9).abs() < 0.001, "{kept}");
+    }
+
+    //= rfc3649-5-decrease
+    #[test]
+    fn beyond_the_table_the_decrease_stays_and_the_response_goes_on() {
+        // The line through (10^-3, 38) and (10^-7, 83000): W = 0.12 / p^0.835, p = 0.078 / W^1.2 (RFC 3649 section 5).
+        for window in [1e5_f64, 1e6, 1e7] {
+            let (a, b) = from_formulas(&HighSpeedConfig::default(), window);
+            assert!((b - 0.09).abs() < 1e-3, "b({window}) = {b}"); // the last entry of appendix B
+            let law = window * window * 0.078 / window.powf(1.2) * 2.0 * b / (2.0 - b);
+            assert!((a / law - 1.0).abs() < 0.05, "a({window}) = {a} against {law}");
+        }
+        let small = HighSpeedConfig { high_window: 200.0, high_p: 1e-4, ..HighSpeedConfig::default() };
+        let kept = kept_of_loss(&mut avoiding(&small, 20_000.0));
+        assert!((kept - 0.91).abs() < 1e-6, "{kept}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! `alpha(D) = 1 + 10 (D - D_L) + 0.25 (D - D_L)^2` segments a round trip, D the seconds since the last congestion,
 //! `D_L` = 1 s; `beta = RTT_min / RTT_max` between 0.5 and 0.8, and 0.5 if the largest throughput between two congestions
 //! changed by more than a fifth; alpha is multiplied by `2 (1 - beta)`, and for fairness between round trips by
-//! `RTT_min / 100 ms`, between 1/10 and 2. Constants and the two largest throughputs are as in Linux's module.
+//! `RTT_min / 100 ms`, between 1/10 and 2, before that and down to one. Constants and the two largest throughputs are as in Linux's module.
 //!
 //! Departures: throughput is measured over the time of the least round trip, outside of recoveries, and not smoothed.
 //!
@@ -118,8 +118,8 @@ impl Htcp {
         } else {
             1.0
         };
-        let alpha = (1.0 + 10.0 * beyond + 0.25 * beyond * beyond) * scale;
-        self.alpha = (2.0 * (1.0 - self.beta) * alpha).max(1.0);
+        let alpha = ((1.0 + 10.0 * beyond + 0.25 * beyond * beyond) * scale).max(1.0);
+        self.alpha = 2.0 * (1.0 - self.beta) * alpha;
     }
 
     fn adapt_beta(&mut self) {
@@ -179,6 +179,8 @@ mod tests {
         htcp.beta = 0.8;
         htcp.adapt_alpha(at(5.0));
         assert!((htcp.alpha - 0.4 * 45.0).abs() < 1e-9); // 2 (1 - 0.8)
+        htcp.adapt_alpha(at(0.5));
+        assert!((htcp.alpha - 0.4).abs() < 1e-9);
     }
 
     #[test]

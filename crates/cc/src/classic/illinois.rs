@@ -3,9 +3,10 @@
 //! Source: Liu, Basar, Srikant, TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed Networks,
 //! Performance Evaluation 65, 2008: alpha from 10 to 0.3 and beta from 1/8 to 1/2 as functions of the mean queueing delay
 //! `d_a`, with `d_m` the longest; `eta_1` = 0.01, `eta_2` = 0.1, `eta_3` = 0.8; a window threshold of 15 segments; alpha
-//! goes up to its largest only after 5 round trips with a short queue, if there was a long one before.
+//! goes up to its largest only after 5 round trips with a short queue, if there was a long one before. After a timeout alpha
+//! is 1 and beta 1/2.
 //!
-//! Departures: none.
+//! Departures: alpha and beta follow the delays of slow start, as in Linux's module, and of recoveries, too.
 //!
 //! Checked: both functions against the paper's equations, constants and patience against Linux's module; the runs held
 //! to it are in docs/reference/controllers-checked.md.
@@ -42,7 +43,7 @@ impl Algorithm for IllinoisConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "fast while the queue is short, slow while it is long",
         source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008",
-        departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        departures: "alpha and beta follow the delays of slow start and of recoveries, too; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("illinois")
     }];
 
@@ -54,6 +55,9 @@ impl Algorithm for IllinoisConfig {
 const ETA_1: f64 = 0.01;
 const ETA_2: f64 = 0.1;
 const ETA_3: f64 = 0.8;
+/// Before anything is known of the path, and after a timeout.
+const RENOS_ALPHA: f64 = 1.0;
+const RENOS_BETA: f64 = 0.5;
 /// theta: round trips with a short queue before alpha is the largest again.
 const PATIENCE: u32 = 5;
 
@@ -70,7 +74,7 @@ pub struct Illinois {
 impl Illinois {
     pub(super) fn new(config: IllinoisConfig) -> Self {
         // Before anything is known of the path: Reno.
-        Self { config, delays: Delays::default(), alpha: 1.0, beta: 0.5, short_rounds: PATIENCE }
+        Self { config, delays: Delays::default(), alpha: RENOS_ALPHA, beta: RENOS_BETA, short_rounds: PATIENCE }
     }
 
     fn adapt(&mut self, round: RoundDelays) {
@@ -120,11 +124,12 @@ impl Rule for Illinois {
     }
 
     fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
-        if event.is_timeout() {
-            (self.alpha, self.beta, self.short_rounds) = (1.0, 0.5, PATIENCE);
-        }
-        let taken = if cwnd < self.config.window_threshold { 0.5 } else { self.beta };
-        flight * (1.0 - taken)
+        let is_renos = cwnd < self.config.window_threshold || event.is_timeout();
+        flight * (1.0 - if is_renos { RENOS_BETA } else { self.beta })
+    }
+
+    fn on_timeout(&mut self) {
+        (self.alpha, self.beta, self.short_rounds) = (RENOS_ALPHA, RENOS_BETA, PATIENCE);
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -163,7 +168,7 @@ mod tests {
         (illinois.delays.least, illinois.delays.greatest) = (0.1, 0.1);
         // No long queue has been seen: at once. A sum of equal delays over their number may be more than one of them by its last bit.
         for mean in [0.1, 0.1_f64.next_up()] {
-            illinois.adapt(RoundDelays { mean, least: 0.1 });
+            illinois.adapt(RoundDelays { mean, least: 0.1, samples: 3.0 });
             assert!((illinois.alpha - 10.0).abs() < 1e-12 && (illinois.beta - 0.125).abs() < 1e-12, "{mean}");
         }
     }

@@ -6,6 +6,8 @@
 //!
 //! Departures: ssthresh is at most the window, and a sample spans at least 50 ms.
 //!
+//! `RTT_min` is the connection's; Linux's module begins it anew after a timeout.
+//!
 //! Linux's module sends each estimate through a second filter of the same kind (`filter_twice`), so that it answers a change of
 //! the rate after some sixteen samples and not eight. The runs held to it are in docs/reference/controllers-checked.md.
 

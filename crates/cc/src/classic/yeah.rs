@@ -9,7 +9,8 @@
 //! Departures: none from the authors' Linux module, whose constants and choices these are: Reno flows are taken to be there
 //! after 16 slow round trips in a row; the Reno window that bounds decongestion begins at half of the window and grows by a
 //! segment for each slow round trip; 50 fast ones since the last loss forget it. The round trip after a decongestion still
-//! measures the queue from before, so that Q is taken twice, and the path is not quite full for some round trips.
+//! measures the queue from before, so that Q is taken twice, and the path is not quite full for some round trips. The queue is
+//! measured where the window may grow, and not in a recovery, over round trips with more than two samples.
 //!
 //! Checked: constants and rules against the authors' Linux module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -50,6 +51,8 @@ impl Algorithm for YeahConfig {
 const GREEDY_ROUNDS: u32 = 16;
 /// Fast round trips after which Reno's window is forgotten.
 const FORGETTING_ROUNDS: u32 = 50;
+/// A round trip tells nothing with so few samples or fewer.
+const LEAST_SAMPLES: f64 = 2.0;
 /// Segments.
 const LEAST_WINDOW: f64 = 2.0;
 
@@ -86,6 +89,9 @@ impl Yeah {
 
     fn judge(&mut self, round: RoundDelays, cwnd: f64) {
         let base = self.delays.least;
+        if round.samples <= LEAST_SAMPLES {
+            return;
+        }
         let delay = round.least - base;
         self.queued = delay * cwnd / round.least;
         self.is_fast = self.queued < self.config.max_queue && delay / base < 1.0 / self.config.phi;
@@ -110,7 +116,8 @@ impl Yeah {
 
 impl Rule for Yeah {
     fn on_ack(&mut self, ack: &AckEvent, cwnd: f64, _mss: u64) {
-        if let Some(round) = self.delays.on_ack(ack) {
+        // Linux's module judges where a window may grow, which recovery does not let it, nor an application that leaves it unused.
+        if let Some(round) = self.delays.on_ack_that(ack.may_grow(), ack) {
             self.judge(round, cwnd);
         }
     }
@@ -120,14 +127,16 @@ impl Rule for Yeah {
     }
 
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
-        if self.is_fast { self.config.increase * grown.acked } else { grown.acked / grown.cwnd }
+        // Fast, it is never slower than Reno.
+        let reno = grown.acked / grown.cwnd;
+        if self.is_fast { reno.max(self.config.increase * grown.acked) } else { reno }
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
         (self.to_shed, self.fast_rounds) = (0.0, 0);
-        let competes = self.slow_rounds >= GREEDY_ROUNDS || event.is_timeout();
+        let competes = self.slow_rounds >= GREEDY_ROUNDS;
         let taken = if competes { flight / 2.0 } else { (flight / 8.0).max(self.queued).min(flight / 2.0) };
-        self.reno_window = (self.reno_window / 2.0).max(2.0).min(cwnd);
+        self.reno_window = (self.reno_window / 2.0).max(LEAST_WINDOW);
         flight - taken
     }
 
@@ -141,11 +150,12 @@ impl Rule for Yeah {
 mod tests {
     use super::*;
     use crate::testing::{ack, loss};
+    use ackclock_units::SimDuration;
 
     fn judged(least_s: f64, cwnd: f64) -> Yeah {
         let mut yeah = Yeah::new(YeahConfig::default());
         yeah.delays.least = 0.1;
-        yeah.judge(RoundDelays { mean: least_s, least: least_s }, cwnd);
+        yeah.judge(RoundDelays { mean: least_s, least: least_s, samples: 3.0 }, cwnd);
         yeah
     }
 
@@ -156,6 +166,33 @@ mod tests {
         let ack = ack(1_000);
         let grown = Grown { ack: &ack, cwnd: 1_000.0, acked: 1.0 };
         assert!((yeah.increase(&grown) - 0.01).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_small_window_grows_as_renos_where_that_is_faster() {
+        // `tcp_yeah`: a segment for each min(cwnd, 100) that are acknowledged
+        let ack = ack(1_000);
+        let grown = Grown { ack: &ack, cwnd: 50.0, acked: 1.0 };
+        assert!((Yeah::new(YeahConfig::default()).increase(&grown) - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_queue_is_not_emptied_in_a_recovery() {
+        let mut yeah = Yeah::new(YeahConfig::default());
+        let at = |round: u64, rtt_ms: u64, in_recovery: bool| AckEvent {
+            round,
+            rtt_sample: Some(SimDuration::from_millis(rtt_ms)),
+            in_recovery,
+            ..ack(1_000)
+        };
+        yeah.on_ack(&at(1, 100, false), 1_100.0, 1_000);
+        for round in 2..=5 {
+            (0..3).for_each(|_| yeah.on_ack(&at(round, 110, true), 1_100.0, 1_000));
+            assert!(yeah.shed().abs() < 1e-12, "round {round}");
+        }
+        (0..3).for_each(|_| yeah.on_ack(&at(6, 110, false), 1_100.0, 1_000));
+        yeah.on_ack(&at(7, 110, false), 1_100.0, 1_000);
+        assert!((yeah.shed() - 100.0).abs() < 1e-9); // Q = 10/110 * 1100
     }
 
     #[test]

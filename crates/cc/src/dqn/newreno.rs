@@ -152,10 +152,7 @@ impl CongestionController for DqnNewReno {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.window.ssthresh = Some(ssthresh.0);
-        }
-        self.window.cwnd = restart.window.0;
+        self.window.on_restart(restart);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

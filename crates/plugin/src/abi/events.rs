@@ -338,7 +338,7 @@ impl WatchedC {
 impl From<&SendEvent> for SendC {
     #[inline]
     fn from(sent: &SendEvent) -> Self {
-        let SendEvent { now, size, flight_size, idle_for } = *sent;
+        let SendEvent { now, size, flight_size, idle_for, is_app_limited: _ } = *sent;
         Self { now: now.0, size: size.0, flight_size: flight_size.0, idle_for: idle_for.0 }
     }
 }
@@ -351,6 +351,7 @@ impl From<&SendC> for SendEvent {
             size: Bytes(sent.size),
             flight_size: Bytes(sent.flight_size),
             idle_for: SimDuration(sent.idle_for),
+            is_app_limited: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use ackclock_declare::{declare, default, required, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use super::kinds::{Address, HostPort, Network, Policy, Ports};
+use super::kinds::{Address, HostPort, Interface, Network, Policy, Ports};
 
 words! {
     /// Where the octets of a listener go.
@@ -132,7 +132,7 @@ declare! {
         address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),
         /// Where connections go.
         mode: Mode = Mode::Forward,
-        /// The servers, with mode forward.
+        /// The servers, with mode forward. A name stands for all its addresses, each a server.
         upstream: Vec<HostPort> = Vec::new(),
         /// Which of them a connection gets.
         balance: Balance = Balance::RoundRobin,
@@ -149,7 +149,7 @@ declare! {
         /// `SO_MARK` of the sockets towards servers, so that rules of the firewall know them.
         mark: Option<u32> = unset("none"),
         /// With modes redirect and transparent, the interfaces at which connections are taken, for `ackclock-proxy rules`.
-        interfaces: Option<Vec<String>> = unset("all but the loopback"),
+        interfaces: Option<Vec<Interface>> = unset("all but the loopback"),
         /// The ports of servers whose connections are taken, likewise.
         ports: Option<Vec<Ports>> = unset("all"),
         /// Connections that wait to be taken.

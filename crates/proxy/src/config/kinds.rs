@@ -131,6 +131,29 @@ impl fmt::Display for Ports {
 
 textual! { Ports: "a port, or a first and a last one,", "8000-8999", ["443", "1-65535"] }
 
+/// A network interface by its name. The kernel's rule: 1 to 15 octets, no `/`, no `:`, no blank; quotes and backslashes would
+/// end or change the text in which nft reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface(pub String);
+
+impl FromStr for Interface {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_odd = |letter: char| letter.is_whitespace() || letter.is_control() || "/:\"\\".contains(letter);
+        let is_name = (1..16).contains(&text.len()) && ![".", ".."].contains(&text) && !text.contains(is_odd);
+        is_name.then(|| Self(text.to_owned())).ok_or(())
+    }
+}
+
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+textual! { Interface: "the name of a network interface", "eth0", ["eth0", "veth-proxy.4094"] }
+
 /// A buffer policy by its name, or as a table of its kind and parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policy(pub DisciplineConfig, pub String);

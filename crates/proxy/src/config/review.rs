@@ -90,20 +90,19 @@ fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -
     let mut found = Vec::new();
     for (index, host) in listen.upstream.iter().enumerate() {
         let place = format!("upstream[{index}]");
-        match host.0.to_socket_addrs().map(|mut addresses| addresses.next()) {
-            Ok(Some(address)) if is_own(address, own) => {
-                let remedy = "name a server, not a listener of this proxy";
-                mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
-            }
-            Ok(Some(address)) => found.push(address),
-            _ => {
-                let message = format!("cannot be resolved: {}", host.0);
-                mistakes.push(
-                    Mistake::new(message, "write an address, or a name that this host can resolve").within(&place),
-                );
-            }
+        let addresses: Vec<SocketAddr> = host.0.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        if addresses.is_empty() {
+            let message = format!("cannot be resolved: {}", host.0);
+            mistakes
+                .push(Mistake::new(message, "write an address, or a name that this host can resolve").within(&place));
+        } else if addresses.iter().any(|address| is_own(*address, own)) {
+            let remedy = "name a server, not a listener of this proxy";
+            mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
         }
+        found.extend(addresses);
     }
+    let mut seen = BTreeSet::new();
+    found.retain(|address| seen.insert(*address));
     found
 }
 

@@ -59,7 +59,9 @@ impl Worker {
     fn pause(&mut self, key: usize, now: Instant, why: &str) {
         let Some(listening) = self.listeners.get_mut(key) else { return };
         if !listening.is_paused {
-            tracing::warn!(listener = listening.service.listener.name, "{why}: others wait");
+            if self.warnings.are_due(now) {
+                tracing::warn!(listener = listening.service.listener.name, "{why}: others wait");
+            }
             listening.is_paused = true;
             let token = EventData::new_u64(IS_LISTENER | key as u64);
             let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
@@ -96,6 +98,7 @@ impl Worker {
             down: Direction::default(),
             stage,
             client,
+            destination: None,
             server: client,
             active_at: now,
             silent_at: None,
@@ -115,11 +118,11 @@ impl Worker {
             return self.end(key, false);
         }
         self.watch(key);
-        if awaits_header { self.read_header(key, now) } else { self.go_on(key, now) }
+        if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, now) }
     }
 
-    /// Looks for a header of the PROXY protocol.
-    pub(super) fn read_header(&mut self, key: usize, now: Instant) {
+    /// Looks for a header of the PROXY protocol. `has_ended`: nothing more comes from the client.
+    pub(super) fn read_header(&mut self, key: usize, has_ended: bool, now: Instant) {
         let connection = &mut self.connections[key];
         let mut octets = [0; proxy_protocol::LONGEST];
         let peeked = recv(&connection.near.socket, &mut octets[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
@@ -130,16 +133,20 @@ impl Worker {
             Err(_) => Read::Wrong,
         };
         match read {
-            Read::Incomplete => {}
-            Read::Wrong => {
+            Read::Incomplete if !has_ended => {}
+            Read::Incomplete | Read::Wrong => {
                 connection.service.metrics.refused.inc();
                 tracing::debug!(client = %connection.client, "no header of the PROXY protocol");
                 self.end(key, false);
             }
-            Read::Header(length, client) => {
+            Read::Header(length, carried) => {
                 // The octets are there: they were looked at.
                 let _ = recv(&connection.near.socket, &mut octets[..length], RecvFlags::DONTWAIT);
-                connection.client = client.unwrap_or(connection.client);
+                // IPv4-mapped addresses are IPv4's, to rules and networks as well.
+                let client =
+                    |it: proxy_protocol::Carried| SocketAddr::new(it.client.ip().to_canonical(), it.client.port());
+                connection.client = carried.map_or(connection.client, client);
+                connection.destination = carried.map(|it| it.destination);
                 connection.active_at = now;
                 self.go_on(key, now);
             }
@@ -181,7 +188,7 @@ impl Worker {
     }
 }
 
-/// The address that a connection was made to, as the client's header names it.
+/// The address of this host that a connection was made to.
 pub(super) fn local_of(near: &Endpoint) -> Option<SocketAddr> {
     SockRef::from(&near.socket).local_addr().ok()?.as_socket()
 }

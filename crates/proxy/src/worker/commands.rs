@@ -1,5 +1,6 @@
 //! What a thread is told by others.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, eventfd};
 use serde_json::{Value as Json, json};
 
-use super::{Worker, side_info};
+use super::{Worker, backlog, side_info};
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
 use crate::service::Service;
 
-/// Connections of a thread that are described at a time.
+/// Connections of a thread that are described; and as many are surveyed before others have their turn.
 const DESCRIBED: usize = 1000;
 
 /// So long after a question for pairs, those of connections that end are kept for the next one, and so many of them.
@@ -33,8 +34,10 @@ pub enum Command {
     Drain,
     /// End now.
     Stop,
-    /// Describe the connections.
+    /// Describe some of the connections.
     Describe(Sender<Vec<ConnectionInfo>>),
+    /// Sum up what waits in all connections.
+    Survey(Sender<Vec<Backlog>>),
     /// Say which sockets belong together, of connections that ended since the last question, too.
     Pair(Sender<Vec<Pair>>),
 }
@@ -117,8 +120,19 @@ pub struct ConnectionInfo {
     pub down_bytes: u64,
     pub near: SideInfo,
     pub far: Option<SideInfo>,
-    /// Taken and not handed on, up and down.
-    pub pending_bytes: [u64; 2],
+    /// Octets that wait, from client to server and back.
+    pub backlog_bytes: [u64; 2],
+}
+
+/// Octets that wait in a thread's connections of a listener, from client to server and back.
+pub type Backlog = (String, [u64; 2]);
+
+/// Sums of what waits, of the connections before `next`.
+#[derive(Debug)]
+pub(super) struct Survey {
+    next: usize,
+    sums: BTreeMap<String, [u64; 2]>,
+    answer: Sender<Vec<Backlog>>,
 }
 
 impl SideInfo {
@@ -133,20 +147,11 @@ impl SideInfo {
 }
 
 impl ConnectionInfo {
-    /// Octets that wait, from client to server and back.
-    pub fn backlog(&self) -> [u64; 2] {
-        let far = |of: fn(&SideInfo) -> u64| self.far.as_ref().map_or(0, of);
-        [
-            self.near.unread_bytes + self.pending_bytes[0] + far(|side| side.unsent_bytes),
-            far(|side| side.unread_bytes) + self.pending_bytes[1] + self.near.unsent_bytes,
-        ]
-    }
-
     /// As `/connections` tells it.
     pub fn to_json(&self) -> Json {
         json!({
             "listener": self.listener, "client": self.client, "server": self.server, "age_s": self.age_s,
-            "up_bytes": self.up_bytes, "down_bytes": self.down_bytes, "backlog_bytes": self.backlog(),
+            "up_bytes": self.up_bytes, "down_bytes": self.down_bytes, "backlog_bytes": self.backlog_bytes,
             "near": self.near.to_json(), "far": self.far.as_ref().map(SideInfo::to_json),
         })
     }
@@ -213,6 +218,7 @@ impl Worker {
             Command::Describe(answer) => {
                 let _ = answer.send(self.describe(now));
             }
+            Command::Survey(answer) => self.survey(answer),
             Command::Pair(answer) => {
                 self.ended.asked = Some(now);
                 let mut pairs = std::mem::take(&mut self.ended.pairs);
@@ -230,12 +236,7 @@ impl Worker {
         }
     }
 
-    fn describe(&mut self, now: Instant) -> Vec<ConnectionInfo> {
-        let holds = [self.carrier.held as i64, self.carrier.pipes.lent() as i64];
-        let before = std::mem::replace(&mut self.told, holds);
-        let metrics = &self.shared.metrics;
-        metrics.held.inc_by(holds[0] - before[0]);
-        metrics.pipes.inc_by(holds[1] - before[1]);
+    fn describe(&self, now: Instant) -> Vec<ConnectionInfo> {
         let some = self.connections.iter().take(DESCRIBED);
         some.map(|(_, it)| ConnectionInfo {
             listener: it.service.listener.name.clone(),
@@ -246,8 +247,36 @@ impl Worker {
             down_bytes: it.down.written,
             near: side_info(&it.near),
             far: it.far.as_ref().filter(|_| !matches!(it.stage, Stage::Connecting(_))).map(side_info),
-            pending_bytes: [it.up.pending() as u64, it.down.pending() as u64],
+            backlog_bytes: backlog(it),
         })
         .collect()
+    }
+
+    fn survey(&mut self, answer: Sender<Vec<Backlog>>) {
+        let holds = [self.carrier.held as i64, self.carrier.pipes.lent() as i64];
+        let before = std::mem::replace(&mut self.told, holds);
+        let metrics = &self.shared.metrics;
+        metrics.held.inc_by(holds[0] - before[0]);
+        metrics.pipes.inc_by(holds[1] - before[1]);
+        self.surveys.push(Survey { next: 0, sums: BTreeMap::new(), answer });
+    }
+
+    /// Goes on with what was asked of all connections, some of them at a time, as each takes calls of the kernel.
+    pub(super) fn go_on_surveying(&mut self) {
+        let connections = &self.connections;
+        self.surveys.retain_mut(|survey| {
+            let until = survey.next + DESCRIBED;
+            for connection in (survey.next..until).filter_map(|key| connections.get(key)) {
+                let [up, down] = backlog(connection);
+                let sum = survey.sums.entry(connection.service.listener.name.clone()).or_default();
+                *sum = [sum[0] + up, sum[1] + down];
+            }
+            survey.next = until;
+            let is_over = until >= connections.capacity();
+            if is_over {
+                let _ = survey.answer.send(std::mem::take(&mut survey.sums).into_iter().collect());
+            }
+            !is_over
+        });
     }
 }

@@ -16,7 +16,9 @@ use crate::config::file::Mode;
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
 use crate::latency::Bounded;
-use crate::{proxy_protocol, side, sys};
+use crate::proxy_protocol::{self, Carried};
+use crate::upstream::is_own_failure;
+use crate::{side, sys};
 
 impl Worker {
     /// Tries the next server of a listener with several.
@@ -62,18 +64,23 @@ impl Worker {
                 }
             }
             Err(error) => {
-                tracing::warn!(%server, %error, "no connection towards the server can be opened");
-                self.on_unreachable(key, now);
+                if self.warnings.are_due(now) {
+                    tracing::warn!(%server, %error, "no connection towards the server can be opened");
+                }
+                self.on_unreachable(key, !is_own_failure(&error), now);
             }
         }
     }
 
-    /// A server did not answer, or refused: another, or a reset.
-    pub(super) fn on_unreachable(&mut self, key: usize, now: Instant) {
+    /// No connection to a server came about: another, or a reset. `is_its_failure`: the server did not answer, or refused.
+    pub(super) fn on_unreachable(&mut self, key: usize, is_its_failure: bool, now: Instant) {
         let connection = &mut self.connections[key];
         connection.far = None;
         let server = connection.server;
-        let has_others = connection.upstream.as_ref().map(|upstream| upstream.note(false)).is_some();
+        if let Some(upstream) = connection.upstream.as_ref().filter(|_| is_its_failure) {
+            upstream.note(false);
+        }
+        let has_others = connection.upstream.is_some();
         match &mut connection.stage {
             Stage::Connecting(tried) if has_others => {
                 tried.push(server);
@@ -99,7 +106,7 @@ impl Worker {
                 Ok(None) => return,
                 Ok(Some(error)) | Err(error) => {
                     tracing::debug!(server = %connection.server, %error, "the server did not answer");
-                    return self.on_unreachable(key, now);
+                    return self.on_unreachable(key, true, now);
                 }
             }
         } else if !flags.contains(EventFlags::OUT) {
@@ -136,9 +143,9 @@ impl Worker {
             connection.bounded = Some(Box::new(new));
         }
         if service.listener.listen.send_proxy_protocol
-            && let Some(local) = local_of(&connection.near)
+            && let Some(destination) = connection.destination.or_else(|| local_of(&connection.near))
         {
-            let header = proxy_protocol::header(connection.client, local);
+            let header = proxy_protocol::header(Carried { client: connection.client, destination });
             connection.up.begin_with(&header, &mut self.carrier);
         }
     }

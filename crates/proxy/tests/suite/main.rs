@@ -7,5 +7,6 @@ mod page;
 mod program;
 mod record;
 mod reference;
+mod shared;
 mod sides;
 mod torture;

@@ -361,6 +361,12 @@ fn programs_say_what_is_wrong_by_their_exit_codes() {
     assert_eq!(code, Some(2));
     assert!(text.contains("proxy.toml:2:11: listen[0].address must be an address with a port"), "{text}");
     assert_eq!(run(PROXY, &["--check", "/nonexistent"]).0, Some(2));
+    let fifo = folder.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
+    for odd in ["/dev/zero", fifo.to_str().unwrap(), folder.path().to_str().unwrap()] {
+        let (code, text) = run(PROXY, &["--check", odd]);
+        assert_eq!((code, text.contains("is not a regular file")), (Some(2), true), "{odd}: {text}");
+    }
     assert_eq!(run(PROXY, &["--nonsense"]).0, Some(2));
     let (code, text) = run(PROXY, &["--undo", path]);
     assert_eq!((code, text.contains("--undo goes with rules")), (Some(2), true), "{text}");

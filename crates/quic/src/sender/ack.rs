@@ -1,6 +1,6 @@
 //! An ACK arrives (RFC 9002 appendix A.7).
 
-use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport, Repair};
+use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::quic::{AckRange, QuicFrames};
 
@@ -161,6 +161,11 @@ impl Sender {
         if self.is_recovering && outcome.newest.is_some_and(is_later) {
             self.leave_recovery(now);
         }
+        if let Some(newest) = outcome.newest
+            && !self.stream.has_lost()
+        {
+            self.repairing.on_delivered(newest.position);
+        }
     }
 
     fn notify_controller(&mut self, now: SimTime, outcome: &AckOutcome) {
@@ -204,7 +209,7 @@ impl Sender {
             delivered: Bytes(rates.delivered()),
             lost: Bytes(rates.lost()),
             inflight: Bytes(self.log.in_flight()),
-            repair: if self.is_recovering { Repair::Fast } else { Repair::None },
+            repair: self.repairing.what(),
             has_sack: true,
             next_departure: self.pacer.next(),
             sample,

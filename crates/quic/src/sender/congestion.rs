@@ -1,6 +1,6 @@
 //! Congestion events, recovery periods and persistent congestion (RFC 9002 section 7, appendix B).
 
-use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, RestartCause, RestartEvent};
+use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Repair, RestartCause, RestartEvent};
 use ackclock_events::RecoveryCause;
 use ackclock_tcp::{Episode, EpisodeCause};
 use ackclock_units::{Bytes, SimTime};
@@ -8,12 +8,49 @@ use ackclock_units::{Bytes, SimTime};
 use super::Sender;
 use crate::sent_log::Fate;
 
+/// The repair of losses, until the last of what was lost has arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Repairing {
+    what: Repair,
+    /// Where the last of what was lost lies, sent again, in the order of all octets that were in flight.
+    last: u64,
+}
+
+impl Repairing {
+    pub(super) fn what(self) -> Repair {
+        self.what
+    }
+
+    /// Packets are lost; what leaves from here on repairs them. A repair after persistent congestion stays one.
+    fn on_lost(&mut self, position: u64, is_persistent: bool) {
+        self.last = position;
+        if is_persistent {
+            self.what = Repair::Timeout;
+        } else if self.what == Repair::None {
+            self.what = Repair::Fast;
+        }
+    }
+
+    pub(super) fn on_sent_again(&mut self, position: u64) {
+        self.last = self.last.max(position);
+    }
+
+    /// A packet has arrived, and nothing that was lost waits to be sent again.
+    pub(super) fn on_delivered(&mut self, position: u64) {
+        if position >= self.last {
+            self.what = Repair::None;
+        }
+    }
+}
+
 impl Sender {
     /// Packets of these numbers are lost, `octets` in all, of which `newest` left last.
     pub(super) fn on_losses(&mut self, now: SimTime, lost: &[u64], newest: u64, octets: u64) {
         let sent = self.log.get(newest).expect("lost packets are kept for a while").at;
         self.on_congestion(now, sent, CongestionCause::Loss, octets);
-        if self.is_persistent(lost) {
+        let is_persistent = self.is_persistent(lost);
+        self.repairing.on_lost(self.log.position(), is_persistent);
+        if is_persistent {
             // Section 7.6.2 and appendix B.8: the least window, and a new period may begin at once.
             let (window, ssthresh) = (self.config.minimum_window(), None);
             self.controller.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window, ssthresh });

@@ -73,6 +73,16 @@ impl Finder<'_, '_> {
             self.report(name, "must not be drawn: all that is drawn is drawn from it", "write a number");
             return Distribution::Wrong;
         }
+        if name.0.first() == Some(&key("use")) {
+            let remedy = "write the modules themselves, as in use = [\"mine.py\"]";
+            self.report(name, "must not be drawn: every draw has the parts that it brings", remedy);
+            return Distribution::Wrong;
+        }
+        if name.0.is_empty() {
+            let remedy = "draw values within it, such as duration = { choice = [\"10 s\", \"20 s\"] }";
+            self.diagnostics.report_key(&name.step(key(word)), "must not stand for the whole scenario", remedy);
+            return Distribution::Wrong;
+        }
         if name.0.last() == Some(&key("kind")) {
             let remedy = "draw the whole table: { choice = [{ kind = ..., ... }, { kind = ..., ... }] }";
             self.report(name, "must not be drawn alone, since each kind has fields of its own", remedy);

@@ -1,5 +1,7 @@
 //! What holds of an endpoint after every call into it. Debug builds check it, release builds do not.
 
+use ackclock_units::SimTime;
+
 use super::{ConnectionPhase, Endpoint};
 
 /// With more than this outstanding, not every call counts every segment.
@@ -16,6 +18,23 @@ impl Endpoint {
             let between = self.sender.board.count().max(64) as u32;
             self.check_invariants(self.calls.is_multiple_of(between));
         }
+    }
+
+    /// After its timers: one that has fired is not left in the past, since whoever runs the endpoint would call it for ever.
+    #[inline]
+    pub(super) fn check_timers(&self, now: SimTime) {
+        if cfg!(debug_assertions) {
+            let deadline = self.deadline();
+            assert!(deadline > now, "{} is left at {deadline}, and it is {now}", self.due(deadline));
+        }
+    }
+
+    /// The timer that goes off at this moment.
+    fn due(&self, deadline: SimTime) -> &'static str {
+        if self.phase == ConnectionPhase::Open && self.receiver.deadline() == deadline {
+            return "the receiver's timer";
+        }
+        self.sender.due(deadline)
     }
 
     /// Conservation of octets, the counts behind pipe, order and windows of both halves. Panics with the promise that is

@@ -26,6 +26,16 @@ impl Sender {
         assert!(counters.retransmitted_segments <= counters.sent_segments, "retransmissions are sent: {counters:?}");
     }
 
+    /// The timer that goes off at this moment.
+    pub(crate) fn due(&self, deadline: SimTime) -> &'static str {
+        let timers = [
+            ("the retransmission or persist timer", self.timer.deadline()),
+            ("the pacer, or the host's queue,", self.pacing_deadline()),
+            ("the controller's timer", self.controller_deadline()),
+        ];
+        timers.iter().find(|(_, at)| *at == deadline).map_or("fq's timer", |(name, _)| name)
+    }
+
     /// Nothing waits for ever.
     fn check_timers(&self) {
         if self.timer.gave_up() {

@@ -111,7 +111,8 @@ impl Sender {
         self.feed.on_sent(now, range, &self.board, false);
         self.idleness.last_sent = now;
         let flight_size = Bytes(self.board.flight_size());
-        self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for: SimDuration::ZERO });
+        let idle_for = SimDuration::ZERO;
+        self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for, is_app_limited: false });
         if self.pacer.is_active() {
             self.note_paced(now, mss);
         }

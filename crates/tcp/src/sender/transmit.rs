@@ -505,6 +505,7 @@ impl Sender {
             size: Bytes(payload),
             flight_size: Bytes(self.board.flight_size()),
             idle_for,
+            is_app_limited: idle_since.is_some() && self.feed.is_app_limited(),
         });
         if self.pacer.is_active() {
             self.note_paced(now, payload);

@@ -150,6 +150,6 @@ fn a_recovery_conserves_for_a_round_and_gives_the_window_back() {
 #[test]
 fn a_timeout_leaves_one_segment() {
     let mut bbr = bbr();
-    bbr.on_congestion(&testing::timeout(10 * MSS, false));
+    bbr.on_congestion(&CongestionEvent { inflight: Bytes(0), ..testing::timeout(10 * MSS, false) });
     assert_eq!(bbr.cwnd(), Bytes(MSS));
 }

@@ -1,0 +1,89 @@
+//! What holds of every controller of this crate after every call. Debug builds check it, release builds do not.
+//!
+//! Controllers from outside are their authors' own affair, and [`crate::Unopened`] has no window of its own.
+
+use ackclock_units::Bytes;
+
+use crate::controller::{CongestionController, Controller};
+use crate::event::{CongestionEvent, RestartCause, RestartEvent};
+
+/// No window is larger: 2^40 octets take 88 s at 100 Gbit/s, and [`crate::Fixed`] takes no more.
+const LARGEST_WINDOW: u64 = 1 << 40;
+
+/// ssthresh has a floor of a few segments (RFC 5681 equation 4: two), and a segment at most this many octets.
+const FLOOR: u64 = 4 * 65_535;
+
+/// The window before a call; nothing in release builds.
+#[derive(Clone, Copy)]
+pub(crate) struct Before(Bytes);
+
+impl Controller {
+    #[inline(always)]
+    pub(crate) fn before(&self) -> Before {
+        Before(if cfg!(debug_assertions) { self.cwnd() } else { Bytes(0) })
+    }
+
+    #[inline(always)]
+    fn is_checked(&self) -> bool {
+        cfg!(debug_assertions) && !matches!(self, Self::External(_) | Self::Unopened(_))
+    }
+
+    /// After any call.
+    #[inline(always)]
+    pub(crate) fn check_window(&self) {
+        if self.is_checked() {
+            assert!(self.cwnd().0 <= LARGEST_WINDOW, "no path holds more than 2^40 octets: {self:?}");
+        }
+    }
+
+    /// A segment left. What is in flight is the sender's: a controller that counts it again lets its window rise with each
+    /// segment that leaves.
+    #[inline(always)]
+    pub(crate) fn check_sent(&self, before: Before) {
+        if self.is_checked() && !self.may_rise_on_send() {
+            assert!(self.cwnd() <= before.0, "sending raised the window from {:?}: {self:?}", before.0);
+        }
+    }
+
+    /// An episode began: it raises neither the window nor, above what was in use, ssthresh. So every factor of decrease is
+    /// between 0 and 1.
+    #[inline(always)]
+    pub(crate) fn check_decrease(&self, before: Before, event: &CongestionEvent) {
+        if self.is_checked() {
+            let most = before.0.max(event.flight_size).0.max(FLOOR);
+            assert!(self.cwnd().0 <= most, "congestion raised the window from {:?}: {self:?}", before.0);
+            let ssthresh = self.ssthresh().unwrap_or_default().0;
+            assert!(ssthresh <= most, "congestion set ssthresh above {most}: {self:?}");
+        }
+    }
+
+    /// The window starts over. A timeout leaves the loss window, unless [`crate::Demands::own_loss_window`] says otherwise.
+    #[inline(always)]
+    pub(crate) fn check_restart(&self, before: Before, restart: &RestartEvent) {
+        let is_timeout = self.is_checked() && restart.cause == RestartCause::Timeout;
+        if is_timeout && !self.demands().own_loss_window && !self.ignores_timeouts() {
+            let most = restart.window;
+            assert!(self.cwnd() <= most, "a timeout left more than {most:?} of {:?}: {self:?}", before.0);
+        }
+    }
+
+    fn may_rise_on_send(&self) -> bool {
+        // A monitor interval begins with a segment, at a rate of its own (Dong et al., NSDI 2015, section 3.1).
+        matches!(self, Self::Allegro(_) | Self::Vivace(_)) || matches!(self, Self::Sprout(_) | Self::Verus(_)) // to be mended
+    }
+
+    /// To be mended: they keep their window through a timeout that begins no episode, or through any.
+    fn ignores_timeouts(&self) -> bool {
+        matches!(
+            self,
+            Self::Bbr(_)
+                | Self::Bbr3(_)
+                | Self::Sprout(_)
+                | Self::Verus(_)
+                | Self::Nimbus(_)
+                | Self::Timely(_)
+                | Self::Allegro(_)
+                | Self::Vivace(_)
+        )
+    }
+}

@@ -1,0 +1,109 @@
+//! Health checks: every server of a listener with several is connected to, as often as the listener says.
+//!
+//! All connections are tried at the same time, so that a server which does not answer delays no other's check.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::app::Active;
+use crate::config::duration;
+use crate::service::Service;
+use crate::upstream::{Upstream, is_own_failure};
+
+/// A server must answer within this, or within the listener's own timeout where that is shorter.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Pause between two looks for checks that are due.
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Checks the servers of these listeners from now on.
+pub fn look_after(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
+    thread::Builder::new().name("health".to_owned()).spawn(move || {
+        let mut checks = Checks::default();
+        loop {
+            let services: Vec<_> = {
+                let active = active.lock().unwrap_or_else(PoisonError::into_inner);
+                let several = active.iter().filter(|active| active.service.upstreams.iter().count() > 1);
+                several.map(|active| (active.address, Arc::clone(&active.service))).collect()
+            };
+            checks.start_due(&services, Instant::now());
+            checks.wait();
+        }
+    })?;
+    Ok(())
+}
+
+/// Checks under way.
+#[derive(Debug, Default)]
+struct Checks {
+    running: Vec<Check>,
+    /// When a listener's servers were last tried.
+    tried: HashMap<SocketAddr, Instant>,
+}
+
+/// A connection to a server that is tried.
+#[derive(Debug)]
+struct Check {
+    upstream: Arc<Upstream>,
+    socket: Socket,
+    until: Instant,
+}
+
+impl Checks {
+    /// Begins the checks of each listener whose time has come.
+    fn start_due(&mut self, services: &[(SocketAddr, Arc<Service>)], now: Instant) {
+        self.tried.retain(|address, _| services.iter().any(|(listener, _)| listener == address));
+        for (address, service) in services {
+            let every = duration(service.listener.listen.health_interval);
+            if self.tried.get(address).is_some_and(|last| now - *last < every) {
+                continue;
+            }
+            self.tried.insert(*address, now);
+            let until = now + service.timeouts.connect.min(LONGEST);
+            for upstream in service.upstreams.iter() {
+                if !self.running.iter().any(|check| Arc::ptr_eq(&check.upstream, upstream)) {
+                    self.start(upstream, until);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, upstream: &Arc<Upstream>, until: Instant) {
+        let kind = Type::STREAM.nonblocking().cloexec();
+        let socket = Socket::new(Domain::for_address(upstream.address), kind, Some(Protocol::TCP));
+        let connected = socket.and_then(|socket| match socket.connect(&upstream.address.into()) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(socket),
+        });
+        match connected {
+            Ok(socket) => self.running.push(Check { upstream: Arc::clone(upstream), socket, until }),
+            Err(error) if is_own_failure(&error) => {}
+            Err(_) => upstream.note(false),
+        }
+    }
+
+    /// Waits for answers for a while, and takes down those that came and those that did not come in time.
+    fn wait(&mut self) {
+        let mut sockets: Vec<PollFd<'_>> =
+            self.running.iter().map(|check| PollFd::new(&check.socket, PollFlags::OUT)).collect();
+        // A signal, or too little memory: the answers are still there at the next look.
+        let _ = poll(&mut sockets, Some(&GLANCE));
+        let answered: Vec<bool> = sockets.iter().map(|socket| !socket.revents().is_empty()).collect();
+        let (now, mut answered) = (Instant::now(), answered.into_iter());
+        self.running.retain(|check| {
+            let is_answered = answered.next().unwrap_or(false);
+            let is_over = is_answered || now >= check.until;
+            if is_over {
+                check.upstream.note(is_answered && matches!(check.socket.take_error(), Ok(None)));
+            }
+            !is_over
+        });
+    }
+}

@@ -1,0 +1,128 @@
+"""The forms of a claims folder's files, key by key: `claims.toml` and the records that `--full` runs leave."""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Verdict = Literal["agrees", "differs", "undecided", "open"]
+"""Undecided: the interval of the mean has a limit of agreement in it. Open: nothing was measured."""
+
+On = Literal["simulator", "kernel", "both"]
+
+
+class ClaimsTable(TypedDict):
+    """`claims.toml`."""
+
+    title: str
+    source: str
+    about: str
+    study: list[dict[str, Any]]
+    claim: list[dict[str, Any]]
+    choice: NotRequired[list[dict[str, Any]]]
+
+
+class OptionTable(TypedDict):
+    """One way to choose."""
+
+    name: str
+    set: NotRequired[list[str]]
+
+
+class ChoiceTable(TypedDict):
+    """A `[[choice]]`."""
+
+    name: str
+    title: str
+    why: str
+    options: NotRequired[list[OptionTable]]
+    quick: NotRequired[int | bool]
+    repeats: NotRequired[bool]
+    seeds: NotRequired[int]
+
+
+class StudyTable(TypedDict):
+    """A `[[study]]`."""
+
+    name: str
+    title: str
+    scenario: str
+    choices: list[str]
+    case: list[dict[str, Any]]
+    costly: NotRequired[bool]
+    needs: NotRequired[list[str]]
+    on: NotRequired[On]
+    runs: NotRequired[int]
+    set_simulated: NotRequired[list[str]]
+
+
+class CaseTable(TypedDict):
+    """A `case` of a study."""
+
+    name: str
+    scenario: NotRequired[str]
+    set: NotRequired[list[str]]
+    on: NotRequired[On]
+    runs: NotRequired[int]
+
+
+class ClaimTable(TypedDict):
+    """A `[[claim]]`."""
+
+    id: str
+    section: str
+    study: str
+    statement: str
+    quantity: str
+    unit: str
+    published: str
+    why: str
+    settings: str
+    low: NotRequired[float]
+    high: NotRequired[float]
+    origin: NotRequired[Literal["source", "reading", "ours"]]
+    reason: NotRequired[str]
+    region: NotRequired[str]
+    share: NotRequired[float]
+    sign: NotRequired[int]
+
+
+class _MeasuredRecord(TypedDict):
+    measured: float | None
+    also: dict[str, float]
+    interval: NotRequired[list[float] | None]
+    seeds: NotRequired[int]
+    values: NotRequired[list[float]]
+
+
+class OtherRecord(_MeasuredRecord):
+    """What was measured under other choices."""
+
+    choices: dict[str, str]
+
+
+class ClaimRecord(_MeasuredRecord):
+    """A claim's entry of `claims.json`, as far as it is read again."""
+
+    id: str
+    other_choices: list[OtherRecord]
+    made: NotRequired[dict[str, Any] | None]
+
+
+class Record(TypedDict):
+    """A `claims.json`, which a folder keeps as `recorded*.json`."""
+
+    claims: list[ClaimRecord]
+    made: NotRequired[dict[str, Any] | None]
+
+
+TwinRow = TypedDict(
+    "TwinRow",
+    {
+        "table": str, "row": str, "quantity": str, "unit": str, "source": float | None,
+        "ns-3": list[float], "ackclock": list[float],
+    },
+)  # fmt: skip
+
+
+class Twin(TypedDict):
+    """`twin.json`: one table in two simulators."""
+
+    rows: list[TwinRow]
