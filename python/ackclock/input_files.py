@@ -13,6 +13,9 @@ from ackclock.decoding import decoded_toml
 MOST: Final = 1_000_000_000
 """Octets of the longest file that is read into memory."""
 
+_MOST_OF_DEVICE: Final = 1 << 20
+"""Of a device, which may have no end."""
+
 
 class InputFileError(ValueError):
     """A file cannot be read as what it is given for: wrong input; the message has its name and what to do."""
@@ -30,7 +33,7 @@ def octets(file: Path, *, remedy: str, most: int = MOST) -> bytes:
         InputFileError: If it cannot be read, is no regular file, or is longer.
     """
     try:
-        return _core.read_file(file, most)
+        return _core.read_file(file, most if file.is_file() else min(most, _MOST_OF_DEVICE))
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         raise _unreadable(file, error, remedy) from error
 
