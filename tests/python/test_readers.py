@@ -124,8 +124,8 @@ READERS: dict[str, tuple[str, list[str], Callable[[Path], None] | None]] = {
 
 MAY_BE_MISSING = {"recorded.json", "verdicts.toml"}
 MAY_BE_ANYTHING = {("studio", kind) for kind in KINDS} | {("verdicts.toml", "empty"), ("export", "a folder")}
-"""The studio shows what it is given, so that it can be mended there; there may be no verdicts yet; a folder may be one of
-a training, which only PyTorch can read."""
+"""The studio shows what it is given, so that it can be mended there; there may be no verdicts yet; a folder may be
+one of a training, which only PyTorch can read."""
 
 
 @contextlib.contextmanager

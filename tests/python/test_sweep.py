@@ -15,7 +15,7 @@ import pytest
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, means, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
-from ackclock.sweep.grid import override_text
+from ackclock.sweep.grid import grid_of, override_text
 from ackclock.sweep.tidy import half_width
 from conftest import Cli, command
 
