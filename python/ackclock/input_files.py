@@ -13,7 +13,7 @@ from ackclock.decoding import decoded_toml
 MOST: Final = 1_000_000_000
 """Octets of the longest file that is read into memory."""
 
-_MOST_OF_DEVICE: Final = 1 << 20
+_MOST_OF_DEVICE: Final = 64 << 20
 """Of a device, which may have no end."""
 
 
@@ -53,7 +53,9 @@ def text(file: Path, *, remedy: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputFileError(f"{file}, line {line}: must be text in UTF-8 ({error.reason}); {remedy}") from error
+        octet, at = content[error.start], error.start - content.rfind(b"\n", 0, error.start)
+        place = f"octet {octet:#04x} in line {line}, the {at}. of that line"
+        raise InputFileError(f"{file}: must be text in UTF-8: {place}; {remedy}") from error
 
 
 @contextmanager
@@ -97,5 +99,5 @@ def toml(file: Path, *, remedy: str) -> dict[str, Any]:
 
 
 def _unreadable(file: Path, error: OSError | ValueError, remedy: str) -> InputFileError:
-    reason = (getattr(error, "strerror", None) or str(error)).lower()
-    return InputFileError(f"{file}: cannot be read: {reason}; {remedy}")
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputFileError(f"{file}: cannot be read: {reason[:1].lower()}{reason[1:]}; {remedy}")
