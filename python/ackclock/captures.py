@@ -25,7 +25,8 @@ _DAMAGE = (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error)
 """What dpkt raises at bytes that are no capture."""
 
 End = tuple[bytes, int]
-_Packet = dpkt.ip.IP | dpkt.ip6.IP6
+_Packet = Any
+"""A packet of IP, as dpkt has it, which has no types."""
 
 
 class CaptureError(InputFileError):

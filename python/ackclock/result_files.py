@@ -92,7 +92,7 @@ def manifest_of(folder: Path) -> Manifest:
         DamagedError: If it is not what was written there.
     """
     file = inside(folder, storage.MANIFEST, REMEDY)
-    text = file.read_bytes()
+    text = content(file, None, REMEDY)
     form = RecordedManifest if _is_recorded(text) else Manifest
     read: Manifest = document(text, file, form, REMEDY)  # type: ignore[assignment]  # `Results.is_recorded` tells
     written = read.get("written")

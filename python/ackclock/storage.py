@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ackclock import system
+from ackclock.decoding import decoded
 from ackclock.exchange import exchange
 from ackclock.reading import digest
 
@@ -255,7 +256,7 @@ def _some(names: Sequence[str]) -> str:
 def _written(folder: Path) -> _Written | None:
     """What ackclock wrote into a folder; None if it wrote none of it."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = decoded((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).is_file() else None
     except (OSError, ValueError):
         return None
     if not isinstance(manifest, dict):

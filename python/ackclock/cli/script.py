@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ackclock import input_files
 from ackclock.cli import failures
 from ackclock.cli.answers import answer
 from ackclock.cli.display import name, output
@@ -188,10 +189,7 @@ def _scripts(files: list[Path]) -> Iterator[Path]:
 
 
 def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    return input_files.text(file, remedy="give a packet script (.pkt)")
 
 
 def _run(file: Path, text: str, make: Callable[[], Backend], options: Options) -> Verdict | None:
