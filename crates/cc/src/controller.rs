@@ -50,7 +50,8 @@ use crate::{
 pub trait CongestionController: Debug + Send {
     /// The handshake has settled what ACKs can tell of marks: how many there were (RFC 9768, RFC 8257, QUIC), or, if they are
     /// not `counted`, no more than that there was one (RFC 3168), or nothing. Told once, before anything else; until then an
-    /// algorithm takes them for counted. False declines ECN: data leaves as not ECN-capable.
+    /// algorithm takes them for counted. False declines ECN: data leaves as not ECN-capable, as it does where
+    /// [`Demands::no_ecn`] says that there is no answer to marks.
     fn on_feedback(&mut self, _counted: bool) -> bool {
         true
     }
@@ -77,7 +78,7 @@ pub trait CongestionController: Debug + Send {
     fn on_send(&mut self, _sent: &SendEvent) {}
 
     /// True if [`Self::on_send`] never changes window or rate but after idle time, so that segments that leave at one moment may be let go
-    /// together. Of those built in it is true but for a few.
+    /// together.
     fn keeps_window_on_send(&self) -> bool {
         false
     }
@@ -284,7 +285,15 @@ macro_rules! dispatch {
                 match self { $(Self::$variant(inner) => inner.on_spurious(now),)* }
             }
             fn on_send(&mut self, sent: &SendEvent) {
+                #[cfg(debug_assertions)]
+                let before = (self.cwnd(), self.pacing_rate());
                 match self { $(Self::$variant(inner) => inner.on_send(sent),)* }
+                debug_assert!(
+                    !sent.idle_for.is_zero()
+                        || !self.keeps_window_on_send()
+                        || before == (self.cwnd(), self.pacing_rate()),
+                    "on_send has moved the window or the rate of a controller that says it keeps them: {self:?}"
+                );
             }
             fn cwnd(&self) -> Bytes {
                 match self { $(Self::$variant(inner) => inner.cwnd(),)* }
@@ -308,13 +317,15 @@ macro_rules! dispatch {
                 match self { $(Self::$variant(inner) => inner.on_handshake(srtt),)* }
             }
             fn on_feedback(&mut self, counted: bool) -> bool {
-                match self {
+                let takes_marks = match self {
                     Self::Prague(prague) if !counted => {
                         *self = prague.in_its_place();
                         false
                     }
                     $(Self::$variant(inner) => inner.on_feedback(counted),)*
-                }
+                };
+                //= rfc3168-5-as-a-loss
+                takes_marks && !self.demands().no_ecn
             }
             fn on_telemetry(&mut self, hops: &[HopRecord]) {
                 match self { $(Self::$variant(inner) => inner.on_telemetry(hops),)* }
@@ -335,29 +346,16 @@ macro_rules! dispatch {
                 match self { $(Self::$variant(inner) => inner.on_timer(now),)* }
             }
             fn keeps_window_on_send(&self) -> bool {
-                match self {
-                    Self::External(inner) => inner.keeps_window_on_send(),
-                    // An interval may begin with a segment, or a credit be used up.
-                    Self::Allegro(_) | Self::Vivace(_) | Self::Sprout(_) | Self::Verus(_) => false,
-                    _ => true,
-                }
+                match self { $(Self::$variant(inner) => inner.keeps_window_on_send(),)* }
             }
             fn wants_to_stop(&self) -> bool {
-                match self {
-                    Self::External(inner) => inner.wants_to_stop(),
-                    _ => false,
-                }
+                match self { $(Self::$variant(inner) => inner.wants_to_stop(),)* }
             }
             fn is_decision_due(&self) -> bool {
-                match self {
-                    Self::External(inner) => inner.is_decision_due(),
-                    _ => false,
-                }
+                match self { $(Self::$variant(inner) => inner.is_decision_due(),)* }
             }
             fn decide(&mut self, now: SimTime) {
-                if let Self::External(inner) = self {
-                    inner.decide(now);
-                }
+                match self { $(Self::$variant(inner) => inner.decide(now),)* }
             }
             fn state(&self) -> &'static str {
                 match self { $(Self::$variant(inner) => inner.state(),)* }
@@ -437,3 +435,4 @@ impl Controller {
         })
     }
 }
+

@@ -16,6 +16,8 @@ pub struct Demands {
     pub recovery_window: bool,
     /// Marks by the network begin no episode: the controller finds them in the ACKs and answers by itself.
     pub marks: bool,
+    /// The controller has no answer to marks: data leaves as not ECN-capable, so that a queue drops it instead.
+    pub no_ecn: bool,
 }
 
 impl Demands {

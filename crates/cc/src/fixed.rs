@@ -60,6 +60,10 @@ impl CongestionController for Fixed {
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window
     }
