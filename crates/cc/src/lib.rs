@@ -56,6 +56,7 @@ mod peer_clock;
 pub mod powertcp;
 pub mod prague;
 pub mod reno;
+mod repair_rounds;
 mod response;
 mod segment_window;
 pub mod siad;
