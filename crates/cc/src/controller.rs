@@ -436,3 +436,5 @@ impl Controller {
     }
 }
 
+#[cfg(test)]
+mod tests;

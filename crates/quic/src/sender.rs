@@ -81,6 +81,8 @@ pub(crate) struct Sender {
     /// `congestion_recovery_start_time`, and whether that period is under way.
     recovery_start: Option<SimTime>,
     is_recovering: bool,
+    /// Data leaves as ECN-capable: ECN is on, and the controller has an answer to marks.
+    pub(crate) sends_ect: bool,
     marked_before: u64,
     rtt_sample: Option<SimDuration>,
     pub(crate) episodes: Episodes,
@@ -119,6 +121,7 @@ impl Sender {
             rounds: Rounds::default(),
             recovery_start: None,
             is_recovering: false,
+            sends_ect: false,
             marked_before: 0,
             rtt_sample: None,
             episodes: Episodes::default(),
@@ -132,7 +135,8 @@ impl Sender {
     pub(crate) fn open(&mut self, controller: &ControllerConfig) {
         let datagram = Bytes(self.config.datagram());
         self.controller = Controller::new(controller, datagram, self.config.initial_window(), None);
-        self.controller.on_feedback(self.config.ecn); // with which QUIC always counts (RFC 9000 section 13.4.1)
+        // With ECN, QUIC always counts marks (RFC 9000 section 13.4.1).
+        self.sends_ect = self.controller.on_feedback(self.config.ecn) && self.config.ecn;
         let demands = self.controller.demands();
         self.has_controller_timer = demands.has_timer();
         if demands.samples {
