@@ -257,6 +257,10 @@ impl CongestionController for LinuxCubic {
         self.last_sent = sent.now;
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }

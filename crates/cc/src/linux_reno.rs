@@ -53,6 +53,10 @@ impl CongestionController for LinuxReno {
         self.window.undo();
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }

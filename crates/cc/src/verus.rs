@@ -361,7 +361,7 @@ impl CongestionController for Verus {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

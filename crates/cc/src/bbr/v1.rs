@@ -445,11 +445,15 @@ impl CongestionController for Bbr {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
     }
 
     fn limits_itself(&self) -> bool {
         self.state == State::ProbeRtt
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

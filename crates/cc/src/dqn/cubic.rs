@@ -186,6 +186,10 @@ impl CongestionController for DqnCubic {
         self.window.on_spurious();
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
     }

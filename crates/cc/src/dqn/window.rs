@@ -140,7 +140,7 @@ impl LearnedWindow {
             self.before_episode = Some((self.cwnd, self.ssthresh));
             let from = match self.rules.decrease_from {
                 DecreaseFrom::Cwnd => self.cwnd,
-                DecreaseFrom::FlightSize => event.flight_size.0,
+                DecreaseFrom::FlightSize => event.decrease_from.0,
             };
             let kept = (from as f64 * self.rules.beta) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
