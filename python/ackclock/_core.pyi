@@ -1032,6 +1032,9 @@ class Environment:
         ValueError: If a setting is wrong, there is no such flow, or one has two agents.
     """
     def __new__(cls, scenario: Scenario, agents: Sequence[tuple[str, str]]) -> Environment: ...
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The values that were drawn for the episode, by their places; empty if the scenario leaves none to chance."""
     def __copy__(self) -> Environment:
         """Return a copy that goes on alike."""
     def spaces(self, agent: int) -> str:
@@ -1068,14 +1071,17 @@ class Environment:
         Args:
             seed: As of `reset`.
         """
-    def step_all(self, actions: Sequence[float]) -> tuple[list[NDArray[np.float32]], list[float], bool, bool]:
+    def step_all(
+        self, actions: Sequence[float]
+    ) -> tuple[list[NDArray[np.float32]], list[float | None], list[bool], bool]:
         """Take an action of each agent, and run until every agent in charge of its window waits.
 
         Args:
             actions: One for each agent, as of `step`; that of an agent that does not wait changes nothing.
 
         Returns:
-            Observations and rewards, one for each agent; whether the episode has ended; whether its time is over.
+            Of each agent its observation, its reward (None where nothing is due), and whether its flow is over;
+            and whether the scenario's time is.
 
         Raises:
             ValueError: If there are too few actions or too many, or one is no member of its space.
@@ -1200,11 +1206,11 @@ class VectorEnvironment:
         ValueError: If there are several agents, or `count` is 0.
     """
     def __new__(cls, environment: Environment, count: int, threads: int, same_step: bool) -> VectorEnvironment: ...
-    def reset(self, seeds: Sequence[int], observations: NDArray[np.float32]) -> None:
+    def reset(self, seeds: Sequence[int | None], observations: NDArray[np.float32]) -> None:
         """Begin an episode in each.
 
         Args:
-            seeds: n seeds, from which those of later episodes follow.
+            seeds: n seeds, from which those of later episodes follow; an environment whose seed is None goes on.
             observations: Float32 array of n k numbers, to fill.
 
         Raises:
@@ -1234,6 +1240,21 @@ class VectorEnvironment:
         Raises:
             ValueError: If an action is no member of its space, or an array does not fit.
             TypeError: If an array has another type of number.
+        """
+    def episode(self, index: int) -> tuple[int, float, dict[str, Any]]:
+        """Return what tells an environment's episode from others.
+
+        Args:
+            index: Number of the environment.
+
+        Returns:
+            Its seed, the time since it began in seconds, and what was drawn for it, by place.
+        """
+    def outcome(self, index: int) -> Outcome:
+        """Return the results of the episode that a step ended, or else of that under way.
+
+        Args:
+            index: Number of the environment.
         """
 
 @final

@@ -9,6 +9,7 @@ import numpy as np
 
 from ackclock.labels import controller_of
 from ackclock.metrics import Floats, jain_fairness
+from ackclock.windows import count
 
 Entry = Mapping[str, Any]
 
@@ -55,8 +56,8 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
     names = np.array(group_names(flows), dtype=object)
     columns = {
         "goodput_bps": _column(flow["goodput_bps"] for flow in flows),
-        "retransmitted": _column(flow["retransmitted_segments"] for flow in flows),
-        "timeouts": _column(flow["timeouts"] for flow in flows),
+        "retransmitted": _column(count(flow, "retransmitted_segments") for flow in flows),
+        "timeouts": _column(count(flow, "timeouts") for flow in flows),
         "rtt_ms": _column((flow["rtt_ms"] or {}).get("mean") for flow in flows),
         "completion_s": _column(flow["completion_s"] for flow in flows),
     }

@@ -54,6 +54,8 @@ def deviation(values: Sequence[float]) -> float | None:
     """
     if len(values) < 2:
         return None
+    if min(values) == max(values):
+        return 0.0  # their mean is rounded, and they would seem to differ from it
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ackclock import storage
 from ackclock.manifests import Engine, KernelRun, Manifest, Recording
@@ -99,6 +99,19 @@ class Results:
         return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]  # as of all that holds dictionaries
+
+    def __reduce__(self) -> tuple[Callable[..., "Results"], tuple[Any, ...]]:
+        """Return what makes the same results, in another process too: summary, manifest and every table.
+
+        Raises:
+            TypeError: If they hold captures or events that are not in a file yet.
+        """
+        if self._source is not None and (self._source.captures or self._source.event_sources):
+            raise TypeError(
+                "results with captures or events in memory cannot be pickled; save them and load the folder"
+            )
+        tables = {name: getattr(self, name) for name in get_args(TableName)}
+        return _of_tables, (self.summary, self.manifest, tables, dict(self.captures))
 
     def __repr__(self) -> str:
         """Return what they are of, in short."""
@@ -424,7 +437,13 @@ class Results:
         summary, tables = summary_of(path, manifest), tables_of(path, manifest)
         check_names(path, summary, tables)
         captures = {link: inside(path, file, REMEDY) for link, file in manifest.get("captures", {}).items()}
-        return cls(lambda: summary, manifest, tables.__getitem__, captures)
+        return _of_tables(summary, manifest, tables, captures)
+
+
+def _of_tables(
+    summary: RunSummary, manifest: Manifest, tables: Mapping[TableName, "pl.DataFrame"], captures: Mapping[str, Path]
+) -> Results:
+    return Results(lambda: summary, manifest, tables.__getitem__, captures)
 
 
 def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:

@@ -79,6 +79,25 @@ class VideoSummary(TypedDict):
     """That time over the time since playback began, 0 to 1; None if it never did."""
 
 
+class WindowCounts(TypedDict):
+    """What a flow's sender counted within the scenario's measurement window."""
+
+    sent_segments: int
+    """Data segments sent, retransmissions included."""
+
+    retransmitted_segments: int
+    """Data segments sent again."""
+
+    lost_segments: int
+    """Segments that the sender took for lost."""
+
+    timeouts: int
+    """Expiries of the retransmission timer."""
+
+    fast_recoveries: int
+    """Times that fast recovery (Tahoe: fast retransmit) began."""
+
+
 class FlowSummary(TypedDict):
     """One flow: rates and times over the measurement window, counts over the whole run."""
 
@@ -123,6 +142,9 @@ class FlowSummary(TypedDict):
 
     aborted: bool
     """True if the connection was given up after too many timeouts."""
+
+    window: NotRequired[WindowCounts]
+    """Counts within the measurement window; only of a simulated scenario that has one."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds; None without any."""
@@ -408,6 +430,9 @@ class RunSummary(TypedDict):
 
     duration_s: float
     """Simulated time, seconds."""
+
+    measure_s: NotRequired[list[float]]
+    """Where the scenario's measurement window begins and ends, seconds; only where it has one."""
 
     jain_index: float | None
     """Jain's fairness index of the flows' goodputs, 1/n to 1; None when all are zero."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ackclock.estimates import estimate, holm, paired
-from ackclock.figures import distribution, spread
+from ackclock.figures import Axis, Cloud, distribution, scatter, spread
 from ackclock.studies.drawn import _lesser
 from ackclock.studies.measures import convergence_s, jain_over_time, seconds_of
 from ackclock.studies.quantities import is_wide, scale
@@ -54,6 +54,16 @@ def test_equal_differences_decide_nothing() -> None:
     assert never is not None and never.p == 1.0
 
 
+@pytest.mark.parametrize("count", [3, 5, 6, 7, 9, 10, 20])
+def test_one_run_several_times_says_nothing(count: int) -> None:
+    """The mean of equal numbers is rounded, and is not them: their deviation is zero all the same."""
+    for one, other in ((12345678.9, 23456789.1), (0.1, 0.3), (1 / 3, 2 / 7)):
+        found = paired([one] * count, [other] * count)
+        assert found is not None
+        assert found.p is None
+        assert found.estimate.half == 0.0
+
+
 def test_holm_multiplies_by_how_many_are_left_and_never_falls() -> None:
     # Sorted: 0.005 x 4 = 0.02, 0.01 x 3 = 0.03, 0.03 x 2 = 0.06, 0.04 x 1 = 0.04, raised to 0.06.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -67,6 +77,15 @@ def test_an_ellipse_lies_along_the_line_of_its_points() -> None:
     assert found.half_axes == pytest.approx((2**0.5, 0.0), abs=1e-7)
     assert found.angle % 180 == pytest.approx(45.0)
     assert spread([0.0, 1.0], [0.0, 1.0]) is None
+
+
+def test_an_ellipse_on_a_logarithmic_axis_is_of_the_logarithms() -> None:
+    """Delays of 1, 10 and 100 ms: their logarithms are 1 apart, so that the ellipse is from 1 to 100 about 10."""
+    figure = scatter({"": [Cloud("a", [1.0, 10.0, 100.0], [2.0, 2.0, 2.0])]}, Axis("delay", is_log=True), Axis("rate"))
+    (patch,) = figure.axes[0].patches
+    reach = patch.get_xy()[:, 0]
+    assert (reach.min(), reach.max()) == pytest.approx((1.0, 100.0))
+    assert figure.axes[0].lines[-1].get_xdata() == pytest.approx([10.0])
 
 
 def test_a_distribution_of_many_samples_keeps_its_ends() -> None:

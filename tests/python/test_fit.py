@@ -16,7 +16,7 @@ from ackclock.fit.path import Path as Known
 from ackclock.fit.path import Sender, document
 from ackclock.fit.residuals import Residual
 from ackclock.fit.search import _unexplained
-from ackclock.fit.seen import Burst, rate_outside
+from ackclock.fit.seen import Burst, burst_in, rate_outside
 from conftest import Cli
 
 ALL_PATHS = bool(os.environ.get("ACKCLOCK_FIT_PATHS"))
@@ -88,7 +88,9 @@ def test_less_that_arrives_for_a_while_is_a_burst() -> None:
     totals = np.full(20, 10e6)
     totals[6:14] = 6e6
     middle_s = 0.25 * np.arange(20) + 0.125
-    rate_bps, burst = rate_outside(totals + np.tile([-1e5, 1e5], 10), np.ones(20, dtype=bool), middle_s, None, 0.25)
+    totals += np.tile([-1e5, 1e5], 10)
+    is_busy = np.ones(20, dtype=bool)
+    rate_bps, burst = rate_outside(totals, is_busy, middle_s, burst_in(totals, is_busy, middle_s, 0.25))
     assert rate_bps == pytest.approx(10e6, rel=0.02)
     assert burst is not None
     assert (burst.from_s, burst.until_s) == (1.5, 3.5)
@@ -110,3 +112,55 @@ def test_what_a_path_does_not_explain_is_named() -> None:
     assert _unexplained([right, chance]) == []
     (said,) = _unexplained([right, chance, wrong])
     assert "mean round trip (ms):" in said and "--controller" in said and "goodput" not in said
+
+
+ALONE = """
+name = "alone"
+duration = "15 s"
+seed = {seed}
+[topology]
+kind = "dumbbell"
+access = {{ rate = "1 Gbit/s", delay = "0 ns" }}
+[topology.bottleneck]
+rate = "{rate}"
+delay = "15 ms"
+queue = {{ kind = "drop_tail", limit = "{queue}" }}
+loss = {{ kind = "random", p = {loss} }}
+[tcp]
+profile = "linux-6.x"
+[[flow]]
+name = "a"
+controller = "{controller}"
+receiver_tcp = {{ receive_buffer = "{buffer}" }}
+[trace]
+interval = "20 ms"
+flows = ["cwnd", "goodput", "rtt_sample", "srtt", "rwnd"]
+"""
+
+
+def _alone(**changes: object) -> Results:
+    chosen = {"seed": 1, "rate": "10 Mbit/s", "queue": "12 packets", "loss": 0, "controller": "reno", "buffer": "6 MB"}
+    return run(Scenario.parse(ALONE.format(**chosen | changes), "alone.toml"))
+
+
+def test_the_true_path_is_within_what_runs_of_it_show() -> None:
+    """The path is found, not known: what a run of it shows is as uncertain as it is."""
+    found = fit(_alone())
+    assert [one.name for one in found.residuals if not one.is_within] == []
+
+
+def test_a_queue_that_was_never_full_has_no_upper_end() -> None:
+    """64 KiB over 30 ms are 17 of 100 Mbit/s: nothing ever waits, and the queue could have any length."""
+    found = fit(_alone(rate="100 Mbit/s", queue="1 bdp", controller="cubic", buffer="64 KiB"))
+    high = {one.name: one.high for one in found.parameters}
+    assert high["queue (packets)"] == high["rate (Mbit/s)"] == math.inf
+    assert any("receiver's window" in note for note in found.notes)
+
+
+def test_one_flow_alone_has_no_cross_traffic() -> None:
+    """BBRv3's own cycle and random losses make some windows slower than others."""
+    found = fit(_alone(seed=2, queue="1 bdp", loss=0.001, controller="bbr3"))
+    intervals = {one.name: one for one in found.parameters}
+    assert "cross traffic (Mbit/s)" not in intervals
+    assert intervals["rate (Mbit/s)"].low <= 10 <= intervals["rate (Mbit/s)"].high
+    assert intervals["queue (packets)"].low <= 25 <= intervals["queue (packets)"].high

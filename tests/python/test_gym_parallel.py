@@ -159,3 +159,78 @@ def test_the_first_agent_is_drawn() -> None:
     assert after is not None
     assert before.shape == after.shape
     assert (before != after).any()
+
+
+FINISHES = """\
+duration = "2 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0 ns" }
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+[[flow]]
+name = "long"
+[[flow]]
+name = "short"
+app = { kind = "file", size = "20 kB" }
+[[flow]]
+name = "late"
+start = "1 s"
+"""
+
+
+@pytest.mark.parametrize("reward", ["dqn", "power", "log_utility", "copa", "aurora"])
+def test_an_agent_whose_flow_is_over_is_terminated_and_paid_no_more(reward: str) -> None:
+    """PettingZoo's parallel API: an agent that is terminated is not among the agents of the next step. 20 kB take three
+    round trips of 20 ms; before the third flow begins at 1 s its agent has done nothing, and is paid nothing."""
+    env = ParallelFlows(scenario(FINISHES), decide="100 ms", action="aurora", slow_start="agent", reward=reward)
+    env.reset(seed=1)
+    ends: dict[str, tuple[int, bool, bool]] = {}
+    steps = 0
+    while env.agents:
+        before = list(env.agents)
+        _, rewards, terminated, truncated, infos = env.step({name: np.zeros(1, np.float32) for name in before})
+        assert set(rewards) == set(terminated) == set(truncated) == set(infos) == set(before)
+        if env.time_s < 1:
+            assert rewards["late"] == 0
+        for name in before:
+            if name not in env.agents:
+                ends[name] = (steps, terminated[name], truncated[name])
+                assert "summary" in infos[name]
+        steps += 1
+    assert ends["short"] == (0, True, False)
+    assert ends["long"] == ends["late"] == (steps - 1, False, True)
+
+
+def test_the_last_reward_does_not_depend_on_how_long_others_go_on() -> None:
+    """The short flow's is that of an environment of its own in which nobody else waits for 100 ms."""
+    paid = []
+    for decide in ("100 ms", "300 ms"):
+        agents = {"short": {"decide": "20 ms"}, "long": {"decide": decide}}
+        env = ParallelFlows(
+            scenario(FINISHES), agents=agents, action="aurora", slow_start="agent", reward="log_utility"
+        )
+        env.reset(seed=1)
+        course = []
+        while "short" in env.agents:
+            _, rewards, *_ = env.step({name: np.zeros(1, np.float32) for name in env.agents})
+            course.append(rewards["short"])
+        paid.append(course[-1])
+    assert paid[0] == paid[1] != 0
+
+
+def test_an_interval_is_paid_once() -> None:
+    """An agent whose window is the stack's for a while, after a timeout, is not asked, and not paid again and again."""
+    outage = (
+        'topology.bottleneck.rate={ schedule = [{ at = "0 s", rate = "10 Mbit/s" }, { at = "1 s", rate = "0 bit/s" }] }'
+    )
+    limit = 'topology.bottleneck.queue.limit="60 packets"'
+    env = ParallelFlows(scenario(TWO, outage, limit, "duration=4 s"), decide="50 ms", reward="dqn")
+    _, infos = env.reset(seed=1)
+    unpaid = 0
+    while env.agents:
+        _, rewards, terminated, truncated, infos = env.step(hold(env))
+        for name, info in infos.items():
+            if not info["is_waiting"] and not terminated[name] and not truncated[name]:
+                assert rewards[name] == 0
+                unpaid += 1
+    assert unpaid > 0

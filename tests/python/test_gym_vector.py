@@ -79,13 +79,13 @@ def test_an_episode_that_is_over_makes_room_within_its_last_step(autoreset: Auto
         observations, rewards, terminated, truncated, infos = same_step.step(action)
         other, *given, nothing = next_step.step(action)
         assert [array[0] for array in (rewards, terminated, truncated)] == [array[0] for array in given]
-        assert nothing == {}
+        assert "final_obs" not in nothing
         is_over = terminated | truncated
         if is_over.any():
             assert infos["_final_obs"].tolist() == infos["_final_info"].tolist() == is_over.tolist()
             assert [last is not None for last in infos["final_obs"]] == is_over.tolist()
         else:
-            assert infos == {}
+            assert infos == {}, "nothing began and nothing ended"
         if is_over[0]:
             ends += 1
             assert infos["final_obs"][0].tobytes() == other[0].tobytes()
@@ -107,7 +107,8 @@ def test_final_observations_are_those_of_gymnasiums_own_form() -> None:
         if one[2][0] or one[3][0]:
             break
         assert one[0].tobytes() == other[0].tobytes()
-    assert one[4].keys() <= other[4].keys(), "theirs tell what a single environment tells besides"
+    assert one[4].keys() == other[4].keys() >= {"final_info", "seed", "time_s"}
+    assert one[4]["final_info"].keys() == other[4]["final_info"].keys()
     assert one[4]["final_obs"][0].tobytes() == other[4]["final_obs"][0].tobytes()
     assert one[4]["_final_obs"] == other[4]["_final_obs"]
 
@@ -168,7 +169,7 @@ def test_gymnasium_makes_many_of_each(name: str, mode: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"reward": lambda _: 0.0}, "needs vectorization_mode='sync'"),
+        ({"reward": lambda _: 0.0}, "needs gymnasium.vector.SyncVectorEnv"),
         ({"autoreset": AutoresetMode.DISABLED}, "'NextStep' or 'SameStep'"),
         ({"num_envs": 0}, "num_envs = 0; give at least 1"),
         ({"render_mode": "rgb_array"}, "give no render_mode"),
@@ -223,7 +224,7 @@ def test_wrong_actions_are_refused(actions: list[float], message: str) -> None:
 
 def test_seeds_that_are_too_few_and_not_a_number_are_refused() -> None:
     envs = VectorFlowEnv(scenario(ONE), num_envs=2, action="aurora")
-    with pytest.raises(ValueError, match="seeds: 1 numbers, where 2 belong"):
+    with pytest.raises(ValueError, match="1 seeds for 2 environments"):
         envs.reset(seed=[1])
     envs.reset(seed=1)
     with pytest.raises(ValueError, match="action is NaN"):
@@ -240,3 +241,66 @@ def test_steps_belong_into_an_episode() -> None:
         envs.step(np.array([3]))
     with pytest.raises(ClosedEnvironmentError, match="make new environments"):
         envs.reset()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_infos_are_those_of_gymnasiums_own_form(mode: AutoresetMode) -> None:
+    """What is told of the episodes of one seed, key by key, until the next ones begin."""
+    ours = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=2, autoreset=mode)
+    theirs = gymnasium.vector.SyncVectorEnv([lambda: FlowEnv(scenario(LOSSY, *SHORT))] * 2, autoreset_mode=mode)
+    one, other = (envs.reset(seed=[7, 7])[1] for envs in (ours, theirs))
+    assert one.keys() == other.keys()
+    assert one["seed"].tolist() == other["seed"].tolist() == [7, 7]
+    one, other = {}, {}
+    while not one:
+        assert one.keys() == other.keys()
+        one, other = (envs.step(np.array([4, 4]))[4] for envs in (ours, theirs))
+    assert one.keys() == other.keys()
+    last = [infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos for infos in (one, other)]
+    assert last[0].keys() == last[1].keys()
+    assert last[0]["summary"]["flows"].tolist() == last[1]["summary"]["flows"].tolist()
+    if mode is AutoresetMode.NEXT_STEP:
+        one, other = (envs.step(np.array([4, 4]))[4] for envs in (ours, theirs))
+    assert one.keys() == other.keys()
+    assert set(one["_seed"]) == {True}
+    seed = int(one["seed"][0])
+    again = FlowEnv(scenario(LOSSY, *SHORT))
+    assert again.reset(seed=seed)[1]["time_s"] == one["time_s"][0], "a seed that is told repeats the episode"
+
+
+def test_a_masked_reset_begins_where_it_is_asked_to() -> None:
+    """`reset_mask` as Gymnasium's vector environments take it since 1.1."""
+    envs = VectorFlowEnv(scenario(LOSSY), num_envs=2, copy=True)
+    with pytest.raises(ResetNeeded):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    first, _ = envs.reset(seed=[1, 2])
+    for _ in range(10):
+        before, *_ = envs.step(np.array([4, 4]))
+    after, infos = envs.reset(seed=[1, None], options={"reset_mask": np.array([True, False])})
+    assert (after[0].tobytes(), after[1].tobytes()) == (first[0].tobytes(), before[1].tobytes())
+    assert infos["_seed"].tolist() == [True, False]
+    single = FlowEnv(scenario(LOSSY))
+    single.reset(seed=2)
+    for _ in range(10):
+        single.step(4)
+    assert envs.step(np.array([4, 4]))[0][1].tobytes() == single.step(4)[0].tobytes(), "the other went on"
+    for wrong in ({"reset_mask": np.array([False, False])}, {"reset_mask": [1, 0]}, {"seed": 3}):
+        with pytest.raises(ValueError, match="reset_mask"):
+            envs.reset(options=wrong)
+
+
+def test_options_that_nobody_understands_are_refused() -> None:
+    env = FlowEnv(scenario(ONE))
+    env.reset(seed=1, options={})
+    with pytest.raises(ValueError, match="unknown 'scenario'"):
+        env.reset(seed=1, options={"scenario": "x"})
+
+
+def test_what_was_drawn_is_told() -> None:
+    """As the scenario itself draws it by the seed that is told."""
+    text = LOSSY.replace('"10 Mbit/s"', '{ choice = ["5 Mbit/s", "10 Mbit/s"] }')
+    known = [scenario(text).draw(seed).drawn for seed in (3, 4, 5)]
+    assert [FlowEnv(scenario(text)).reset(seed=seed)[1]["drawn"] for seed in (3, 4, 5)] == known
+    infos = VectorFlowEnv(scenario(text), num_envs=3).reset(seed=[3, 4, 5])[1]
+    assert infos["drawn"]["topology.bottleneck.rate"].tolist() == [one["topology.bottleneck.rate"] for one in known]
+    assert "drawn" not in FlowEnv(scenario(ONE)).reset(seed=3)[1]

@@ -324,7 +324,7 @@ def test_a_study_ends_with_tables_figures_and_a_page(folder: Path) -> None:
     assert names >= {f"{name}.{form}" for name in ("means", "differences") for form in ("md", "tex", "csv", "json")}
     assert names >= {"study.html", "runs.csv", "study.json", "sweep.json"}
     found = {path.stem for path in (folder / "figures").glob("*.pdf")}
-    assert found >= {"trade-off", "utilisation-over-buffer", "queueing-over-buffer", "cdf-rtt", "cdf-goodput"}
+    assert found >= {"trade-off", "utilisation-over-buffer", "queueing-over-buffer", "cdf-rtt"}
     assert {path.stem for path in (folder / "figures").glob("*.svg")} == found
     page = (folder / "study.html").read_text(encoding="utf-8")
     assert "2 Mbit/s" in page and "prefers-color-scheme: dark" in page

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from ackclock.reading import DamagedError
-from ackclock.sweep import Axis, GridError, flow_table, means, parse_axis
+from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.grid import grid_of, override_text
 from ackclock.sweep.tidy import half_width
@@ -62,7 +62,7 @@ def _summary(seed: int, goodput_bps: float) -> dict[str, object]:
         "name": "f", "controller": "cubic", "completion_s": None, "goodput_bps": goodput_bps,
         "throughput_bps": goodput_bps, "retransmitted_segments": seed, "timeouts": 0, "rtt_ms": rtt,
     }  # fmt: skip
-    return {"jain_index": 1.0, "flows": [flow], "links": []}
+    return {"duration_s": 10.0, "jain_index": 1.0, "flows": [flow], "links": []}
 
 
 def test_means_are_over_the_seeds_only() -> None:
@@ -286,6 +286,14 @@ def test_an_axis_whose_name_ends_as_another_is_called_by_all_of_it() -> None:
     axes = {"tcp.profile": [], "flow.old.tcp.profile": [], "flow.old.pacing_rate": [], "topology.bottleneck.rate": []}
     titles = Sweep(Path(), axes, {}, [1], "", []).titles
     assert list(titles.values()) == ["tcp.profile", "old.tcp.profile", "pacing_rate", "rate"]
+
+
+def test_a_result_is_of_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two checkouts of one version may simulate differently, and share a folder."""
+    point = grid.Point({}, "{}", "hash")
+    keys = {point.key}
+    monkeypatch.setattr(grid, "_engine", lambda: "another")
+    assert point.key not in keys
 
 
 LOSS = """\

@@ -290,7 +290,7 @@ macro_rules! dispatch {
             fn on_send(&mut self, sent: &SendEvent) {
                 let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_send(sent),)* }
-                self.check_sent(before);
+                self.check_sent(before, sent);
             }
             fn cwnd(&self) -> Bytes {
                 match self { $(Self::$variant(inner) => inner.cwnd(),)* }

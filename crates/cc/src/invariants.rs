@@ -2,10 +2,10 @@
 //!
 //! Controllers from outside are their authors' own affair, and [`crate::Unopened`] has no window of its own.
 
-use ackclock_units::Bytes;
+use ackclock_units::{Bandwidth, Bytes};
 
 use crate::controller::{CongestionController, Controller};
-use crate::event::{CongestionEvent, RestartCause, RestartEvent};
+use crate::event::{CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 /// No window is larger: 2^40 octets take 88 s at 100 Gbit/s, and [`crate::Fixed`] takes no more.
 const LARGEST_WINDOW: u64 = 1 << 40;
@@ -15,12 +15,12 @@ const FLOOR: u64 = 4 * 65_535;
 
 /// The window before a call; nothing in release builds.
 #[derive(Clone, Copy)]
-pub(crate) struct Before(Bytes);
+pub(crate) struct Before(Bytes, Option<Bandwidth>);
 
 impl Controller {
     #[inline(always)]
     pub(crate) fn before(&self) -> Before {
-        Before(if cfg!(debug_assertions) { self.cwnd() } else { Bytes(0) })
+        if cfg!(debug_assertions) { Before(self.cwnd(), self.pacing_rate()) } else { Before(Bytes(0), None) }
     }
 
     #[inline(always)]
@@ -39,9 +39,13 @@ impl Controller {
     /// A segment left. What is in flight is the sender's: a controller that counts it again lets its window rise with each
     /// segment that leaves.
     #[inline(always)]
-    pub(crate) fn check_sent(&self, before: Before) {
+    pub(crate) fn check_sent(&self, before: Before, sent: &SendEvent) {
         if self.is_checked() && !self.may_rise_on_send() {
             assert!(self.cwnd() <= before.0, "sending raised the window from {:?}: {self:?}", before.0);
+        }
+        if self.is_checked() && sent.idle_for.is_zero() && self.keeps_window_on_send() {
+            let after = (self.cwnd(), self.pacing_rate());
+            assert_eq!(after, (before.0, before.1), "sending moved what keeps_window_on_send keeps: {self:?}");
         }
     }
 
@@ -50,7 +54,7 @@ impl Controller {
     #[inline(always)]
     pub(crate) fn check_decrease(&self, before: Before, event: &CongestionEvent) {
         if self.is_checked() {
-            let most = before.0.max(event.flight_size).0.max(FLOOR);
+            let most = before.0.max(event.flight_size).max(event.decrease_from).0.max(FLOOR);
             assert!(self.cwnd().0 <= most, "congestion raised the window from {:?}: {self:?}", before.0);
             let ssthresh = self.ssthresh().unwrap_or_default().0;
             assert!(ssthresh <= most, "congestion set ssthresh above {most}: {self:?}");

@@ -32,7 +32,7 @@ fn main() {
     let mut observations = vec![0.0; copies * vector.observation_len()];
     let mut finals = observations.clone();
     let (mut rewards, mut terminated, mut truncated) = (vec![0.0; copies], vec![false; copies], vec![false; copies]);
-    let seeds: Vec<u64> = (0..copies as u64).collect();
+    let seeds: Vec<Option<u64>> = (0..copies as u64).map(Some).collect();
     let mut sum = 0;
     vector.reset(&seeds, &mut observations);
     for step in 0..steps {

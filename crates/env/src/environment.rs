@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ackclock_agent::{Agent, AgentConfig, Observation};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, ExternalConfig};
-use ackclock_scenario::Scenario;
+use ackclock_scenario::{Drawn, Scenario};
 use ackclock_sim::{FlowId, Outcome, Simulation, SimulationConfig};
 use ackclock_units::{Bytes, RandomStream, SimTime};
 
@@ -38,6 +38,22 @@ pub struct Environment {
     end: SimTime,
     /// Where the bound flows are in the simulation, which may differ where their number is drawn.
     flows: Arc<[FlowId]>,
+    /// What is due to each agent.
+    dues: Vec<Due>,
+    /// The seed of the episode, and what it drew.
+    seed: u64,
+    drawn: Arc<[Drawn]>,
+}
+
+/// What is due to an agent among several.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    /// Nothing: it has not acted yet, or has had its last reward.
+    Nothing,
+    /// The reward for what has happened since its last action, at its next decision.
+    Interval,
+    /// Its last reward, which was settled when its flow was over.
+    Last(f64),
 }
 
 /// A flow that an agent controls, and the agent's settings.
@@ -59,6 +75,9 @@ impl Clone for Environment {
             unopened: self.unopened.clone(),
             end: self.end,
             flows: Arc::clone(&self.flows),
+            dues: self.dues.clone(),
+            seed: self.seed,
+            drawn: Arc::clone(&self.drawn),
         }
     }
 }
@@ -81,6 +100,9 @@ impl Environment {
         let unopened = unopened(&scenario, &bindings, &flows);
         let end = SimTime(scenario.config().duration.0);
         Ok(Self {
+            dues: vec![Due::Nothing; bindings.len()],
+            seed: scenario.config().seed,
+            drawn: scenario.drawn().into(),
             scenario: Arc::new(scenario),
             bindings: bindings.into(),
             simulation,
@@ -117,6 +139,8 @@ impl Environment {
         self.unopened = unopened(&scenario, &self.bindings, &flows);
         self.end = SimTime(scenario.config().duration.0);
         self.flows = flows.into();
+        self.dues.fill(Due::Nothing);
+        (self.seed, self.drawn) = (seed, scenario.drawn().into());
         self.run()
     }
 
@@ -124,10 +148,11 @@ impl Environment {
     /// its window waits for one. An agent whose time has not come is not asked, and its action changes nothing.
     pub fn step(&mut self, actions: &[f64]) -> Step {
         let now = self.simulation.now();
-        for (&flow, action) in self.flows.iter().zip(actions) {
+        for ((&flow, action), due) in self.flows.iter().zip(actions).zip(&mut self.dues) {
             if let Some(agent) = agent(&mut self.simulation, flow).filter(|agent| agent.is_waiting()) {
                 agent.act(now, *action);
                 self.simulation.resume(flow);
+                *due = Due::Interval;
             }
         }
         self.run()
@@ -137,6 +162,38 @@ impl Environment {
     pub fn reward(&mut self, agent: usize) -> f64 {
         let now = self.simulation.now();
         self.agent(agent).reward(now)
+    }
+
+    /// What a step pays an agent among several: an interval is paid once, when the agent is asked again, when its flow is over, or
+    /// when the episode is. `None` where nothing is due: before its first action, between two decisions, and after its last reward.
+    pub fn take_due(&mut self, agent: usize, step: Step) -> Option<f64> {
+        match self.dues[agent] {
+            Due::Nothing => None,
+            Due::Last(reward) => {
+                self.dues[agent] = Due::Nothing;
+                Some(reward)
+            }
+            Due::Interval if self.is_over(agent) || step.is_last() => {
+                self.dues[agent] = Due::Nothing;
+                Some(self.reward(agent))
+            }
+            Due::Interval => self.is_waiting(agent).then(|| self.reward(agent)),
+        }
+    }
+
+    /// True if nothing more can happen to the agent's flow.
+    pub fn is_over(&self, agent: usize) -> bool {
+        self.simulation.is_over(self.flows[agent])
+    }
+
+    /// The seed of the episode.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The values that were drawn for the episode; empty if the scenario leaves none to chance.
+    pub fn drawn(&self) -> &[Drawn] {
+        &self.drawn
     }
 
     /// An agent's observation, as many numbers as its configuration says.
@@ -207,6 +264,7 @@ impl Environment {
     /// Until every agent in charge of its window waits, and at least one does. Returns false if that never comes.
     fn run_until_all_wait(&mut self) -> bool {
         loop {
+            self.settle_over();
             let flows = self.flows.iter().copied();
             let pending: Vec<FlowId> = flows.filter(|flow| !needs_care(&self.simulation, *flow)).collect();
             let is_any_waiting = self.flows.iter().any(|flow| wants_to_stop(&self.simulation, *flow));
@@ -219,6 +277,15 @@ impl Environment {
             let is_one_due = |simulation: &Simulation| pending.iter().any(|flow| needs_care(simulation, *flow));
             if !self.simulation.run_until_or(self.end, is_one_due) {
                 return false;
+            }
+        }
+    }
+
+    /// Settles the last reward of agents whose flows are over: how long the others go on is nothing to them.
+    fn settle_over(&mut self) {
+        for agent in 0..self.dues.len() {
+            if matches!(self.dues[agent], Due::Interval) && self.is_over(agent) {
+                self.dues[agent] = Due::Last(self.reward(agent));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The environments of one thread, with what goes into their steps and what comes out.
 
+use ackclock_sim::Outcome;
 use ackclock_units::RandomStream;
 
 use crate::environment::Environment;
@@ -35,7 +36,8 @@ pub(crate) enum Task {
 pub(crate) struct Shard {
     pub(crate) slots: Vec<Slot>,
     pub(crate) task: Task,
-    pub(crate) seeds: Vec<u64>,
+    /// Of the episodes to begin; an environment without one is left as it is.
+    pub(crate) seeds: Vec<Option<u64>>,
     pub(crate) actions: Vec<f64>,
     /// Rows of observations.
     pub(crate) observations: Vec<f32>,
@@ -45,6 +47,8 @@ pub(crate) struct Shard {
     autoreset: Autoreset,
     /// Rows: the last observations of episodes that ended, with the next under way.
     pub(crate) finals: Vec<f32>,
+    /// What episodes came to that ended in the last step, with the next under way.
+    pub(crate) outcomes: Vec<Option<Outcome>>,
 }
 
 impl Slot {
@@ -82,7 +86,7 @@ impl Shard {
         Self {
             slots: vec![slot.clone(); count],
             task: Task::Reset,
-            seeds: vec![0; count],
+            seeds: vec![None; count],
             actions: vec![0.0; count],
             observations: vec![0.0; count * observation_len],
             rewards: vec![0.0; count],
@@ -90,6 +94,7 @@ impl Shard {
             truncated: vec![false; count],
             autoreset,
             finals: vec![0.0; count * observation_len],
+            outcomes: std::iter::repeat_with(|| None).take(count).collect(),
         }
     }
 
@@ -99,14 +104,17 @@ impl Shard {
         for (index, (slot, row)) in self.slots.iter_mut().zip(self.observations.chunks_exact_mut(length)).enumerate() {
             match self.task {
                 Task::Reset => {
-                    let seed = self.seeds[index];
+                    let Some(seed) = self.seeds[index] else { continue };
+                    self.outcomes[index] = None;
                     slot.seeds = RandomStream::new(seed, "episodes");
                     slot.begin(seed, row);
                 }
                 Task::Step => {
                     let stepped = slot.step(self.actions[index], row);
+                    self.outcomes[index] = None;
                     if slot.is_over && self.autoreset == Autoreset::SameStep {
                         self.finals[index * length..][..length].copy_from_slice(row);
+                        self.outcomes[index] = Some(slot.environment.outcome());
                         slot.begin_next(row);
                     }
                     self.rewards[index] = stepped.reward;

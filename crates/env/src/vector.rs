@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use ackclock_sim::Outcome;
 use ackclock_units::Patience;
 
 use crate::environment::Environment;
@@ -91,9 +92,15 @@ impl VectorEnvironment {
         &self.shards[index / most].slots[index % most].environment
     }
 
+    /// What the i-th environment's latest episode that ended came to, or else the one under way up to now.
+    pub fn outcome(&self, index: usize) -> Outcome {
+        let (shard, place) = (&self.shards[index / self.most()], index % self.most());
+        shard.outcomes[place].clone().unwrap_or_else(|| shard.slots[place].environment.outcome())
+    }
+
     /// Begins an episode in each environment: the i-th with the seed `seeds[i]`, from which those of its later episodes
-    /// follow.
-    pub fn reset(&mut self, seeds: &[u64], observations: &mut [f32]) {
+    /// follow. An environment without a seed goes on with the episode that it is in.
+    pub fn reset(&mut self, seeds: &[Option<u64>], observations: &mut [f32]) {
         let most = self.most();
         for (shard, seeds) in self.shards.iter_mut().zip(seeds.chunks(most)) {
             shard.seeds.copy_from_slice(seeds);

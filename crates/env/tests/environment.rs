@@ -150,7 +150,7 @@ fn an_episode_begins_with_the_next_step_or_within_the_last() {
     let courses = [Autoreset::NextStep, Autoreset::SameStep].map(|autoreset| {
         let mut vector = VectorEnvironment::new(&single, 2, 2, autoreset).expect("threads");
         let (mut rows, mut given) = (vec![0.0; 4], Given::new(2, 2));
-        vector.reset(&[8, 9], &mut rows);
+        vector.reset(&[Some(8), Some(9)], &mut rows);
         // The second slot's course: each reward with what was seen then, and of each episode what was seen first.
         let (mut course, mut begins) = (Vec::new(), vec![rows[2..].to_vec()]);
         let mut was_over = false;
@@ -195,7 +195,7 @@ fn side_by_side_is_as_alone_on_any_number_of_threads() {
         let mut vector = VectorEnvironment::new(&single, seeds.len(), threads, Autoreset::NextStep).expect("threads");
         let mut rows = vec![0.0; 15];
         let mut given = Given::new(5, 3);
-        vector.reset(&seeds, &mut rows);
+        vector.reset(&seeds.map(Some), &mut rows);
         for n in 0..=200 {
             for (slot, course) in alone.iter().enumerate() {
                 assert_eq!(rows[3 * slot..3 * slot + 3], course[n], "slot {slot}, step {n}, {threads} threads");

@@ -102,7 +102,7 @@ fn paid(threads: usize, end: u64, steps: usize) -> Vec<f64> {
     let mut vector = VectorEnvironment::new(&environment(end), 3, threads, Autoreset::NextStep).expect("three of them");
     let (mut rows, mut finals, mut rewards) = (vec![0.0; 6], vec![0.0; 6], vec![0.0; 3]);
     let (mut terminated, mut truncated) = (vec![false; 3], vec![false; 3]);
-    vector.reset(&[1, 2, 3], &mut rows);
+    vector.reset(&[1, 2, 3].map(Some), &mut rows);
     let mut all = Vec::new();
     for _ in 0..steps {
         let buffers = Buffers {

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::failure::PartFailure;
-use crate::scenario::PyScenario;
+use crate::scenario::{PyScenario, values_of};
 use crate::simulation::PyOutcome;
 
 /// An array of observations.
@@ -16,6 +16,9 @@ type Observation<'py> = Bound<'py, PyArrayDyn<f32>>;
 
 /// What Gymnasium's `step` returns.
 type Stepped<'py> = (Observation<'py>, f64, bool, bool, Bound<'py, PyDict>);
+
+/// What a step of several agents gives: of each its observation, reward and end, and whether time is over.
+type SteppedAll<'py> = (Vec<Observation<'py>>, Vec<Option<f64>>, Vec<bool>, bool);
 
 /// A flow at one moment: cwnd in bytes, srtt in ms, bytes read at its far end.
 type FlowState = (u64, f64, u64);
@@ -112,15 +115,12 @@ impl PyEnvironment {
     ///     actions: One for each agent, as of `step`; that of an agent that does not wait changes nothing.
     ///
     /// Returns:
-    ///     Observations and rewards, one for each agent; whether the episode has ended; whether its time is over.
+    ///     Of each agent its observation, its reward (None where nothing is due), and whether its flow is over;
+    ///     and whether the scenario's time is.
     ///
     /// Raises:
     ///     ValueError: If there are too few actions or too many, or one is no member of its space.
-    fn step_all<'py>(
-        &mut self,
-        py: Python<'py>,
-        actions: Vec<f64>,
-    ) -> PyResult<(Vec<Observation<'py>>, Vec<f64>, bool, bool)> {
+    fn step_all<'py>(&mut self, py: Python<'py>, actions: Vec<f64>) -> PyResult<SteppedAll<'py>> {
         if actions.len() != self.shapes.len() {
             let (given, wanted) = (actions.len(), self.shapes.len());
             return Err(PyValueError::new_err(format!("{given} actions for {wanted} agents; give one for each")));
@@ -128,12 +128,13 @@ impl PyEnvironment {
         for (agent, action) in actions.iter().enumerate() {
             self.check(agent, *action)?;
         }
-        let (step, rewards) = self.drive(|environment| {
+        let (step, rewards, over) = self.drive(|environment| {
             let step = environment.step(&actions);
-            (step, (0..actions.len()).map(|agent| environment.reward(agent)).collect())
+            let rewards = (0..actions.len()).map(|agent| environment.take_due(agent, step)).collect();
+            (step, rewards, (0..actions.len()).map(|agent| environment.is_over(agent)).collect())
         })?;
         let observations = (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect::<PyResult<_>>()?;
-        Ok((observations, rewards, step.terminated, step.truncated))
+        Ok((observations, rewards, over, step.truncated))
     }
 
     /// Return True if a decision of the agent is due.
@@ -156,6 +157,12 @@ impl PyEnvironment {
         let observation = ackclock_agent::Observation::named(name)
             .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))?;
         Ok(self.get_mut()?.read(agent, observation))
+    }
+
+    /// The values that were drawn for the episode, by their places; empty if the scenario leaves none to chance.
+    #[getter]
+    fn drawn<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        values_of(py, self.get()?.drawn())
     }
 
     /// Return a copy that goes on alike.
@@ -285,7 +292,7 @@ impl PyVectorEnvironment {
     /// Begin an episode in each.
     ///
     /// Args:
-    ///     seeds: n seeds, from which those of later episodes follow.
+    ///     seeds: n seeds, from which those of later episodes follow; an environment whose seed is None goes on.
     ///     observations: Float32 array of n k numbers, to fill.
     ///
     /// Raises:
@@ -294,7 +301,7 @@ impl PyVectorEnvironment {
     fn reset(
         &mut self,
         py: Python<'_>,
-        seeds: Vec<u64>,
+        seeds: Vec<Option<u64>>,
         mut observations: PyReadwriteArrayDyn<'_, f32>,
     ) -> PyResult<()> {
         let observations = observations.as_slice_mut().map_err(to_value_error)?;
@@ -344,6 +351,27 @@ impl PyVectorEnvironment {
         self.expect("truncated", buffers.truncated.len(), 1)?;
         self.expect("finals", buffers.finals.len(), self.get()?.observation_len())?;
         self.drive(py, |environment| environment.step(actions, buffers))
+    }
+
+    /// Return what tells an environment's episode from others.
+    ///
+    /// Args:
+    ///     index: Number of the environment.
+    ///
+    /// Returns:
+    ///     Its seed, the time since it began in seconds, and what was drawn for it, by place.
+    fn episode<'py>(&self, py: Python<'py>, index: usize) -> PyResult<(u64, f64, Bound<'py, PyAny>)> {
+        let environment = self.get()?.environment(index);
+        Ok((environment.seed(), environment.now().as_secs_f64(), values_of(py, environment.drawn())?))
+    }
+
+    /// Return the results of the episode that a step ended, or else of that under way.
+    ///
+    /// Args:
+    ///     index: Number of the environment.
+    fn outcome(&self, index: usize) -> PyResult<PyOutcome> {
+        let inner = self.get()?;
+        PyOutcome::new(PartFailure::catch(|| inner.outcome(index))?)
     }
 }
 

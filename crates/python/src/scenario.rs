@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use ackclock_cc::ControllerConfig;
 use ackclock_events::{EventKind, EventKinds};
-use ackclock_scenario::{Extensions, MOST_OF_SCENARIO, Scenario, ScenarioError, read_text};
+use ackclock_scenario::{Drawn, Extensions, MOST_OF_SCENARIO, Scenario, ScenarioError, read_text};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -13,6 +13,12 @@ use crate::controller::{Modules, extensions};
 use crate::errors::to_scenario_error;
 use crate::failure::PartFailure;
 use crate::parts::is_plugin;
+
+/// Text, file and overrides of a scenario of which values were drawn; of each its place, distribution and JSON.
+type Source = (String, String, Vec<String>, Vec<(String, String, String)>);
+
+/// What `Scenario._restore` takes.
+type Reduced = (String, PathBuf, Option<Source>);
 
 /// A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one.
 #[pyclass(module = "ackclock._core", name = "Scenario", frozen)]
@@ -177,9 +183,7 @@ impl PyScenario {
     /// The values that the seed drew, by their places; empty if nothing varies.
     #[getter]
     fn drawn<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.inner.drawn().iter().map(|drawn| (drawn.place.clone(), drawn.value.clone()));
-        let values: serde_json::Map<String, serde_json::Value> = values.collect();
-        py.import("json")?.call_method1("loads", (serde_json::Value::Object(values).to_string(),))
+        values_of(py, self.inner.drawn())
     }
 
     /// Return the scenario that a seed draws: the values left to chance, and all that is random in the run.
@@ -194,6 +198,31 @@ impl PyScenario {
             Ok(inner) => Ok(self.of(inner)),
             Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
         }
+    }
+
+    /// Return a function and its arguments that make the same scenario, for `pickle` and `copy`.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Reduced)> {
+        let this = slf.get();
+        let drawn = |one: &Drawn| (one.place.clone(), one.distribution.clone(), one.value.to_string());
+        let source = this.inner.source().map(|(text, file, overrides)| {
+            let drawn = this.inner.drawn().iter().map(drawn).collect();
+            (text.to_owned(), file.to_owned(), overrides.to_vec(), drawn)
+        });
+        Ok((slf.get_type().getattr("_restore")?, (this.inner.to_json(), this.folder.clone(), source)))
+    }
+
+    /// Make a scenario again that was pickled.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, text: &str, folder: PathBuf, source: Option<Source>) -> PyResult<Self> {
+        let made = Self::from_json(py, text, vec![], folder.clone())?;
+        let Some((text, file, overrides, drawn)) = source else { return Ok(made) };
+        let read = |extensions: &Extensions| Scenario::parse_with(&text, &file, &overrides, extensions);
+        let parsed = Self::checked(py, folder, Modules::Imported, read)?;
+        let drawn = drawn.into_iter().map(|(place, distribution, value)| {
+            let value = serde_json::from_str(&value).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            Ok(Drawn { place, distribution, value })
+        });
+        Ok(made.of(made.inner.clone().restored(parsed.inner, drawn.collect::<PyResult<_>>()?)))
     }
 
     /// Memory that its run takes at least, in bytes, roughly: flows, fixed windows, series at intervals.
@@ -281,6 +310,13 @@ impl PyScenario {
         self.external().any(|name| name.starts_with("python:"))
             || self.inner.uses().into_iter().any(|entry| !is_plugin(entry))
     }
+}
+
+/// Values that were drawn, by their places, as a dictionary.
+pub(crate) fn values_of<'py>(py: Python<'py>, drawn: &[Drawn]) -> PyResult<Bound<'py, PyAny>> {
+    let values = drawn.iter().map(|drawn| (drawn.place.clone(), drawn.value.clone()));
+    let values: serde_json::Map<String, serde_json::Value> = values.collect();
+    py.import("json")?.call_method1("loads", (serde_json::Value::Object(values).to_string(),))
 }
 
 fn no_event(name: &str) -> PyErr {

@@ -118,6 +118,19 @@ impl Scenario {
         Self { template: Some(template.clone()), ..self }
     }
 
+    /// The text, file and overrides from which it was drawn; `None` if nothing of it was. With [`Self::to_json`], which is what
+    /// was drawn, it is all that [`Self::restored`] needs.
+    pub fn source(&self) -> Option<(&str, &str, &[String])> {
+        self.template.as_ref().map(ScenarioTemplate::source)
+    }
+
+    /// The scenario of a [`Self::to_json`] that was drawn from what `parsed` was, another draw of the same file, with the values
+    /// that were drawn for it.
+    #[must_use]
+    pub fn restored(self, parsed: Self, drawn: Vec<Drawn>) -> Self {
+        Self { drawn, template: parsed.template, ..self }
+    }
+
     /// The values that were drawn for it; empty if it has none.
     pub fn drawn(&self) -> &[Drawn] {
         &self.drawn

@@ -134,6 +134,16 @@ pub struct MeasureWindow {
 }
 
 impl MeasureWindow {
+    /// True if it leaves a part of the run out.
+    pub fn is_narrower(&self) -> bool {
+        self.from.is_some() || self.until.is_some()
+    }
+
+    /// Where it begins and ends in a run of this length.
+    pub fn within(&self, end: SimTime) -> [SimTime; 2] {
+        [self.from.unwrap_or(SimTime::ZERO), self.until.unwrap_or(end)]
+    }
+
     /// True if what happens at `time` counts.
     pub fn holds(&self, time: SimTime) -> bool {
         self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time < until)

@@ -93,6 +93,9 @@ pub struct Summary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
+    /// Where the scenario's measurement window begins and ends, in seconds; null where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure_s: Option<[f64; 2]>,
     /// Jain's fairness index of the flows' goodputs; null when all are zero.
     pub jain_index: Option<f64>,
     /// In the scenario's order.
@@ -141,6 +144,9 @@ pub struct FlowSummary {
     pub fast_recoveries: u64,
     /// True if the connection was given up after too many timeouts.
     pub aborted: bool,
+    /// What was counted within the scenario's measurement window; null where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowCounts>,
     /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,
     /// What an application that makes requests saw; null for others.
@@ -149,6 +155,21 @@ pub struct FlowSummary {
     /// What a video client saw; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoSummary>,
+}
+
+/// What a flow's sender counted within the measurement window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WindowCounts {
+    /// Data segments sent, retransmissions included.
+    pub sent_segments: u64,
+    /// Data segments sent again.
+    pub retransmitted_segments: u64,
+    /// Segments that the sender took for lost.
+    pub lost_segments: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Times that fast recovery (Tahoe: fast retransmit) began.
+    pub fast_recoveries: u64,
 }
 
 /// A distribution in short.

@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::appliance::Blocking;
 use crate::config::{FlowConfig, MeasureWindow};
 use crate::connections::Connections;
+use crate::outcome::WindowCounts;
 use crate::traffic::{CompletionLog, EmptyPath};
 
 /// See the module. `sender` is the endpoint that writes; the other end of the connection reads. What every segment looks at lies in
@@ -33,6 +34,8 @@ pub(crate) struct Stream {
     pub(crate) measured: Measured,
     /// Of a stream of requests.
     pub(crate) exchanges: Option<Box<(CompletionLog, EmptyPath)>>,
+    /// The round trips of the measurement window, once it is over; `rtt` goes on with later ones.
+    measured_rtt: Option<Box<Histogram>>,
 }
 
 /// Counts at the borders of the measurement window.
@@ -48,6 +51,7 @@ pub(crate) struct Border {
     pub(crate) time: SimTime,
     pub(crate) read: u64,
     pub(crate) sent: u64,
+    pub(crate) counts: WindowCounts,
 }
 
 impl Stream {
@@ -69,12 +73,22 @@ impl Stream {
             measured: Measured { from, until: None },
             blocking: None,
             exchanges: None,
+            measured_rtt: None,
         }
     }
 
     fn border(&self, now: SimTime, connections: &Connections) -> Border {
         let read = connections.view(self.receiver).read(now).0;
-        Border { time: now.max(self.start), read, sent: connections.view(self.sender).counters().sent_octets }
+        let sender = connections.view(self.sender);
+        let counters = sender.counters();
+        let counts = WindowCounts {
+            sent_segments: counters.sent_segments,
+            retransmitted_segments: counters.retransmitted_segments,
+            lost_segments: counters.lost_octets.div_ceil(u64::from(sender.mss())),
+            timeouts: counters.timeouts,
+            fast_recoveries: counters.fast_recoveries,
+        };
+        Border { time: now.max(self.start), read, sent: counters.sent_octets, counts }
     }
 
     /// The measurement window begins.
@@ -88,6 +102,17 @@ impl Stream {
         if self.measured.until.is_none() {
             self.measured.until = Some(self.border(now, connections));
         }
+    }
+
+    /// The measurement window of the run ends: later round trips count for nothing.
+    pub(crate) fn close_window(&mut self, now: SimTime, connections: &Connections) {
+        self.end_measurement(now, connections);
+        self.measured_rtt = Some(Box::new(std::mem::take(&mut self.rtt)));
+    }
+
+    /// The round trips of the measurement window up to now.
+    pub(crate) fn round_trips(&self) -> &Histogram {
+        self.measured_rtt.as_deref().unwrap_or(&self.rtt)
     }
 
     /// The receiver has all that the application will ever write.
@@ -109,6 +134,19 @@ impl Stream {
         }
         let rate = |octets: u64| octets as f64 * 8.0 / seconds;
         (rate(until.read - from.read), rate(until.sent - from.sent))
+    }
+
+    /// What was counted between the borders.
+    pub(crate) fn counts(&self) -> WindowCounts {
+        let Some(until) = self.measured.until else { return WindowCounts::default() };
+        let (from, until) = (self.measured.from.counts, until.counts);
+        WindowCounts {
+            sent_segments: until.sent_segments - from.sent_segments,
+            retransmitted_segments: until.retransmitted_segments - from.retransmitted_segments,
+            lost_segments: until.lost_segments.saturating_sub(from.lost_segments),
+            timeouts: until.timeouts - from.timeouts,
+            fast_recoveries: until.fast_recoveries - from.fast_recoveries,
+        }
     }
 
     pub(crate) fn on_rtt_sample(&mut self, sample: SimDuration) {

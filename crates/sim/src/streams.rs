@@ -176,6 +176,6 @@ impl Streams {
     }
 
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
-        self.list.iter_mut().for_each(|stream| stream.end_measurement(now, connections));
+        self.list.iter_mut().for_each(|stream| stream.close_window(now, connections));
     }
 }

@@ -16,11 +16,14 @@ pub(crate) fn summarize(
     links: Vec<LinkSummary>,
 ) -> Summary {
     let end = SimTime(config.duration.0);
-    let flows: Vec<FlowSummary> = streams.iter().map(|stream| flow_summary(stream, connections, end)).collect();
+    let window = config.measure.is_narrower().then(|| config.measure.within(end));
+    let summary = |stream| flow_summary(stream, connections, end, window.is_some());
+    let flows: Vec<FlowSummary> = streams.iter().map(summary).collect();
     Summary {
         scenario: config.name.clone(),
         seed: config.seed,
         duration_s: config.duration.as_secs_f64(),
+        measure_s: window.map(|borders| borders.map(SimTime::as_secs_f64)),
         jain_index: jain_index(&flows),
         links,
         flows,
@@ -37,11 +40,12 @@ pub fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
 }
 
-fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> FlowSummary {
+fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_windowed: bool) -> FlowSummary {
     ask();
     let (sender, receiver) = (connections.view(stream.sender), connections.view(stream.receiver));
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
+    let round_trips = stream.round_trips();
     FlowSummary {
         name: stream.name.clone(),
         controller: stream.controller.clone(),
@@ -57,7 +61,8 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime) -> Flo
         timeouts: counters.timeouts,
         fast_recoveries: counters.fast_recoveries,
         aborted: sender.is_aborted(),
-        rtt_ms: (!stream.rtt.is_empty()).then(|| distribution(&stream.rtt, 1e3)),
+        window: is_windowed.then(|| stream.counts()),
+        rtt_ms: (!round_trips.is_empty()).then(|| distribution(round_trips, 1e3)),
         exchanges: stream.exchanges.as_ref().map(|exchanges| exchanges.0.exchange_summary()),
         video: stream.app.video_summary(end),
     }

@@ -11,6 +11,7 @@ from ackclock.labels import facts
 from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
+from ackclock.windows import count
 
 _MANY = 24
 """With more flows or links than this, a table shows some, and says how many it leaves out."""
@@ -135,8 +136,8 @@ def _flow_cells(flow: FlowSummary, *, by_profile: bool) -> list[str | Text]:
         *([name(flow.get("profile", "-"))] if by_profile else []),
         _megabits(flow["goodput_bps"]),
         _megabits(flow["throughput_bps"]),
-        _count(flow["retransmitted_segments"]),
-        _count(flow["timeouts"]),
+        _count(count(flow, "retransmitted_segments")),
+        _count(count(flow, "timeouts")),
         _number(rtt["mean"]),
         _number(rtt["p95"]),
         _completion(flow),

@@ -3,7 +3,7 @@
 The form is that of the literature on delay-based control (Winstein and Balakrishnan, SIGCOMM 2013: better is up and to
 the right, delay grows to the left), from memory. The ellipse is drawn by the eigenvectors of the sample's covariance,
 with half axes of one standard deviation along each; of a normal distribution it holds 39 % of the runs. Three runs at
-least.
+least. On a logarithmic axis mean and covariance are those of the logarithms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Ellipse
 
 from ackclock.figures.grid import Axis, label, legend, panels
 from ackclock.figures.theme import PAPER, Look, looks
+from ackclock.metrics import Floats
 from ackclock.pictures import Picture
 from ackclock.shown import for_matplotlib
 
@@ -45,7 +45,7 @@ class Spread:
     angle: float
 
 
-def spread(x: Sequence[float], y: Sequence[float]) -> Spread | None:
+def spread(x: Sequence[float] | Floats, y: Sequence[float]) -> Spread | None:
     """Return the ellipse of one standard deviation of a sample.
 
     Args:
@@ -66,6 +66,20 @@ def spread(x: Sequence[float], y: Sequence[float]) -> Spread | None:
     first, second = np.sqrt(np.clip(values[::-1], 0.0, None))
     angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
     return Spread((float(np.mean(x)), float(np.mean(y))), (float(first), float(second)), angle)
+
+
+def outline(found: Spread) -> tuple[Floats, Floats]:
+    """Return points around an ellipse, horizontal and vertical.
+
+    Args:
+        found: The ellipse.
+    """
+    turn, angle = np.linspace(0.0, 2 * np.pi, 73), np.radians(found.angle)
+    along, across = found.half_axes[0] * np.cos(turn), found.half_axes[1] * np.sin(turn)
+    return (
+        found.centre[0] + along * np.cos(angle) - across * np.sin(angle),
+        found.centre[1] + along * np.sin(angle) + across * np.cos(angle),
+    )
 
 
 def scatter(
@@ -90,7 +104,7 @@ def scatter(
     with mpl.rc_context(PAPER):
         for axes, panel in zip(drawn, clouds.values(), strict=True):
             for cloud in panel:
-                _cloud(axes, cloud, known[cloud.label])
+                _cloud(axes, cloud, known[cloud.label], is_log=x.is_log)
         label(figure, drawn, list(clouds), x, y)
         if better_left:
             drawn[0].invert_xaxis()
@@ -102,13 +116,14 @@ def scatter(
     return figure
 
 
-def _cloud(axes: Axes, cloud: Cloud, shown: Look) -> None:
+def _cloud(axes: Axes, cloud: Cloud, shown: Look, *, is_log: bool) -> None:
     axes.plot(cloud.x, cloud.y, ".", color=shown.colour, markersize=2.5, alpha=0.45)
-    found = spread(cloud.x, cloud.y)
+    places = np.log(cloud.x) if is_log else np.asarray(cloud.x, dtype=float)
+    found = spread(places, cloud.y)
     if found:
+        x, y = outline(found)
         shape: dict[str, Any] = {"facecolor": shown.colour, "alpha": 0.16, "linewidth": 0}
-        axes.add_patch(
-            Ellipse(found.centre, 2 * found.half_axes[0], 2 * found.half_axes[1], angle=found.angle, **shape)
-        )
-    mean = (float(np.mean(cloud.x)), float(np.mean(cloud.y)))
+        axes.fill(np.exp(x) if is_log else x, y, **shape)
+    middle = float(np.mean(places))
+    mean = (float(np.exp(middle)) if is_log else middle, float(np.mean(cloud.y)))
     axes.plot(*mean, shown.mark, color=shown.colour, markersize=5, label=for_matplotlib(cloud.label))

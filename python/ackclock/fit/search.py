@@ -52,6 +52,12 @@ _LEAST_SHARE: Final = 0.05
 _LEAST_SCORE: Final = 0.8
 """A path whose runs miss something of the recording by more does not explain it."""
 
+_MOSTLY: Final = 0.5
+"""A flow that is at its receiver's window for more of the time shows that window, and not the path."""
+
+_WORTH_IT: Final = 0.5
+"""Cross traffic is three parameters more: with it, what is not explained must be less than this share."""
+
 _SELDOM: Final = 0.15
 """Where packets wait for less than this share of the time, a faster path would look the same."""
 
@@ -176,29 +182,77 @@ def fit(
         FitError: If the recording does not tell enough.
     """
     task, notes = _task(recording, controller, profile, name or f"{recording.name}, fitted")
-    recorded = figures(recording, task.how)
-    path = _first(recorded, notes)
     say("simulating first estimates")
-    path, simulated = _calibrated(task, path, recorded)
-    is_queue_seen = _is_queue_seen(task, path, simulated)
+    recorded, path, simulated = _first_path(task, recording)
+    unbounded = _unbounded(task, path, recorded, simulated, notes)
     say("searching nearby")
     refined = _refined(task, path, recorded)
     say("finding known paths again")
-    unbounded = [] if is_queue_seen else ["queue"]
-    unbounded += ["rate"] if recorded.waiting < _SELDOM else []
-    parameters = _intervals(task, refined, path, tuple(unbounded))
+    parameters = _intervals(task, refined, path, unbounded)
     if refined.loss == 0:
         parameters.append(Interval("random loss (%)", 0.0, 0.0, 100 * _most_loss(recorded)))
-    if not is_queue_seen:
-        notes.append("the queue was never full: it holds what was seen at least")
     say("running the scenario")
     scenario = task.scenario(refined)
     runs = [run(task.scenario(refined, seed, _jitter(refined, seed))) for seed in range(1, 1 + _RUNS)]
-    found = residuals(recorded, [figures(one, task.how, refined.burst) for one in runs], task.how.flows)
+    around = [task.seen(near, seed, _jitter(near, seed)) for seed, near in _drawn(refined, parameters)]
+    seen = [figures(one, task.how, refined.burst) for one in runs]
+    found = residuals(recorded, seen, around, task.how.flows)
     tree = document(task.name, refined, task.senders, task.duration_s, task.profile)
     notes += _unexplained(found)
     comments = _comments(recording, parameters, notes)
     return Fit(refined, tuple(parameters), tuple(found), tuple(notes), scenario, toml(tree, comments), runs[0])
+
+
+def _first_path(task: _Task, recording: "Results") -> tuple[Figures, Path, Figures]:
+    """What is seen of the recording, the path that shows about the same, and what is seen of that.
+
+    Where less arrived for a while, that may be one's own flow: of all intervals the best one was looked for, and some
+    stand out by chance. Cross traffic stays only where a path without it explains the recording much worse.
+    """
+    plain = figures(recording, task.how)
+    path, simulated = _calibrated(task, _first(plain), plain)
+    recorded = figures(recording, task.how, searches=True)
+    if recorded.burst is None:
+        return plain, path, simulated
+    crossed, seen = _calibrated(task, _first(recorded), recorded)
+    if _distance(recorded, seen) < _WORTH_IT * _distance(plain, simulated):
+        return recorded, crossed, seen
+    return plain, path, simulated
+
+
+def _unbounded(task: _Task, path: Path, recorded: Figures, simulated: Figures, notes: list[str]) -> tuple[str, ...]:
+    """The parameters of which the recording shows no upper end, whatever the simulation would show of them."""
+    found = []
+    is_limited = recorded.limited > _MOSTLY
+    if is_limited:
+        share = f"{100 * recorded.limited:.0f} %"
+        notes.append(f"a flow stood at its receiver's window for {share} of the time: the path may hold and carry more")
+    elif recorded.waiting < _SELDOM:
+        notes.append("packets seldom waited: the rate rests on little, and the path may be faster")
+    if is_limited or recorded.waiting < _SELDOM:
+        found.append("rate")
+    if found or not _was_full(recorded) or not _is_queue_seen(task, path, simulated):
+        found.append("queue")
+        notes.append("the queue was never seen full: it holds what was seen at least")
+    return tuple(found)
+
+
+def _was_full(recorded: Figures) -> bool:
+    """Whether packets were lost while others waited; without a list of episodes, whether any were."""
+    return recorded.full_losses > 0 or (recorded.early_losses == 0 and recorded.retransmitted > 0)
+
+
+def _drawn(path: Path, parameters: Sequence[Interval]) -> list[tuple[int, Path]]:
+    """Paths as probable as their intervals say, each with a seed: what a run shows is as uncertain as the path is."""
+    t = quantile(_KNOWN_PATHS - 1, CONFIDENCE)
+    draws = np.random.default_rng(2)
+    keys = {"rate": "rate", "round": "rtt", "queue": "queue", "random": "loss", "cross": "cross"}
+    widths = {keys[one.name.split()[0]]: math.log(one.value / one.low) / t for one in parameters if one.low > 0}
+    found = []
+    for seed in range(101, 101 + _RUNS):
+        factors = {key: float(np.exp(width * draws.standard_normal())) for key, width in widths.items()}
+        found.append((seed, path.scaled(**factors)))
+    return found
 
 
 def _task(recording: "Results", controller: str | None, profile: str | None, name: str) -> tuple[_Task, list[str]]:
@@ -265,14 +319,12 @@ def _how(recording: "Results", flows: tuple[str, ...]) -> How:
     return How(flows, rtt, rate, max(0.01, gap_s), window_s, recording.summary["duration_s"])
 
 
-def _first(seen: Figures, notes: list[str]) -> Path:
+def _first(seen: Figures) -> Path:
     """What the figures say by themselves."""
     if math.isnan(seen.rate_bps) or seen.rate_bps <= 0 or np.isnan(seen.base_s).any():
         raise FitError("the recording shows no rate, or no round trip; record the sending end for some seconds")
     rate_bps = seen.rate_bps / PAYLOAD
     burst = seen.burst
-    if seen.waiting < _SELDOM:
-        notes.append("packets seldom waited: the rate rests on little, and the path may be faster")
     if burst is not None:
         burst = replace(burst, rate_bps=burst.rate_bps / PAYLOAD)
     loss = seen.early_loss if seen.early_losses >= _LEAST_LOSSES else 0.0

@@ -39,6 +39,9 @@ _WAITING: Final = 0.1
 _PACKETS: Final = 2 * 8 * PACKET
 """Packets wait at a time, if a round trip is longer by a tenth of the greatest wait and by two packets, in bits."""
 
+_AT_WINDOW: Final = 0.9
+"""As much of the receiver's window is under way where that, and not the path, is what holds a flow back."""
+
 _FEWEST_WINDOWS: Final = 4
 _LEAST_CROSS: Final = 0.1
 """Cross traffic of less than this share of the rate is not looked for."""
@@ -93,6 +96,8 @@ class Figures:
         rtt_p95_s: Likewise.
         cwnd_bytes: Mean over time, of all flows.
         retransmitted: Segments sent again, as a share of those sent.
+        full_losses: How many episodes of loss began while packets waited: only these show where a queue ends.
+        limited: The share of the time in which a flow stood at its receiver's window; NaN where that is not recorded.
     """
 
     base_s: Floats
@@ -109,6 +114,8 @@ class Figures:
     rtt_p95_s: float
     cwnd_bytes: float
     retransmitted: float
+    full_losses: int
+    limited: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +128,14 @@ class _Flow:
     cwnd: Floats
 
 
-def figures(results: "Results", how: How, burst: Burst | None = None) -> Figures:
+def figures(results: "Results", how: How, burst: Burst | None = None, *, searches: bool = False) -> Figures:
     """Look at results.
 
     Args:
         results: A recording, or a run.
         how: How to look.
-        burst: When less arrived, as it was found in the recording; None looks for it.
+        burst: When less arrived, as it was found in the recording; None if that was never.
+        searches: Look for it.
     """
     flows = {name: _flow(results.flows, name, how) for name in how.flows}
     entries = [results.flow(name) for name in how.flows]
@@ -136,8 +144,10 @@ def figures(results: "Results", how: How, burst: Burst | None = None) -> Figures
     every = np.concatenate([wait[~np.isnan(wait)] for wait in waits.values()])
     depth_s = float(np.quantile(every, FULL_QUANTILE)) if every.size else math.nan
     totals, is_busy, middle_s = _windows(flows, waits, depth_s)
-    rate_bps, found = rate_outside(totals, is_busy, middle_s, burst, how.window_s)
-    early, lost = _early(results, flows, waits, depth_s, how)
+    if searches:
+        burst = burst_in(totals, is_busy, middle_s, how.window_s)
+    rate_bps, found = rate_outside(totals, is_busy, middle_s, burst)
+    early, full, lost = _early(results, flows, waits, depth_s, how)
     sent = _sent(entries)
     again = [entry["retransmitted_segments"] for entry in entries]
     rtts = np.concatenate([flow.rtt_s[~np.isnan(flow.rtt_s)] for flow in flows.values()])
@@ -157,6 +167,8 @@ def figures(results: "Results", how: How, burst: Burst | None = None) -> Figures
         float(np.quantile(rtts, 0.95)) if rtts.size else math.nan,
         float(cwnds.mean()) if cwnds.size else math.nan,
         sum(again) / sent if sent and None not in again else math.nan,
+        full,
+        _limited(results.flows, how),
     )
 
 
@@ -229,25 +241,47 @@ def _windows(flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float) 
     return totals, wait > _BUSY * depth_s, (edges[:-1] + edges[1:]) / 2
 
 
-def rate_outside(
-    totals: Floats, is_busy: Flags, middle_s: Floats, burst: Burst | None, width_s: float
-) -> tuple[float, Burst | None]:
+def _limited(table: "pl.DataFrame", how: How) -> float:
+    """The share of samples in which as much was under way as the receiver has room for, of the flow with the most."""
+    sent = next((name for name in ("flight_size_bytes", "cwnd_bytes") if name in table.columns), "")
+    if not sent or "rwnd_bytes" not in table.columns:
+        return math.nan
+    shares = []
+    for name in how.flows:
+        rows = table.filter(table["flow"] == name).select(sent, "rwnd_bytes").drop_nulls()
+        if rows.height:
+            at_window = rows[sent] >= _AT_WINDOW * rows["rwnd_bytes"]
+            shares.append(at_window.sum() / rows.height)
+    return max(shares, default=math.nan)
+
+
+def burst_in(totals: Floats, is_busy: Flags, middle_s: Floats, width_s: float) -> Burst | None:
+    """Return when less arrived than at other times, if ever.
+
+    Args:
+        totals: What arrived in each window, bits per second.
+        is_busy: Whether packets waited in it.
+        middle_s: Its middle.
+        width_s: Of a window.
+    """
+    busy = totals[is_busy]
+    return _burst(busy, middle_s[is_busy], width_s) if busy.size >= _FEWEST_WINDOWS else None
+
+
+def rate_outside(totals: Floats, is_busy: Flags, middle_s: Floats, burst: Burst | None) -> tuple[float, Burst | None]:
     """Return the rate while packets wait, and the time in which it is lower, if any.
 
     Args:
         totals: What arrived in each window, bits per second.
         is_busy: Whether packets waited in it.
         middle_s: Its middle.
-        burst: When less arrived, if that is known already.
-        width_s: Of a window.
+        burst: When less arrived, if ever.
     """
     busy, times = totals[is_busy], middle_s[is_busy]
     if busy.size < _FEWEST_WINDOWS:
         return (float(np.quantile(totals, 0.9)) if totals.size else math.nan), None
     if burst is None:
-        burst = _burst(busy, times, width_s)
-        if burst is None:
-            return float(np.median(busy)), None
+        return float(np.median(busy)), None
     inside = (times > burst.from_s) & (times < burst.until_s)
     if not inside.any() or inside.all():
         return float(np.median(busy)), None
@@ -292,9 +326,9 @@ def _is_worth_it(rates: Floats, inside: Flags) -> bool:
 
 def _early(
     results: "Results", flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float, how: How
-) -> tuple[int, int]:
-    """Episodes that began while few packets waited, and the segments lost in them."""
-    episodes, count, lost = results.episodes, 0, 0
+) -> tuple[int, int, int]:
+    """Episodes that began while few packets waited, those that did not, and the segments lost in the former."""
+    episodes, count, full, lost = results.episodes, 0, 0, 0
     for row in episodes.filter(episodes["flow"].is_in(how.flows)).iter_rows(named=True):
         flow, wait = flows[row["flow"]], waits[row["flow"]]
         # What was dropped is noticed a round trip later: the longest wait since then is the queue's at the drop.
@@ -304,7 +338,9 @@ def _early(
         if seen.size and not np.isnan(seen).all() and float(np.nanmax(seen)) < _EARLY * depth_s:
             count += 1
             lost += int(row["lost_segments"] or 1)
-    return count, lost
+        else:
+            full += 1
+    return count, full, lost
 
 
 def _sent(entries: Sequence[Any]) -> int:

@@ -51,7 +51,8 @@ def _residuals(found: "Fit") -> Table:
         for one in found.residuals
     ]
     notes = (
-        "simulated: the mean of six runs with other seeds and beginnings; +/-: where one run lies with 95 % confidence",
+        "simulated: the mean of six runs with other seeds and beginnings; +/-: where one run lies with 95 % "
+        "confidence, over paths drawn from the intervals",
         "score: the lesser of the two over the greater",
     )
     return Table("recording and simulation", "", columns, rows, notes)

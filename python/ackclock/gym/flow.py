@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Environment, Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
+from ackclock.gym.copies import Remade, check_options, twin_of
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
 from ackclock.gym.on_kernel import KernelFlow
 from ackclock.gym.own import Own, OwnObservations
@@ -93,7 +94,7 @@ class State:
         return copy.copy(self._core)
 
 
-class FlowEnv(gymnasium.Env[Observation, Any]):
+class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
     """An agent on one flow of a scenario.
 
     ## Description
@@ -212,15 +213,18 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
 
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
-            options: Not used.
+            options: None, or without entries.
 
         Returns:
             The first observation, a float32 array of the shape of `observation_space`, and `{"seed": ..., "time_s":
-            ...}`: the scenario's seed, and simulated time in seconds.
+            ...}`: the scenario's seed, and simulated time in seconds; of a scenario with values left to chance also
+            `drawn`, the values by their places.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
+            ValueError: If there are options.
         """
+        check_options(options)
         if self._is_closed:
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
         super().reset(seed=seed)
@@ -233,7 +237,7 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         self._is_running = True
         if self._screen is not None:
             self._screen.begin(self._core)
-        return observation, {"seed": scenario_seed, "time_s": self._core.now_s}
+        return observation, {"seed": scenario_seed, "time_s": self._core.now_s} | drawn_of(self._core.drawn)
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act, and run to the next decision.
@@ -332,11 +336,19 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
         """
         if self.kernel is not None:
             raise ValueError("a connection on the kernel cannot be copied; simulate for that")
-        twin = copy.copy(self)
+        twin = twin_of(self)
         twin._core, twin._own = copy.copy(self._core), self._own.copy()
         twin._screen = None if self._screen is None else self._screen.twin()
         twin._np_random = copy.deepcopy(self._np_random)
         return twin
+
+    def __copy__(self) -> "FlowEnv":
+        """Return a `clone`: two environments cannot share a simulation."""
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FlowEnv":
+        """Return a `clone`."""
+        return self.clone()
 
     def render(self) -> Any:
         """Draw cwnd, rate and queue as they have unfolded; an array for `rgb_array`, a window for `human`."""
@@ -352,6 +364,11 @@ class FlowEnv(gymnasium.Env[Observation, Any]):
             self.kernel.end()
         if self._screen is not None:
             self._screen.close()
+
+
+def drawn_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of an `info` with what was drawn for an episode; none if nothing was."""
+    return {"drawn": dict(values)} if values else {}
 
 
 def loaded(scenario: ScenarioLike) -> Scenario:

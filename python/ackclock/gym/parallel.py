@@ -1,5 +1,6 @@
 """Agents on several flows of a scenario, as a parallel environment of PettingZoo."""
 
+import copy
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,8 @@ from pettingzoo import ParallelEnv
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
-from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, loaded
+from ackclock.gym.copies import Remade, twin_of
+from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, drawn_of, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
 from ackclock.gym.own import Own, OwnObservations
 from ackclock.gym.screen import Screen
@@ -26,14 +28,14 @@ Steps = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[st
 """Observations, rewards, terminations, truncations and infos, by agent."""
 
 
-class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
+class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
     """Agents on several flows of a scenario.
 
     ## Description
     As `FlowEnv`, with an agent on each of several flows that share a network. An agent is called as its flow is. The
     simulation runs on to the first moment at which every agent that is in charge of its window waits for an action. One
-    that waits keeps its window for as long; one whose time has not come, because the stack has its flow in slow start
-    or its flow is over, is not asked: `infos[agent]["is_waiting"]` is False, and its action changes nothing.
+    that waits keeps its window for as long; one whose time has not come, because its flow has not begun or the stack
+    has it in slow start, is not asked: `infos[agent]["is_waiting"]` is False, and its action changes nothing.
 
     ## Action Space
     For each agent as its `action` says: `Discrete` for a table of segments, else a `Box` with one number.
@@ -43,13 +45,15 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
 
     ## Rewards
     For each agent as its `reward` says, for what happened since its last action; or what a function makes of the
-    `Values`.
+    `Values`. An interval is paid once: when the agent is asked again, when its flow is over, or when the episode is. At
+    other steps, and before its first action, the reward is 0.
 
     ## Starting State
     The first decision of all agents in charge. The seed given to `reset` is that of the scenario.
 
     ## Episode End
-    For all agents at once: terminated when all their flows are over, truncated when the scenario's duration is over.
+    For each agent: terminated when its flow is over, as in `FlowEnv`; it is then no longer among `agents`. The others
+    are truncated when the scenario's duration is over.
 
     ## Arguments
     `scenario` (a `Scenario` or the path of one), `agents` (names of flows, all by default; or for each name the
@@ -139,6 +143,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
         self.action_spaces: dict[str, Space[Any]] = {name: pair[1] for name, pair in spaces.items()}
         self.possible_agents: list[str] = list(self.settings)
         self.agents: list[str] = []
+        self._places = {name: place for place, name in enumerate(self.possible_agents)}
         self._random = np.random.default_rng()
         self._is_closed = False
         shown = self.possible_agents[0]
@@ -159,7 +164,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
 
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
-            options: Not used.
+            options: Not used; PettingZoo's own test gives some that mean nothing.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
@@ -178,7 +183,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
             self._screen.begin(self._core)
         infos = self._infos()
         for info in infos.values():
-            info["seed"] = scenario_seed
+            info |= {"seed": scenario_seed} | drawn_of(self._core.drawn)
         return observations, infos
 
     def step(self, actions: Mapping[str, Any]) -> Steps:
@@ -196,28 +201,33 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
             raise ClosedEnvironmentError("step() after close(); make a new environment")
         if not self.agents:
             raise ResetNeeded("step() without an episode under way; call reset() first")
-        numbers = [self._number(place, name, actions) for place, name in enumerate(self.agents)]
-        named, paid, terminated, truncated = self._core.step_all(numbers)
-        observations = self._all_of(named)
-        names, infos = self.agents, self._infos()
-        rewards = dict(zip(names, paid, strict=True))
-        for name, reward in self._own_rewards.items():
-            rewards[name] = float(reward(Values(self._core, names.index(name))))
-        if terminated or truncated:
+        numbers = [self._number(place, name, actions) for name, place in self._places.items()]
+        named, paid, over, is_time_over = self._core.step_all(numbers)
+        observations, infos = self._all_of(named), self._infos()
+        rewards = {name: self._reward(name, paid[self._places[name]]) for name in self.agents}
+        terminated = {name: over[self._places[name]] for name in self.agents}
+        truncated = {name: is_time_over and not terminated[name] for name in self.agents}
+        left = [name for name in self.agents if terminated[name] or truncated[name]]
+        if left:
             summary = self.summary()
-            for info in infos.values():
-                info["summary"] = summary
-            self.agents = []
+            for name in left:
+                infos[name]["summary"] = summary
+        self.agents = [name for name in self.agents if name not in left]
         self._look()
-        ends = dict.fromkeys(names, terminated), dict.fromkeys(names, truncated)
-        return observations, rewards, *ends, infos
+        return observations, rewards, terminated, truncated, infos
+
+    def _reward(self, name: str, paid: float | None) -> float:
+        """What an agent is paid, by a function of its own if it has one; nothing where nothing is due to it."""
+        if paid is None or name not in self._own_rewards:
+            return paid or 0.0
+        return float(self._own_rewards[name](Values(self._core, self._places[name])))
 
     def _all_of(self, named: Sequence[Observation]) -> dict[str, Observation]:
         """Observations by agent, those of one's own among them."""
-        all_of = dict(zip(self.agents, named, strict=True))
-        for place, name in enumerate(self.agents):
+        all_of = {name: named[self._places[name]] for name in self.agents}
+        for name in self.agents:
             if own := self._own[name]:
-                all_of[name] = own.beside(all_of[name], Values(self._core, place))
+                all_of[name] = own.beside(all_of[name], Values(self._core, self._places[name]))
         return all_of
 
     def summary(self) -> RunSummary:
@@ -229,6 +239,19 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
     def time_s(self) -> float:
         """Simulated time since the episode began, in seconds."""
         return self._core.now_s
+
+    def __copy__(self) -> "ParallelFlows":
+        """Return a copy that goes on alike, apart from this one: two environments cannot share a simulation."""
+        twin = twin_of(self)
+        twin._core, twin._random = copy.copy(self._core), copy.deepcopy(self._random)
+        twin._own = {name: own.copy() for name, own in self._own.items()}
+        twin._screen = None if self._screen is None else self._screen.twin()
+        twin.agents = list(self.agents)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ParallelFlows":
+        """Return a copy that goes on alike, as `copy.copy` does."""
+        return copy.copy(self)
 
     def render(self) -> NDArray[np.uint8] | None:
         """Draw the first agent's window, rates and queue: an array for `rgb_array`, a window for `human`."""
@@ -244,9 +267,9 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
             self._screen.close()
 
     def _number(self, place: int, name: str, actions: Mapping[str, Any]) -> float:
-        if name in actions:
+        if name in actions and name in self.agents:
             return float(actions[name] if isinstance(self.action_spaces[name], Discrete) else actions[name][0])
-        if self._core.is_waiting(place):
+        if name in self.agents and self._core.is_waiting(place):
             raise ValueError(
                 f"agent {name!r} waits for an action and is given none; there are some for {list(actions)}"
             )
@@ -255,8 +278,7 @@ class ParallelFlows(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
     def _infos(self) -> dict[str, dict[str, Any]]:
         time_s = self._core.now_s
         return {
-            name: {"is_waiting": self._core.is_waiting(place), "time_s": time_s}
-            for place, name in enumerate(self.agents)
+            name: {"is_waiting": self._core.is_waiting(self._places[name]), "time_s": time_s} for name in self.agents
         }
 
     def _look(self) -> None:

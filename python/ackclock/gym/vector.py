@@ -1,5 +1,6 @@
 """Many copies of an environment, stepped on threads of the core into arrays that are used again."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import AgentSettings, spaces_of
-from ackclock.gym.flow import ScenarioLike, first_flow, loaded
+from ackclock.gym.copies import Remade, check_options
+from ackclock.gym.flow import ScenarioLike, drawn_of, first_flow, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 from ackclock.gym.own import Own
 from ackclock.system import cores
@@ -21,14 +23,16 @@ from ackclock.system import cores
 _SEEDS = 2**63
 
 
-class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
+class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
     """The same as so many `FlowEnv`, side by side.
 
     The arrays that `step` and `reset` return are the same ones at every call; `copy=True` returns new ones. An
     environment whose episode is over begins another with the next step, which ignores its action
     (`AutoresetMode.NEXT_STEP`), or within the step that ended it (`AutoresetMode.SAME_STEP`): then the observation is
     the next episode's, and `infos["final_obs"]` has the last one of each episode that ended. Episode i + 1 of an
-    environment follows from the seed of its first.
+    environment follows from the seed of its first. `infos` has what those of the single environments have, in the form
+    of Gymnasium's own vector environments: `seed`, `time_s` and `drawn` where an episode begins, and `summary` where
+    one ends (within `final_info` with `SAME_STEP`).
     """
 
     num_envs: int
@@ -88,12 +92,12 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         """
         if any(isinstance(one, Own) for one in observations):
             raise ValueError(
-                "observations made of functions need vectorization_mode='sync'; name some of the catalogue, or a class "
-                "of yours (ackclock.parts.Observation)"
+                "observations made of functions need gymnasium.vector.SyncVectorEnv; name some of the catalogue, or a "
+                "class of yours (ackclock.parts.Observation)"
             )
         if callable(reward):
             raise ValueError(
-                "a reward that is a function needs vectorization_mode='sync'; name one, or a class of yours "
+                "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a class of yours "
                 "(ackclock.parts.Reward)"
             )
         if render_mode is not None:
@@ -136,26 +140,44 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
 
         Args:
             seed: A seed for each, or one from which `seed + i` follows; drawn if not given.
-            options: Not used.
+            options: `{"reset_mask": ...}`, a bool array: an episode begins where it is true, and the others go on.
 
         Returns:
-            Observations, a float32 array with a row for each environment, and an empty dictionary.
+            Observations, a float32 array with a row for each environment, and `infos`.
 
         Raises:
             ClosedEnvironmentError: If the environments were closed.
-            ValueError: If there are too few seeds or too many.
+            ResetNeeded: If some are to go on in which no episode has begun.
+            ValueError: If there are too few seeds or too many, or an option is wrong.
         """
         if self.closed:
             raise ClosedEnvironmentError("reset() after close(); make new environments")
+        begins = self._mask(options)
         super().reset(seed=seed if isinstance(seed, int) else None)
         if isinstance(seed, int) or seed is None:
             seeds: list[int | None] = [None if seed is None else seed + index for index in range(self.num_envs)]
         else:
             seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments; give one for each")
         drawn = [int(self.np_random.integers(_SEEDS)) if one is None else one for one in seeds]
-        self._core.reset(drawn, self._observations)
+        chosen = [one if is_wanted else None for one, is_wanted in zip(drawn, begins, strict=True)]
+        self._core.reset(chosen, self._observations)
         self._is_begun = True
-        return self._own(self._observations), {}
+        self._terminated[begins] = self._truncated[begins] = False
+        return self._own(self._observations), self._begun({}, begins)
+
+    def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
+        """Where episodes are to begin."""
+        check_options(options, ("reset_mask",))
+        if not options or "reset_mask" not in options:
+            return np.ones(self.num_envs, np.bool_)
+        mask = np.asarray(options["reset_mask"])
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) with a True; not {mask!r}")
+        if not self._is_begun and not mask.all():
+            raise ResetNeeded("reset() with a reset_mask before an episode has begun in each; call reset() without one")
+        return mask
 
     def step(
         self, actions: NDArray[Any]
@@ -167,7 +189,8 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
 
         Returns:
             Observations, a float32 array with a row for each; arrays of shape (num_envs,) of rewards (float64), of
-            whether the flow is over and of whether the scenario's time is (bool); and with `SAME_STEP` `final_obs`.
+            whether the flow is over and of whether the scenario's time is (bool); and `infos`, with `SAME_STEP` also
+            `final_obs`.
 
         Raises:
             ResetNeeded: If no episode has begun.
@@ -182,9 +205,12 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
         if actions.size != self.num_envs:
             raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
         self._actions[:] = actions.reshape(-1)
+        was_over = self._terminated | self._truncated
         ends = self._terminated, self._truncated
         self._core.step(self._actions, self._observations, self._rewards, *ends, self._finals)
-        infos = self._infos(self._terminated | self._truncated) if self._resets_at_once else {}
+        is_over = self._terminated | self._truncated
+        infos = self._ended({}, is_over) if is_over.any() else {}
+        infos = self._begun(infos, is_over if self._resets_at_once else was_over)
         return (
             self._own(self._observations),
             self._own(self._rewards),
@@ -193,17 +219,31 @@ class VectorFlowEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
             infos,
         )
 
-    def _infos(self, is_over: NDArray[np.bool_]) -> dict[str, Any]:
-        """What Gymnasium tells of episodes that ended, if any did; of their own they have nothing to tell."""
-        if not is_over.any():
-            return {}
-        last = np.full(self.num_envs, None, object)
-        for index in np.flatnonzero(is_over):
-            last[index] = self._finals[index].copy()
-        return {"final_obs": last, "_final_obs": is_over, "final_info": {}, "_final_info": is_over.copy()}
+    def _ended(self, infos: dict[str, Any], is_over: NDArray[np.bool_]) -> dict[str, Any]:
+        """What is told of episodes that ended."""
+        for index in np.flatnonzero(is_over).tolist():
+            summary = json.loads(self._core.outcome(index).summary_json())
+            info: dict[str, Any] = {"summary": summary | {"seed": _seed(summary["seed"])}}
+            if self._resets_at_once:
+                info = {"final_obs": self._finals[index].copy(), "final_info": info}
+            infos = self._add_info(infos, info, index)
+        return infos
+
+    def _begun(self, infos: dict[str, Any], begins: NDArray[np.bool_]) -> dict[str, Any]:
+        """What is told of episodes that began."""
+        for index in np.flatnonzero(begins).tolist():
+            seed, time_s, values = self._core.episode(index)
+            info = {"seed": _seed(seed), "time_s": time_s} | drawn_of(values)
+            infos = self._add_info(infos, info, index)
+        return infos
 
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
+
+
+def _seed(seed: int) -> np.uint64:
+    """A seed as an array of them takes it: those of later episodes have all 64 bits."""
+    return np.uint64(seed)
 
 
 def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:

@@ -20,6 +20,7 @@ from ackclock.learn.training import MODEL
 from ackclock.reading import archive
 from ackclock.running import run
 from ackclock.summaries import RunSummary
+from ackclock.windows import count
 
 RANDOM = "random"
 """Not a controller: the agent's seat, and an action drawn evenly each time."""
@@ -155,5 +156,6 @@ def _of_controller(name: str, setting: Setting, seed: int) -> Row:
 def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None) -> Row:
     flow = next(flow for flow in summary["flows"] if flow["name"] == setting.flow)
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
-    lost = flow["lost_segments"] / max(flow["sent_segments"], 1)
-    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, flow["timeouts"], reward)
+    lost = (count(flow, "lost_segments") or 0) / max(count(flow, "sent_segments") or 0, 1)
+    timeouts = count(flow, "timeouts") or 0
+    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, timeouts, reward)

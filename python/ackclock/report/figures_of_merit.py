@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ackclock.windows import count
+
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
 
@@ -29,6 +31,11 @@ def _count(key: str) -> Callable[[Entry], str]:
     return lambda entry: "–" if entry[key] is None else f"{entry[key]:,}"
 
 
+def _in_window(key: str) -> Callable[[Entry], str]:
+    """A count over the time over which the rates beside it are."""
+    return lambda flow: "–" if (found := count(flow, key)) is None else f"{found:,}"
+
+
 def _rtt(key: str) -> Callable[[Entry], str]:
     return lambda entry: _number((entry["rtt_ms"] or {}).get(key))
 
@@ -37,11 +44,11 @@ FLOW_CELLS: tuple[Cell, ...] = (
     ("controller", lambda flow: str(flow["controller"] or "–")),
     ("profile", lambda flow: str(flow.get("profile", "–"))),
     ("goodput (Mbit/s)", _mbit("goodput_bps")),
-    ("sent (segments)", _count("sent_segments")),
-    ("retransmitted", _count("retransmitted_segments")),
-    ("lost", _count("lost_segments")),
-    ("timeouts", _count("timeouts")),
-    ("recoveries", _count("fast_recoveries")),
+    ("sent (segments)", _in_window("sent_segments")),
+    ("retransmitted", _in_window("retransmitted_segments")),
+    ("lost", _in_window("lost_segments")),
+    ("timeouts", _in_window("timeouts")),
+    ("recoveries", _in_window("fast_recoveries")),
     ("RTT mean (ms)", _rtt("mean")),
     ("RTT p95 (ms)", _rtt("p95")),
     ("completed (s)", lambda flow: "–" if flow["completion_s"] is None else f"{flow['completion_s']:.3f}"),

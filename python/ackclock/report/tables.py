@@ -13,7 +13,7 @@ from ackclock.report.figures_of_merit import (
     Entry,
     busy_links,
 )
-from ackclock.summaries import FlowSummary, RunSummary
+from ackclock.summaries import RunSummary
 from ackclock.tables import Column, Table
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
@@ -26,6 +26,7 @@ from ackclock.traffic_figures import (
     media_flows,
     size_rows,
 )
+from ackclock.windows import flows_over_window
 
 _SEVERAL = 4
 """With so many flows or more, of fewer controllers, there are totals by controller."""
@@ -39,20 +40,21 @@ def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> list[Table]:
         most: Rows of a table; how many more there are is said below it.
     """
     return [
-        *_flows(summary["flows"], most),
+        *_flows(summary, most),
         *_traffic(summary, most),
         *([_table("link", busy_links(summary), LINK_CELLS, most)] if summary["links"] else []),
     ]
 
 
-def _flows(flows: Sequence[FlowSummary], most: int) -> list[Table]:
+def _flows(summary: RunSummary, most: int) -> list[Table]:
     """Totals by controller, and every flow; of many, groups with percentiles over their flows, and who stands out."""
+    flows = summary["flows"]
     if not flows:
         return []
     kinds = {flow["controller"] for flow in flows}
     totals = []
     if len(flows) >= _SEVERAL and len(kinds) < len(flows):
-        totals = [_table("controller", by_controller(flows), CONTROLLER_CELLS, most)]
+        totals = [_table("controller", by_controller(flows_over_window(summary)), CONTROLLER_CELLS, most)]
     if len(flows) <= SHOWN_SINGLY:
         return [*totals, _table("flow", flows, FLOW_CELLS, most)]
     chosen = outermost(flows)

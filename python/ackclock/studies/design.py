@@ -10,6 +10,7 @@ from ackclock._core import Scenario, ScenarioError
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
 from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.studies.quantities import seconds
 from ackclock.sweep.grid import Point, override_text, point_of
 
 LEAST_INTERVAL_S: Final = 0.05
@@ -72,11 +73,30 @@ def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: 
             plan.places.get("rtt", ("path",)), f"is wrong: {error}", 'write it like rtt = "40 ms"', cell.get("rtt")
         )
         return None
+    overrides = _overrides(plan, cell, line_up, document)
     try:
-        return Scenario.from_json(json.dumps(document), _overrides(plan, cell, line_up, document), plan.folder)
+        scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
+        begin = _last_start(scenario)
+        if begin is None:
+            return scenario
+        return Scenario.from_json(json.dumps(document), [*overrides, f"measure.from={json.dumps(begin)}"], plan.folder)
     except ScenarioError as error:
         _translate(error, plan, line_up, mistakes)
         return None
+
+
+def _last_start(scenario: Scenario) -> str | None:
+    """When the last flow starts, if that is after the beginning of the measurement and before its end.
+
+    All numbers of a run are over the time in which every flow is there: rates over different times make no shares.
+    """
+    effective = json.loads(scenario.to_json())
+    window = effective.get("measure") or {}
+    begin = seconds(window.get("from")) or 0.0
+    end = min(seconds(window.get("to")) or scenario.duration_s, scenario.duration_s)
+    starts = {seconds(flow.get("start")) or 0.0: flow.get("start") for flow in effective.get("flow", [])}
+    last = max(starts, default=0.0)
+    return starts[last] if begin < last < end else None
 
 
 def interval_s(duration_s: float) -> float:

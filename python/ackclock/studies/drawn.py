@@ -25,9 +25,9 @@ from ackclock.figures import (
 )
 from ackclock.figures.grid import MOST_PANELS
 from ackclock.labels import distinct
-from ackclock.studies.measures import Measured, jain_over_time, seconds_of
+from ackclock.studies.measures import SECOND, Measured, jain_over_time, seconds_of
 from ackclock.studies.plan import LineUp, Plan, title, value_key
-from ackclock.studies.quantities import is_wide, scale, seconds
+from ackclock.studies.quantities import is_wide, scale
 from ackclock.studies.tabled import Groups, grouped
 from ackclock.tables import Estimate
 
@@ -293,8 +293,6 @@ class Drawings:
 
     def _distributions(self) -> Iterator[Drawn]:
         known = self._subject_looks()
-        begin = seconds((self._plan.measure or {}).get("from")) or 0.0
-        end = seconds((self._plan.measure or {}).get("to")) or float("inf")
         for name, label, caption, values in (
             ("rtt", "RTT (ms)", "RTT samples, one an interval", _rtts),
             ("queueing", "queueing delay (ms)", "what a packet that came at each sample would have waited", _waits),
@@ -305,7 +303,7 @@ class Drawings:
                 found = {}
                 for who, line_up in self._subjects():
                     group = self._groups.get((cell, line_up.name), [])
-                    found[who] = [value for run in group for value in values(run, begin, end)]
+                    found[who] = [value for run in group for value in values(run, run.window.begin_s, run.window.end_s)]
                 return {who: samples for who, samples in found.items() if samples}
 
             panels = self._by_cell(of)
@@ -402,8 +400,8 @@ def _goodputs(run: Measured, begin: float, end: float) -> list[float]:
     if run.samples is None:
         return []
     ends_s, flows = seconds_of(run.samples)
-    is_in = (ends_s > begin) & (ends_s <= end)
-    return [float(value) / 1e6 for rates in flows.values() for value in rates[is_in]]
+    is_in = (ends_s - SECOND >= begin) & (ends_s <= end)
+    return [float(value) / 1e6 for rates in flows.values() for value in rates[is_in] if not np.isnan(value)]
 
 
 def _mean(found: Estimate | None) -> float | None:

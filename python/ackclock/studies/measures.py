@@ -1,8 +1,11 @@
-"""What a run of a study comes to: figures of each controller in it, and of the path.
+"""What a run of a study comes to: figures of each controller in it, and of the path, all over the window of the run.
 
 Convergence after the definition of the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory: the
 time from the last flow's start to the earliest second from which on each flow has, for five seconds, within 25 % of an
-equal share. Departure: the share is that of what all flows had in that second, not of the link.
+equal share.
+
+Departures: the share is that of what all flows had in that second, not of the link. Convergence must last: each flow's
+mean from that second to the end of the run is within 25 % of an equal share, too. A flow that starves later never did.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ackclock.metrics import Floats
+from ackclock.metrics import Floats, jain_fairness
 from ackclock.studies.design import Trial
 from ackclock.studies.samples import Samples
+from ackclock.windows import Window, count, window_of
 
 SECOND: Final = 1.0
 _WITHIN: Final = 0.25
@@ -55,13 +59,14 @@ class Measured:
         utilization: Of the bottleneck, 0 to 1.
         queueing_ms: Mean wait there.
         queueing_p95_ms: 95th percentile of the wait there.
-        dropped: Packets that its queue dropped over those that came; None if none came.
+        dropped: Packets that its queue dropped over those that came to it; None if none came.
         jain: Jain's index of the flows' goodputs; None for one flow.
         convergence_s: As this file's head defines it; None if there was none, or one flow only.
         samples: Of the flows; None if none were kept.
         link: Whose use and queue count.
         names: The flows' names, and the label of each.
         profiles: Of the senders.
+        window: Over which all of these are taken.
     """
 
     trial: Trial
@@ -76,6 +81,7 @@ class Measured:
     link: str
     names: Mapping[str, str]
     profiles: tuple[str, ...]
+    window: Window
 
 
 def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Measured:
@@ -91,32 +97,37 @@ def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Meas
     """
     flows = summary["flows"]
     names = {flow["name"]: label for flow, label in zip(flows, trial.line_up.members, strict=True)}
-    total = sum(flow["goodput_bps"] for flow in flows)
+    window = window_of(summary)
+    goodputs = np.array([window.rate_bps(flow) for flow in flows])
     found = _link(summary["links"], link)
     samples: Samples | None = summary.get("samples")
-    came = found["delivered_packets"] + found["drops"]
+    # What the link lost had left the queue, and of what it delivered twice one had come.
+    came = found["delivered_packets"] - found["duplicates"] + found["losses"] + found["drops"]
     return Measured(
         trial=trial,
         parts={
-            label: _part(label, [flow for flow in flows if names[flow["name"]] == label], total)
+            label: _part(label, [flow for flow in flows if names[flow["name"]] == label], window, float(goodputs.sum()))
             for label in trial.line_up.labels
         },
-        utilization=found["utilization"],
+        utilization=window.utilization(found),
         queueing_ms=found["queueing_delay_ms"]["mean"],
         queueing_p95_ms=found["queueing_delay_ms"]["p95"],
         dropped=found["drops"] / came if came else None,
-        jain=summary["jain_index"] if len(flows) > 1 else None,
+        jain=jain_fairness(goodputs) if len(flows) > 1 and goodputs.any() else None,
         convergence_s=convergence_s(samples, [flow["start_s"] for flow in flows]) if samples else None,
         samples=samples,
         link=found["name"],
         names=names,
         profiles=tuple(dict.fromkeys(flow["profile"] for flow in flows if "profile" in flow)),
+        window=window,
     )
 
 
-def _part(label: str, flows: Sequence[Mapping[str, Any]], total: float) -> Part:
-    goodput = sum(flow["goodput_bps"] for flow in flows)
-    sent = sum(flow["sent_segments"] for flow in flows)
+def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total: float) -> Part:
+    goodput = sum(window.rate_bps(flow) for flow in flows)
+    sent, again, timeouts = (
+        sum(count(flow, key) or 0 for flow in flows) for key in ("sent_segments", "retransmitted_segments", "timeouts")
+    )
     rtts = [flow["rtt_ms"] for flow in flows if flow["rtt_ms"]]
     return Part(
         label=label,
@@ -125,8 +136,8 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], total: float) -> Part:
         share=goodput / total if total else None,
         rtt_ms=sum(rtt["mean"] for rtt in rtts) / len(rtts) if rtts else None,
         rtt_p95_ms=sum(rtt["p95"] for rtt in rtts) / len(rtts) if rtts else None,
-        retransmitted=sum(flow["retransmitted_segments"] for flow in flows) / sent if sent else None,
-        timeouts=sum(flow["timeouts"] for flow in flows),
+        retransmitted=again / sent if sent else None,
+        timeouts=timeouts,
     )
 
 
@@ -144,7 +155,8 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
         samples: Of a run.
 
     Returns:
-        The ends of the seconds, and by flow the goodput in bit/s; zero before it began.
+        The ends of the seconds, and by flow the goodput in bit/s; NaN of a second in which it had not begun, or was
+        over.
     """
     time_s = np.asarray(samples["time_s"], dtype=float)
     if not time_s.size:
@@ -154,7 +166,7 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
     counts = np.bincount(numbers, minlength=last + 1)[1 : last + 1]
     found = {}
     for name, flow in samples["flows"].items():
-        rates = np.array([0.0 if value is None else value for value in flow["goodput_bps"]])
+        rates = np.array([np.nan if value is None else value for value in flow["goodput_bps"]])
         sums = np.bincount(numbers, weights=rates, minlength=last + 1)[1 : last + 1]
         found[name] = sums / np.maximum(counts, 1)
     return np.arange(1, last + 1, dtype=np.float64) * SECOND, found
@@ -179,9 +191,15 @@ def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:
     begun = max(starts_s)
     for place in range(len(ends_s) - _HOLDS + 1):
         begins = float(ends_s[place]) - SECOND
-        if begins >= begun and is_near[place : place + _HOLDS].all():
+        if begins >= begun and is_near[place : place + _HOLDS].all() and _lasts(rates[:, place:]):
             return begins - begun
     return None
+
+
+def _lasts(rates: Floats) -> bool:
+    """Whether each flow's mean is near an equal share."""
+    means = rates.mean(axis=1)
+    return bool((np.abs(means - means.mean()) <= _WITHIN * means.mean()).all())
 
 
 def jain_over_time(samples: Samples) -> tuple[Floats, Floats]:
@@ -191,7 +209,7 @@ def jain_over_time(samples: Samples) -> tuple[Floats, Floats]:
         samples: Of a run.
 
     Returns:
-        Ends of the seconds, and the index; NaN where nothing arrived.
+        Ends of the seconds, and the index; NaN where nothing arrived, or a flow had not begun or was over.
     """
     ends_s, flows = seconds_of(samples)
     rates = np.array(list(flows.values()))

@@ -11,6 +11,10 @@ from ackclock.tables import Column, Estimate, Table
 
 SIGNIFICANT: Final = 0.05
 
+_WINDOW: Final = (
+    "All figures of a run are over one time: from the last flow's start, or the end of the warm-up if that is later."
+)
+
 _GOODPUT = Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6)
 
 _MEANS: Final = (
@@ -81,7 +85,7 @@ def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
         for run in runs
         for part in run.parts.values()
     ]
-    return Table(f"{plan.name}: every run", about, columns, rows)
+    return Table(f"{plan.name}: every run", about, columns, rows, (_WINDOW,))
 
 
 def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
@@ -99,8 +103,8 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
     ]
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
     columns = [*axis_columns(plan), *_WHO]
-    notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
-    return Table(plan.name, about, [*columns, *wanted], rows, notes)
+    intervals = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
+    return Table(plan.name, about, [*columns, *wanted], rows, (*intervals, _WINDOW))
 
 
 def _means(group: Sequence[Measured], label: str) -> dict[str, Any]:
@@ -134,9 +138,9 @@ def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table
         about: What was run.
     """
     rows = list(_differences(plan, grouped(runs)))
-    for key in ("goodput_bps", "queueing_ms"):
-        for row, p in zip(rows, holm([row.get(f"_p_{key}") for row in rows]), strict=True):
-            row[f"p_{key}"] = p
+    places = [(row, key) for row in rows for key in ("goodput_bps", "queueing_ms")]
+    for (row, key), p in zip(places, holm([row.get(f"_p_{key}") for row, key in places]), strict=True):
+        row[f"p_{key}"] = p
     for row in rows:
         row["more"] = _verdict(row)
     columns = [
@@ -153,8 +157,8 @@ def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table
     if not any(row.get("queueing_ms") for row in rows):
         columns = columns[:-2]
     notes = (
-        "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for their "
-        f"number (Holm). Who has more is said where p is below {SIGNIFICANT}.",
+        "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for the "
+        f"number of all in the table (Holm). Who has more is said where p is below {SIGNIFICANT}.",
     )
     return Table(f"{plan.name}: differences", about, columns, rows, notes)
 

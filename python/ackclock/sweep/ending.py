@@ -12,7 +12,7 @@ from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
 from ackclock.sweep import tidy
 from ackclock.sweep.store import TABLES, Record, SweepFolder
-from ackclock.sweep.tidy import by_cell
+from ackclock.sweep.tidy import by_cell, over_window
 from ackclock.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ MEANS: Final = (
     Column("jain_index", "Jain"),
     Column("utilization", "link used", "%", factor=100.0),
     Column("queueing_delay_ms_mean", "queueing", "ms"),
+)
+_WINDOW: Final = (
+    "Rates of a run are over one time: from the first flow's start, or the beginning of `measure` if that is later, to "
+    "the end of the measurement, or to the moment at which the last flow was over."
 )
 OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
 
@@ -144,7 +148,8 @@ class Sweep:
         wanted = [column for column in MEANS if any(row[column.key] is not None for row in rows)]
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
         notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(self.seeds) > 1 else ()
-        return Table("means over the seeds", self.about, [*columns, Column("seeds", "seeds"), *wanted], rows, notes)
+        columns += [Column("seeds", "seeds"), *wanted]
+        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW))
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
@@ -251,7 +256,7 @@ def _are_alike(table: "pl.DataFrame", expected: "pl.DataFrame") -> bool:
 def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> list[dict[str, Any]]:
     import polars as pl
 
-    flows, links = tables["sweep"], tables["links"]
+    flows, links = (over_window(tables[name]) for name in ("sweep", "links"))
     keys = [name for name in parameters if name in links.columns]
     bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
     if bottleneck:

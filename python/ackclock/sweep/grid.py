@@ -7,11 +7,12 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ackclock import controllers, importing, storage
-from ackclock._core import Scenario
+from ackclock._core import Scenario, build_info
 from ackclock.decoding import decoded_toml
 from ackclock.imported import imported
 from ackclock.studies.plan import MOST_RUNS, each_once
@@ -61,9 +62,15 @@ class Point:
 
     @property
     def key(self) -> str:
-        """Name of its result: the same scenario in the same version, with the same classes, is the same result."""
-        identity = " ".join((__version__, self.scenario_hash, *self.own))
+        """Name of its result: the same scenario on the same engine, with the same classes, is the same result."""
+        identity = " ".join((__version__, _engine(), self.scenario_hash, *self.own))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+
+@cache
+def _engine() -> str:
+    """What decides results: two checkouts of one version may be two engines."""
+    return build_info()["engine"]
 
 
 def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:

@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ackclock.estimates import half_width
+from ackclock.metrics import jain_fairness
+from ackclock.windows import window_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,13 +48,37 @@ def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
         rows: Parameters and summary of each point.
 
     Returns:
-        A row for each point and flow: the parameters, the point's Jain index, the flow's figures.
+        A row for each point and flow: the parameters, the point's Jain index, the flow's figures; in `window_` what is
+        over the window of the run in place of the flow's own time.
     """
     return _table(
-        parameters | {"jain_index": summary["jain_index"]} | _flat(_renamed(flow, "flow"))
+        parameters | {"jain_index": summary["jain_index"]} | _flat(_renamed(flow, "flow")) | _windowed(flow, summary)
         for parameters, summary in _plain(rows)
         for flow in summary["flows"]
     )
+
+
+def _windowed(flow: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
+    window = window_of(summary)
+    goodputs = np.array([window.rate_bps(one) for one in summary["flows"]])
+    return {
+        "window_goodput_bps": window.rate_bps(flow),
+        "window_throughput_bps": window.rate_bps(flow, "throughput_bps"),
+        "window_jain_index": jain_fairness(goodputs) if goodputs.any() else None,
+    }
+
+
+def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
+    """Return a table whose figures are all over the window of the run: each that has a `window_` column is that.
+
+    Args:
+        table: As `flow_table` or `link_table` makes it.
+    """
+    import polars as pl
+
+    names = [name.removeprefix("window_") for name in table.columns if name.startswith("window_")]
+    known = [name for name in names if name in table.columns]
+    return table.with_columns(pl.coalesce(f"window_{name}", name).alias(name) for name in known)
 
 
 def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
@@ -63,7 +91,9 @@ def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
         A row for each point and link.
     """
     return _table(
-        parameters | _flat(_renamed(link, "link")) for parameters, summary in _plain(rows) for link in summary["links"]
+        parameters | _flat(_renamed(link, "link")) | {"window_utilization": window_of(summary).utilization(link)}
+        for parameters, summary in _plain(rows)
+        for link in summary["links"]
     )
 
 
@@ -100,9 +130,13 @@ def means(flows: "pl.DataFrame", parameters: Iterable[str]) -> "pl.DataFrame":
     if flows.is_empty():
         return pl.DataFrame(schema=[*keys, "seeds"])
     measures = [name for name in _MEASURES if name in flows.columns]
-    grouped = flows.group_by(keys, maintain_order=True).agg(
-        pl.len().alias("seeds"),
-        *(expression for name in measures for expression in _statistics(name)),
+    grouped = (
+        over_window(flows)
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.len().alias("seeds"),
+            *(expression for name in measures for expression in _statistics(name)),
+        )
     )
     columns = [expression for name in measures for expression in _interval(grouped, name)]
     return grouped.select(*keys, "seeds", *columns)

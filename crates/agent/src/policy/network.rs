@@ -173,13 +173,9 @@ impl Unary {
                 (0.5 * wide * (1.0 + math::tanh(inner))) as f32
             }
             Self::Clip(low, high) => {
-                if x < low {
-                    low
-                } else if x > high {
-                    high
-                } else {
-                    x
-                }
+                // ONNX's Min(max, Max(input, min)): where min is above max, every input becomes max. NaN stays what it is.
+                let least = if x < low { low } else { x };
+                if least > high { high } else { least }
             }
         }
     }

@@ -115,6 +115,10 @@ fn each_operator_by_hand() {
     assert_eq!(outputs(vec![node("Sub", &["c", "x"], "y")], vec![half.clone()], [1.0, 3.0]), [-0.5, -2.5]);
     let clip = vec![node("Clip", &["x", "", "c"], "y")];
     assert_eq!(outputs(clip, vec![half.clone()], [-9.0, 9.0]), [-9.0, 0.5]);
+    // "When 'min' is greater than 'max', the clip operator sets all the 'input' values to the value of 'max'." (ONNX, Clip-13)
+    let crossed = vec![node("Clip", &["x", "low", "c"], "y")];
+    let low = tensor("low", &[], &[3.0]);
+    assert_eq!(outputs(crossed, vec![low, half.clone()], [-9.0, 9.0]), [0.5, 0.5]);
     let joined = vec![node("Tanh", &["x"], "t"), node("Mul", &["x", "t"], "y")];
     close(&outputs(joined, vec![], [0.5, 0.0]), &[0.231_058_58, 0.0]);
 }

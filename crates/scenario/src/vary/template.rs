@@ -64,6 +64,11 @@ impl ScenarioTemplate {
         Ok(scenario.with_template(self))
     }
 
+    /// The text that it was read from, what diagnostics call it, and its overrides.
+    pub(crate) fn source(&self) -> (&str, &str, &[String]) {
+        (&self.0.text, &self.0.file, &self.0.overrides)
+    }
+
     /// Every place whose value is drawn, with its distribution; those in the alternatives of a choice included.
     pub fn varies(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
