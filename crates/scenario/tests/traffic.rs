@@ -111,7 +111,8 @@ app = { kind = "video", ladder = ["1 Mbit/s", "3 Mbit/s"], segment = "2 s", leng
     let (reservoir, cushion) = (SimDuration::from_secs(90), SimDuration::from_secs(126));
     assert_eq!(video.choice, VideoChoice::Buffer { reservoir, cushion });
     let AppConfig::Video(video) = &config.flows[2].app else { panic!("a video") };
-    assert_eq!((video.segments, video.choice), (5, VideoChoice::Rate { window: 5, safety: 1.0 })); // 9 s / 2 s
+    let length = Some(SimDuration::from_secs(9));
+    assert_eq!((video.length, video.choice), (length, VideoChoice::Rate { window: 5, safety: 1.0 }));
 }
 
 #[test]
