@@ -93,7 +93,7 @@ pub struct Summary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
-    /// Jain's fairness index of the flows' goodputs; null when all are zero.
+    /// Jain's fairness index of the flows' goodputs, of both directions of a connection together; null when all are zero.
     pub jain_index: Option<f64>,
     /// In the scenario's order.
     pub flows: Vec<FlowSummary>,
@@ -123,9 +123,10 @@ pub struct FlowSummary {
     pub start_s: f64,
     /// When the receiving application had everything; null if it has not, or if there is no end.
     pub completion_s: Option<f64>,
-    /// Payload that the receiving application got in order, in bit/s.
+    /// Payload that the receiving application got in order, in bit/s: over the part of the measurement window between the flow's
+    /// start and its completion.
     pub goodput_bps: f64,
-    /// Payload sent, retransmissions included, in bit/s.
+    /// Payload sent, retransmissions included, over the same time, in bit/s.
     pub throughput_bps: f64,
     /// Payload that the receiving application got in order, over the whole run.
     pub delivered_bytes: u64,

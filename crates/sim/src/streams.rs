@@ -76,7 +76,7 @@ impl Streams {
         let stream = &mut self.list[id.index()];
         if let Some(blocking) = &mut stream.blocking {
             let has_gap = hosts.view(stream.receiver).has_out_of_order_data();
-            blocking.on_data(now, has_gap, self.window.holds(now));
+            blocking.on_data(now, has_gap, &self.window);
         }
         let Some(wanted) = stream.wanted.filter(|_| stream.read_event.is_none()) else { return };
         if let Some(time) = hosts.connections.time_of_read(stream.receiver, wanted, now) {
