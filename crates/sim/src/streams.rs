@@ -99,8 +99,7 @@ impl Streams {
             }
             return;
         }
-        let unsent = hosts.view(stream.sender).unsent();
-        let action = stream.app.act(now, unsent);
+        let action = stream.app.act(now, hosts.view(stream.sender).outlet());
         self.perform(id, action, hosts);
     }
 
