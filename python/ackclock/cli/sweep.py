@@ -26,7 +26,7 @@ from ackclock.sweep import (
     group_table,
     link_table,
     means,
-    parse_axis,
+    parse_axes,
     parse_pair,
     running,
 )
@@ -85,7 +85,7 @@ def sweep(
     folder = SweepFolder(output)
     try:
         pairs = [parse_pair(text) for text in paired or []]
-        axes = [parse_axis(text, pairs) for text in overrides or []]
+        axes = parse_axes(overrides or [], pairs)
         points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)
