@@ -58,7 +58,8 @@ impl Checker<'_, '_> {
             Some(Topology::ParkingLot(table)) => self.build_parking_lot(table, &path, &mut built),
             Some(Topology::Explicit(table)) => self.build_explicit(table, &path, &mut built),
         }
-        if !matches!(self.file.topology, Some(Topology::Dumbbell(_) | Topology::ParkingLot(_))) {
+        let has_own_names = !matches!(self.file.topology, Some(Topology::Dumbbell(_) | Topology::ParkingLot(_)));
+        if has_own_names && self.is_network_whole() {
             self.check_link_names(&path);
         }
         built
