@@ -76,7 +76,7 @@ class VideoSummary(TypedDict):
     """How long it stood still in all, the startup left out, seconds."""
 
     rebuffering_ratio: float | None
-    """That time over the time since playback began, 0 to 1; None if it never did."""
+    """That over the time from the beginning of playback to the end of the video, 0 to 1; None if it never began."""
 
 
 class WindowCounts(TypedDict):
@@ -117,10 +117,10 @@ class FlowSummary(TypedDict):
     """When the receiving application had everything, seconds; None if it has not, or if there is no end."""
 
     goodput_bps: float
-    """Payload that the receiving application read in order, bits per second."""
+    """Payload that the receiving application read in order, from its start to its completion, bits per second."""
 
     throughput_bps: float
-    """Payload sent, retransmissions included, bits per second."""
+    """Payload sent, retransmissions included, over the same time, bits per second."""
 
     delivered_bytes: int
     """Payload that the receiving application got in order, bytes."""
@@ -280,7 +280,7 @@ class MediaSummary(TypedDict):
     """Reports that the receiver sent, over the whole run."""
 
     reports_bps: float
-    """Their payload over the time of the flow, bits per second."""
+    """Payload of those that left before the flow's `until`, over its time, bits per second."""
 
 
 class DatagramSummary(TypedDict):
@@ -293,13 +293,16 @@ class DatagramSummary(TypedDict):
     """Datagrams that left."""
 
     received: int
-    """Datagrams that arrived before the run ended."""
+    """Datagrams that arrived before the run ended, each counted once."""
 
     lost: int
     """Datagrams that did not arrive though a later one did."""
 
     out_of_order: int
-    """Datagrams that arrived after a later one."""
+    """Datagrams that arrived after a later one; of copies, the first counts."""
+
+    duplicates: int
+    """Further arrivals of datagrams that had arrived."""
 
     marked: int
     """Datagrams that arrived with CE."""
@@ -334,13 +337,13 @@ class BlockingSummary(TypedDict):
     """How long a receiver waited for what had been lost (head-of-line blocking), over the measurement window."""
 
     episodes: int
-    """How often data arrived after a hole."""
+    """Holes that were filled."""
 
     total_s: float
-    """How long there was a hole in all, seconds."""
+    """How long there was a hole in all, seconds; of holes that reach beyond the window, what lies within."""
 
     duration_ms: Distribution | None
-    """How long each hole lasted, milliseconds; None without any."""
+    """How long each of the holes that were filled had lasted, milliseconds; None without any."""
 
 
 class DirectionSummary(TypedDict):
@@ -435,7 +438,7 @@ class RunSummary(TypedDict):
     """Where the scenario's measurement window begins and ends, seconds; only where it has one."""
 
     jain_index: float | None
-    """Jain's fairness index of the flows' goodputs, 1/n to 1; None when all are zero."""
+    """Jain's index of the flows' goodputs, both ways of a connection together; None when all are zero."""
 
     flows: list[FlowSummary]
     """Long flows."""

@@ -171,6 +171,31 @@ def test_every_mistake_of_the_file_is_told_at_once_with_its_line(tmp_path: Path)
     assert all(entry["remedy"] for entry in found.values())
 
 
+def test_no_mistake_of_a_study_hides_another(tmp_path: Path) -> None:
+    text = """controllers = ["cubic"]
+link = "ghost"
+start_within = "-1 s"
+seeds = []
+[[path]]
+name = "a"
+rate = "1 Mbit/s"
+[[path]]
+name = "a"
+bufer = 3
+[[path]]
+name = "c"
+rtt = "40 s/s"
+[set]
+"tcp.mss" = [0, "x"]
+"""
+    found = _mistakes(text, tmp_path)
+    assert {field: entry["line"] for field, entry in found.items()} == {
+        "link": 2, "start_within": 3, "seeds": 4, "path[1].name": 9, "path[1].bufer": 10, "path[2].rtt": 13,
+        'set."tcp.mss"': 15,
+    }  # fmt: skip
+    assert "bottleneck" in found["link"]["remedy"]
+
+
 def test_mistakes_of_scenarios_are_told_where_the_study_has_them(tmp_path: Path) -> None:
     text = """controllers = ["cubbic", { kind = "cubic", beta = 7 }]
 duration = "long"
@@ -300,7 +325,7 @@ def test_what_was_run_is_said_everywhere(small: ackclock.Study) -> None:
 
 
 def test_a_link_that_is_not_there_is_wrong_input() -> None:
-    with pytest.raises(ValueError, match="there are: bottleneck"):
+    with pytest.raises(ackclock.ScenarioError, match="link must be the name of a link"):
         ackclock.study(SMALL | {"link": "middle", "seeds": 1, "duration": "600 ms"})
 
 

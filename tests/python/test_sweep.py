@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from ackclock.reading import DamagedError
-from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axis
+from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.grid import grid_of, override_text
 from ackclock.sweep.tidy import half_width
@@ -42,6 +42,12 @@ def test_an_axis_is_read(text: str, axis: Axis) -> None:
 def test_a_wrong_axis_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(GridError, match="--set"):
         parse_axis(text)
+
+
+def test_every_axis_that_is_wrong_is_told() -> None:
+    with pytest.raises(GridError) as caught:
+        parse_axes(["seed=5..1", "tcp.mss=[536]", "tcp.mss=[]", "nothing"])
+    assert len(str(caught.value).splitlines()) == 3
 
 
 @pytest.mark.parametrize("value", ["5 s", 'say "x"', 3, 2.5, True, [1, [2]], {"kind": "red", "limits": [1, 2]}])

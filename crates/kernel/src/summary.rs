@@ -26,13 +26,14 @@ struct Place<'a> {
 pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, report: Report) -> Outcome {
     let exchanges = exchange_logs(config, &done.held);
     let mut flows = Vec::new();
-    let mut names = Vec::new();
+    let (mut names, mut goodputs) = (Vec::new(), Vec::new());
     for (connection, (flow, ends)) in config.flows.iter().zip(ends).enumerate() {
         for stream in 0..ends.streams.len() {
             let place = Place { flow, ends, connection, stream, index: names.len() };
             flows.push(flow_summary(config, &place, &done, &exchanges));
             names.push(ends.streams[stream].name.clone());
         }
+        goodputs.push(flows[flows.len() - ends.streams.len()..].iter().map(|stream| stream.goodput_bps).sum());
     }
     let end = SimTime(config.duration.0);
     let datagrams = done.pump.datagrams.iter().zip(&config.traffic.datagrams);
@@ -42,7 +43,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
         seed: config.seed,
         duration_s: config.duration.as_secs_f64(),
         measure_s: config.measure.is_narrower().then(|| config.measure.within(end).map(SimTime::as_secs_f64)),
-        jain_index: jain_index(&flows),
+        jain_index: jain_index(&goodputs),
         flows,
         links: done.pump.links,
         appliances: Vec::new(),
@@ -103,7 +104,7 @@ fn exchange_logs(config: &SimulationConfig, held: &[Held]) -> Vec<Option<Complet
     let mut log = |(flow, held): (&FlowConfig, &Held)| {
         let mut route = |from, to| router.shortest_path(from, to).expect("a checked scenario has every route");
         let (there, back) = (route(flow.from, flow.to), route(flow.to, flow.from));
-        let path = EmptyPath::new(flow, &config.network.links, &there, &back);
+        let path = EmptyPath::new(flow, &config.network, &there, &back);
         let mut log = CompletionLog::new(&[]);
         for Exchanged { start, end, request, response } in held.exchanges.iter().copied() {
             let time = end - start;

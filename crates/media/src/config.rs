@@ -88,10 +88,16 @@ impl Entry for MediaApp {
 
 impl MediaApp {
     fn review(&self, review: &mut Review<'_>) {
-        if self.min_rate > self.max_rate {
+        // The default gives way to what is written.
+        if self.min_rate > self.max_rate && review.is_given("min_rate") {
             let message = format!("must be at most max_rate, which is {}", self.max_rate);
             review.report("min_rate", message, "use a lower min_rate, or a higher max_rate");
         }
+    }
+
+    /// The least rate of its encoder.
+    pub fn least_rate(&self) -> Bandwidth {
+        self.min_rate.min(self.max_rate)
     }
 
     /// From a frame to the next.
@@ -121,8 +127,9 @@ impl MediaApp {
 
     /// Within what its controller works; `is_l4s`: its packets are ECT(1).
     pub fn limits(&self, is_l4s: bool) -> Limits {
-        let start = self.start_rate.clamp(self.min_rate, self.max_rate);
+        let least = self.least_rate();
+        let start = self.start_rate.clamp(least, self.max_rate);
         let frame_interval = self.frame_interval();
-        Limits { least: self.min_rate, most: self.max_rate, start, frame_interval, is_l4s }
+        Limits { least, most: self.max_rate, start, frame_interval, is_l4s }
     }
 }

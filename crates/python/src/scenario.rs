@@ -259,15 +259,18 @@ impl PyScenario {
     /// Raises:
     ///     ValueError: If there is no such event, or none is named.
     fn with_events(&self, kinds: Vec<String>) -> PyResult<Self> {
-        let mut chosen = EventKinds::NONE;
+        let (mut chosen, mut unknown) = (EventKinds::NONE, Vec::new());
         for name in &kinds {
             chosen = match EventKind::of_name(name) {
                 Some(kind) => chosen.with(kind),
                 None if name == "all" => EventKinds::ALL,
-                None => return Err(no_event(name)),
+                None => {
+                    unknown.push(name.as_str());
+                    chosen
+                }
             };
         }
-        let inner = self.inner.with_events(chosen).ok_or_else(|| no_event(""))?;
+        let inner = self.inner.with_events(chosen).filter(|_| unknown.is_empty()).ok_or_else(|| no_event(&unknown))?;
         Ok(self.of(inner))
     }
 
@@ -319,9 +322,11 @@ pub(crate) fn values_of<'py>(py: Python<'py>, drawn: &[Drawn]) -> PyResult<Bound
     py.import("json")?.call_method1("loads", (serde_json::Value::Object(values).to_string(),))
 }
 
-fn no_event(name: &str) -> PyErr {
+fn no_event(names: &[&str]) -> PyErr {
     let known = EventKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    let what = if name.is_empty() { "no events are named".to_owned() } else { format!("no event {name:?}") };
+    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    let what =
+        if names.is_empty() { "no events are named".to_owned() } else { format!("no event {}", names.join(", ")) };
     PyValueError::new_err(format!("{what}; there are all, {known}"))
 }
 

@@ -93,7 +93,8 @@ impl CodelWindow {
             window = Bytes(window.0.saturating_add(if self.has_cut { sent_on / GROWTH } else { sent_on }));
         }
         // Of so many segments as someone likes: without bound, if they are too many.
-        let window = window.max(Bytes(segment.0.saturating_mul(self.config.min_segments)));
+        let least = Bytes(segment.0.saturating_mul(self.config.min_segments));
+        let window = window.max(least);
         self.window = Some(window);
         self.sent = readings.sent;
         let since = a_near_rtt_ago(readings);
@@ -101,7 +102,8 @@ impl CodelWindow {
         Orders {
             // More may wait than the window has room for, which has become smaller.
             window: Some(self.grant.window(readings, window.saturating_sub(readings.backlog()))),
-            wake_at: self.cut_next.filter(|&next| next > readings.now),
+            // What no cut makes smaller is left alone, however long the far side stands still.
+            wake_at: self.cut_next.filter(|&next| next > readings.now && window > least && window.0 >= CUT),
             ..Orders::default()
         }
     }
@@ -181,6 +183,21 @@ mod tests {
         // the next after 10 ms / sqrt(1), that is 8750 - 8750/8
         assert_eq!(at(25), Bytes(8_750));
         assert_eq!(at(26), Bytes(7_657));
+    }
+
+    #[test]
+    fn while_nothing_leaves_it_is_asked_until_the_window_is_at_its_least_and_no_longer() {
+        // 10 segments to 2 lose an eighth each time: ln 5 / ln (8/7) = 12.05, 13 cuts.
+        let mut discipline = CodelWindow::new(CodelWindowConfig::default());
+        let mut next = discipline.update(&readings(0, 10_000, 0)).wake_at;
+        next = next.or_else(|| discipline.update(&readings(6, 10_000, 0)).wake_at);
+        let mut asked = 0;
+        while let Some(now) = next {
+            next = discipline.update(&Readings { now, ..readings(0, 10_000, 0) }).wake_at;
+            asked += 1;
+            assert!(asked < 100, "it wakes for ever");
+        }
+        assert_eq!((asked, discipline.window), (13, Some(Bytes(2_000))));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! throughput.
 //!
 //! **Choices**, which the source leaves open: a burst is the time in which the far end has not acknowledged everything that
-//! arrived; the first signal comes an interval after its beginning; a signal that is due while nothing waits to be sent comes
-//! when something does.
+//! arrived; the first signal comes an interval after its beginning; a signal that is due while nothing waits to be sent, or when
+//! nothing has arrived since the last, comes when something does.
 
 use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -46,25 +46,28 @@ pub struct EceInterval {
     config: EceIntervalConfig,
     /// When the next signal is due; none outside of a burst.
     due: Option<SimTime>,
+    /// What had arrived by the last signal.
+    signalled: Option<Bytes>,
 }
 
 impl EceInterval {
     pub(crate) fn new(config: EceIntervalConfig) -> Self {
-        Self { config, due: None }
+        Self { config, due: None, signalled: None }
     }
 
     pub(crate) fn update(&mut self, readings: &Readings) -> Orders {
         if readings.in_socket() == Bytes::ZERO {
-            self.due = None;
+            (self.due, self.signalled) = (None, None);
             return Orders::default();
         }
         let due = *self.due.get_or_insert(readings.now + self.config.interval);
         if readings.now < due {
             return Orders { wake_at: Some(due), ..Orders::default() };
         }
-        if readings.backlog() == Bytes::ZERO {
+        if readings.backlog() == Bytes::ZERO || self.signalled == Some(readings.arrived) {
             return Orders::default();
         }
+        self.signalled = Some(readings.arrived);
         let next = readings.now + self.config.interval;
         self.due = Some(next);
         Orders { raise_ece: true, wake_at: Some(next), ..Orders::default() }
@@ -93,6 +96,15 @@ mod tests {
         let signals: Vec<u64> =
             (0..=100).filter(|&ms| discipline.update(&readings(ms, 10 + ms, ms, 0)).raise_ece).collect();
         assert_eq!(signals, [20, 40, 60, 80, 100]);
+    }
+
+    #[test]
+    fn while_nothing_arrives_there_is_no_second_signal_and_no_timer() {
+        let mut discipline = EceInterval::new(EceIntervalConfig { interval: INTERVAL });
+        discipline.update(&readings(0, 10, 0, 0));
+        assert_eq!(discipline.update(&readings(20, 10, 0, 0)).wake_at, Some(SimTime(40_000_000)));
+        assert_eq!(discipline.update(&readings(40, 10, 0, 0)), Orders::default());
+        assert!(discipline.update(&readings(90, 11, 0, 0)).raise_ece);
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
 /// Checks one scenario.
 pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
-    /// Some of the topology could not be read.
+    /// Some of the topology could not be read, so that nodes or links may be missing.
     topology_unread: bool,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
     /// What is in the files that the scenario names.
@@ -175,11 +175,12 @@ pub(crate) fn check(
     let topology = checker.build_topology(&plans);
     let hosts = checker.host_tables(&topology);
     let appliances = checker.plan_appliances(&topology);
-    let flows = checker.build_flows(&plans, &topology, &hosts);
+    let (flows, are_placed) = checker.build_flows(&plans, &topology, &hosts);
+    let is_whole = are_placed && checker.is_network_whole();
     checker.flow_traits = traffic::flow_traits(&plans);
-    let splits = checker.splits(&appliances, &plans, &flows, &topology);
+    let splits = checker.splits(&appliances, &plans, &flows, &topology, is_whole);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
-    checker.resolve_queues(&topology, &flows, &appliances, &splits);
+    checker.resolve_queues(&topology, &flows, &appliances, &splits, is_whole);
     checker.resolve_discards(&topology, &flows);
     checker.changes();
     let trace = checker.trace(&topology, &flows);
@@ -204,7 +205,7 @@ impl<'a, 'source> Checker<'a, 'source> {
     fn new(file: &'a ScenarioFile, attachments: &'a Attachments, diagnostics: &'a mut Diagnostics<'source>) -> Self {
         Self {
             file,
-            topology_unread: diagnostics.has_mistake_in("topology"),
+            topology_unread: diagnostics.may_lack_nodes(),
             diagnostics,
             attachments,
             network: NetworkConfig::default(),
@@ -227,9 +228,20 @@ impl Checker<'_, '_> {
         self.diagnostics.report(path, message, remedy);
     }
 
+    /// Reports what a table or list lacks, unless it lacks that because something in it could not be read.
+    pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
+        self.diagnostics.report_lack(path, message, remedy);
+    }
+
+    /// True if the network is as it was meant, so that paths through it mean something.
+    pub(crate) fn is_network_whole(&self) -> bool {
+        !self.diagnostics.has_mistake_in("topology")
+    }
+
     /// Reports a name that the network lacks, unless parts of the network could not be read and it may lack it because of that.
     pub(crate) fn report_unknown(&mut self, path: &FieldPath, message: &str, remedy: String) {
-        if !self.topology_unread && !self.network.nodes.is_empty() {
+        // Hosts of a dumbbell have the names of its flows.
+        if !self.topology_unread && !self.network.nodes.is_empty() && !self.diagnostics.may_lack_flows() {
             self.report(path, message, remedy);
         }
     }
@@ -253,7 +265,7 @@ impl Checker<'_, '_> {
 
     /// Reports a field that is required and absent.
     pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
-        self.report(path, "is missing", format!("add it, such as {example}"));
+        self.report_lack(path, "is missing", format!("add it, such as {example}"));
     }
 
     fn duration(&mut self) -> Option<SimDuration> {

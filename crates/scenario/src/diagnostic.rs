@@ -6,7 +6,7 @@ use std::ops::Range;
 use ackclock_declare::{Excerpt, harmless};
 use serde::Serialize;
 
-use crate::tree::{FieldPath, Node, Origin};
+use crate::tree::{FieldPath, Node, Origin, Step};
 use crate::vary::DrawnValue;
 
 /// No reader looks at more than this many mistakes at once.
@@ -227,7 +227,32 @@ impl<'source> Diagnostics<'source> {
 
     /// True if there is a mistake in the top-level table `name`.
     pub(crate) fn has_mistake_in(&self, name: &str) -> bool {
-        self.found.iter().any(|found| found.diagnostic.field.split(['.', '[']).next() == Some(name))
+        self.fields_in(name).next().is_some()
+    }
+
+    /// True if flows may be missing, or have other names, because of a mistake.
+    pub(crate) fn may_lack_flows(&self) -> bool {
+        self.fields_in("flow").any(|field| matches!(field.split_once('.'), None | Some((_, "name" | "count"))))
+    }
+
+    /// True if nodes or links may be missing, or have other names, because of a mistake: one that is not about what a link is like.
+    pub(crate) fn may_lack_nodes(&self) -> bool {
+        self.fields_in("topology").any(|field| {
+            let mut parts = field.split('.').skip(1);
+            let (of, what) = (parts.next().unwrap_or_default(), parts.next());
+            let is_of_link = match of.split('[').next() {
+                Some("access" | "bottleneck") => true,
+                Some("link" | "links") => what.is_some_and(|what| what != "from" && what != "to"),
+                _ => false,
+            };
+            !is_of_link
+        })
+    }
+
+    /// Fields in the top-level table `name` that are wrong.
+    fn fields_in<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let fields = self.found.iter().map(|found| found.diagnostic.field.as_str());
+        fields.filter(move |field| field.split(['.', '[']).next() == Some(name))
     }
 
     /// One more than are shown has been found.
@@ -235,9 +260,30 @@ impl<'source> Diagnostics<'source> {
         self.found.len() > MAX_DIAGNOSTICS
     }
 
-    /// Reports the value at `path`, unless a mistake was already reported there.
+    /// Reports what the table or list at `path` lacks, unless it lacks that because something in it could not be read.
+    pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
+        if !self.blamed.iter().any(|blamed| blamed.touches(path)) {
+            self.report(path, message, remedy);
+        }
+    }
+
+    /// Where a value stands: of a link's way back, which has what the link says, at the link if it does not say it itself.
+    fn written_at(&self, path: &FieldPath) -> FieldPath {
+        let reverse = path.0.iter().position(|step| *step == Step::Key("reverse".to_owned()));
+        let mut path = path.clone();
+        if let Some(place) = reverse.filter(|place| place + 1 < path.0.len()) {
+            let own = FieldPath(path.0[..place + 2].to_vec());
+            if self.tree.at(&own).is_none() {
+                path.0.remove(place);
+            }
+        }
+        path
+    }
+
+    /// Reports the value at `path`, unless it could not be read.
     pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.touches(path)) {
+        let path = &self.written_at(path);
+        if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.holds(path)) {
             let node = self.tree.at(path);
             let origin = node.map_or(&self.tree.deepest(path).origin, |node| &node.origin);
             let drawn = self.drawn.iter().find(|drawn| drawn.is_from_range && drawn.path == *path);
@@ -252,7 +298,7 @@ impl<'source> Diagnostics<'source> {
 
     /// Reports the key at the end of `path`.
     pub(crate) fn report_key(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.touches(path)) {
+        if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.holds(path)) {
             let node = self.tree.deepest(path);
             let value = self.value_text(node);
             self.push(path, &node.key_origin, Some(&value), &message.into(), &remedy.into());

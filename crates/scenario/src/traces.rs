@@ -28,26 +28,29 @@ pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, 
             Ok(times) => {
                 table.0.insert("instants".to_owned(), times.to_string().into());
             }
-            Err((what, remedy)) => diagnostics.report(&path.key("rate").key("trace"), what, remedy),
+            Err(wrong) => {
+                let path = path.key("rate").key("trace");
+                wrong.into_iter().for_each(|(what, remedy)| diagnostics.report(&path, what, remedy));
+            }
         }
     }
 }
 
-/// The times of a trace; else what is wrong, and the remedy.
-fn read(place: &Path, source: &FileSource) -> Result<Arc<str>, (String, &'static str)> {
+/// The times of a trace; else what is wrong, each with its remedy.
+fn read(place: &Path, source: &FileSource) -> Result<Arc<str>, Vec<(String, &'static str)>> {
     let unreadable = |error: std::io::Error| {
-        (
+        vec![(
             format!("must be a file that can be read: {}: {error}", place.display()),
             "give the path from the scenario's own folder",
-        )
+        )]
     };
     let text = source.read_text(place, MOST_OF_TABLE).map_err(unreadable)?;
     match Trace::parse(&text, Bytes(1), true) {
         Ok(_) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ").into()),
-        Err(error) => Err((
-            format!("must be a trace of times: {}: {error}", place.display()),
-            "write one time in whole ms a line, in order",
-        )),
+        Err(errors) => {
+            let wrong = |error| format!("must be a trace of times: {}: {error}", place.display());
+            Err(errors.into_iter().map(|error| (wrong(error), "write one time in whole ms a line, in order")).collect())
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How mistakes are said: one for each wrong value, in the form of compilers, whatever the text holds.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ackclock_scenario::{Diagnostic, Scenario};
@@ -168,4 +169,159 @@ fn a_value_that_cannot_be_read_is_one_mistake_in_every_scenario() {
             assert!(found.len() <= 1, "{name}, {wrong}: {found:#?}");
         }
     }
+}
+
+/// Much of what a scenario may say, in places that have little to do with each other.
+const WIDE: &str = r#"duration = "10 s"
+seed = 1
+measure = { from = "2 s", to = "9 s" }
+trace = { interval = "100 ms", which_links = ["bottleneck"] }
+tcp = { mss = 1448 }
+
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+
+[topology.bottleneck]
+rate = "10 Mbit/s"
+delay = "8 ms"
+loss = { kind = "random", p = 0.01 }
+discard = [{ kind = "list", positions = [5], of = "data", flow = "first" }]
+queue = { kind = "priority", bands = [{ of = "acks" }, { flows = ["video", "datagrams"], limit = "90 packets" }] }
+
+[topology.bottleneck.reverse]
+queue = { kind = "red", limit = "100 packets" }
+
+[[host]]
+name = ["first.left", "short.right"]
+tcp = { ecn = "accept" }
+
+[[appliance]]
+node = "left"
+take = { flows = ["first"] }
+near = { controller = "reno" }
+copying = { delay = "1 ms", rate = "1 Gbit/s" }
+
+[[change]]
+at = "5 s"
+link = "bottleneck"
+delay = "9 ms"
+
+[[flow]]
+name = "first"
+controller = { kind = "cubic", beta = 0.7 }
+start = "1 s"
+rtt = "60 ms"
+abort_at = "8 s"
+
+[[flow]]
+name = "short"
+arrivals = { rate = "10 /s", size = { uniform = ["1 kB", "9 kB"] }, until = "9 s", buckets = ["10 kB", "1 MB"] }
+
+[[flow]]
+name = "datagrams"
+protocol = { kind = "udp", payload = "1200 bytes", until = "8 s" }
+app = { kind = "on_off", on = "1 s", off = "2 s", rate = "1 Mbit/s" }
+
+[[flow]]
+name = "video"
+app = { kind = "video", segment = "2 s", buffer = "10 s", playback = "4 s" }
+
+[[flow]]
+name = "ask"
+app = { kind = "request_response", request = "300 B", response = "10 kB", think = "1 s" }
+
+[[flow]]
+name = "call"
+protocol = { kind = "udp", ecn = "ect0" }
+app = { kind = "media", max_rate = "1 Mbit/s", frame_rate = 30 }
+"#;
+
+/// A mistake each; none makes that another is none, but for those that are a mistake in the name of a flow, or the kind of one.
+const INDEPENDENT: [(&str, &str); 40] = [
+    ("\"10 s\"\nseed", "\"ten s\"\nseed"),
+    ("seed = 1", "sead = 1"),
+    ("from = \"2 s\"", "from = 2"),
+    ("interval = \"100 ms\"", "interval = \"often\""),
+    ("which_links = [\"bottleneck\"]", "which_links = [\"ghost\"]"),
+    ("mss = 1448", "mss = 0"),
+    ("rate = \"1 Gbit/s\", delay = \"1 ms\" }\n\n", "rate = \"1 Gbit/s\", delay = \"1 m\" }\n\n"),
+    ("rate = \"10 Mbit/s\"", "rate = \"0 bit/s\""),
+    ("delay = \"8 ms\"", "delay = \"8 parsec\""),
+    ("p = 0.01", "p = 2"),
+    ("positions = [5]", "positions = [\"x\"]"),
+    ("flow = \"first\"", "flow = \"ghost\""),
+    ("of = \"acks\"", "of = \"pings\""),
+    ("\"video\", \"datagrams\"", "\"video\", \"ghost\""),
+    ("limit = \"90 packets\"", "limit = \"90 sheep\""),
+    ("limit = \"100 packets\"", "limt = \"100 packets\""),
+    ("[\"first.left\", \"short.right\"]", "[\"first.left\", \"first.left\"]"),
+    ("ecn = \"accept\"", "ecn = \"perhaps\""),
+    ("node = \"left\"", "node = \"lleft\""),
+    ("flows = [\"first\"]", "flows = [\"furst\"]"),
+    ("controller = \"reno\"", "controller = \"renno\""),
+    ("copying = { delay = \"1 ms\"", "copying = { delay = \"9 days\""),
+    ("copying = { delay = \"1 ms\", rate = \"1 Gbit/s\"", "copying = { delay = \"1 ms\", rate = \"0 bit/s\""),
+    ("at = \"5 s\"", "at = \"0 s\""),
+    ("link = \"bottleneck\"", "link = \"ghost\""),
+    ("delay = \"9 ms\"", "delay = \"9 days\""),
+    ("beta = 0.7", "beta = 7.0"),
+    ("rtt = \"60 ms\"", "rtt = \"60\""),
+    ("rate = \"10 /s\"", "rate = \"0 /s\""),
+    ("uniform = [\"1 kB\", \"9 kB\"]", "uniform = [\"9 kB\", \"1 kB\"]"),
+    ("buckets = [\"10 kB\", \"1 MB\"]", "buckets = [\"1 MB\", \"10 kB\"]"),
+    ("payload = \"1200 bytes\"", "payload = \"90 kB\""),
+    ("off = \"2 s\"", "off = \"0 s\""),
+    ("segment = \"2 s\"", "segment = \"0 s\""),
+    ("request = \"300 B\"", "request = \"0 B\""),
+    ("response = \"10 kB\"", "response = { cdf = \"web_serch\" }"),
+    ("think = \"1 s\"", "thing = \"1 s\""),
+    ("ecn = \"ect0\"", "ecn = \"ce\""),
+    ("max_rate = \"1 Mbit/s\"", "max_rate = \"9000 Gbit/s\""),
+    ("frame_rate = 30", "frame_rate = 0"),
+];
+
+/// "Every mistake is reported at once": two that have nothing to do with each other are both told.
+#[test]
+fn no_mistake_hides_another() {
+    assert_eq!(mistakes(WIDE), []);
+    let fields = |text: &str| mistakes(text).into_iter().map(|one| one.field).collect::<BTreeSet<String>>();
+    let put = |text: &str, (old, new): (&str, &str)| {
+        assert_eq!(text.matches(old).count(), 1, "{old}");
+        text.replacen(old, new, 1)
+    };
+    let alone: Vec<BTreeSet<String>> = INDEPENDENT.iter().map(|edit| fields(&put(WIDE, *edit))).collect();
+    for (edit, found) in INDEPENDENT.iter().zip(&alone) {
+        assert_eq!(found.len(), 1, "{edit:?}: {found:?}");
+    }
+    let mut hidden = Vec::new();
+    for (one, first) in INDEPENDENT.iter().enumerate() {
+        for (other, second) in INDEPENDENT.iter().enumerate().skip(one + 1) {
+            let text = put(WIDE, *first);
+            if text.matches(second.0).count() != 1 {
+                continue; // of the same words
+            }
+            let wanted: BTreeSet<String> = alone[one].union(&alone[other]).cloned().collect();
+            let found = fields(&put(&text, *second));
+            if found != wanted {
+                hidden.push(format!("{wanted:?}: {found:?}"));
+            }
+        }
+    }
+    assert!(hidden.is_empty(), "{} of them:\n{}", hidden.len(), hidden.join("\n"));
+}
+
+#[test]
+fn a_key_stands_once_in_json_as_in_toml() {
+    let json = "{\"duration\": \"2 s\",\n \"duration\": \"3 s\"}";
+    let error = Scenario::parse(json, "test.json", &[]).expect_err("a key twice");
+    assert_eq!((error.diagnostics[0].line, error.diagnostics.len()), (Some(2), 1), "{error}");
+    assert!(error.to_string().contains("duplicate key \"duration\""), "{error}");
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_told_with_its_line() {
+    let deep = format!("duration = \"1 s\"\n[a{}]\nx = 1\n", ".a".repeat(60_000));
+    let error = Scenario::parse(&deep, "test.toml", &[]).expect_err("it is too deep");
+    assert_eq!(error.diagnostics[0].line, Some(2), "{error}");
 }

@@ -53,6 +53,7 @@ mod switches;
 mod traffic;
 mod vary;
 mod vegas;
+mod windows;
 
 #[test]
 fn every_file_is_in_the_suite() {

@@ -111,7 +111,10 @@ app = { kind = "video", ladder = ["1 Mbit/s", "3 Mbit/s"], segment = "2 s", leng
     let (reservoir, cushion) = (SimDuration::from_secs(90), SimDuration::from_secs(126));
     assert_eq!(video.choice, VideoChoice::Buffer { reservoir, cushion });
     let AppConfig::Video(video) = &config.flows[2].app else { panic!("a video") };
-    assert_eq!((video.segments, video.choice), (5, VideoChoice::Rate { window: 5, safety: 1.0 })); // 9 s / 2 s
+    assert_eq!(
+        (video.length, video.choice),
+        (Some(SimDuration::from_secs(9)), VideoChoice::Rate { window: 5, safety: 1.0 })
+    );
 }
 
 #[test]
@@ -322,4 +325,84 @@ fn what_media_cannot_send_below_does_not_wait_without_end() {
     let found = Scenario::parse(&text, "test.toml", &[]).expect_err("too many").diagnostics;
     assert_eq!(found[0].field, "flow[0].app.min_rate", "{found:?}");
     assert!(found[0].message.contains("294140625 datagrams"), "{found:?}");
+}
+
+fn summary(text: &str) -> ackclock_sim::Summary {
+    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    Simulation::new(scenario.config()).finish().summary
+}
+
+#[test]
+fn a_source_that_is_off_half_of_the_time_carries_half() {
+    // 1 s on, 1 s off at 10 Mbit/s: 5 Mbit/s of packets, 4.83 of payload; a window, at most a queue of 1 bdp and the path, 36 ms of
+    // the link, leaves in each off period.
+    let app = "[[flow]]\napp = { kind = \"on_off\", on = \"1 s\", off = \"1 s\" }";
+    let flow = &summary(&dumbbell(app)).flows[0];
+    assert!((4.6e6..5.1e6).contains(&flow.goodput_bps), "{}", flow.goodput_bps);
+}
+
+#[test]
+fn an_ideal_completion_is_of_the_link_at_its_best_however_its_change_is_written() {
+    // 20 Mbit/s, from 2 s on 100: the same link as a change and as a schedule.
+    let flows = |rate: &str, change: &str| {
+        let text = format!(
+            "duration = \"6 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = {rate}, delay = \"20 ms\", queue = {{ kind = \"drop_tail\", limit = \"200 packets\" }} }}\n\
+             [[flow]]\narrivals = {{ rate = \"4 /s\", size = \"300 kB\" }}\n{change}"
+        );
+        summary(&text).groups[0].slowdown.expect("flows were complete").mean
+    };
+    let schedule = "{ schedule = [{ rate = \"20 Mbit/s\" }, { at = \"2 s\", rate = \"100 Mbit/s\" }] }";
+    let one = flows("\"20 Mbit/s\"", "[[change]]\nat = \"2 s\"\nlink = \"bottleneck\"\nrate = \"100 Mbit/s\"\n");
+    let other = flows(schedule, "");
+    assert!((one / other - 1.0).abs() < 0.02, "{one} and {other}");
+}
+
+#[test]
+fn a_connection_is_one_of_those_that_share_a_link_however_many_ways_it_carries_data() {
+    // Jain, Chiu and Hawe 1984: x is what a user gets. Two alike have an index near 1, and not half of it.
+    let app = "[[flow]]\ncount = 2\napp = { kind = \"request_response\", response = \"200 kB\" }";
+    let index = summary(&dumbbell(app)).jain_index.expect("both got data");
+    assert!(index > 0.9, "{index}");
+}
+
+#[test]
+fn names_of_flows_groups_and_replies_differ() {
+    for flows in [
+        "[[flow]]\nname = \"a\"\nreply = \"bulk\"\n[[flow]]\nname = \"a.reply\"\n",
+        "[[flow]]\nname = \"a\"\ncount = 2\n[[flow]]\nname = \"a\"\n",
+        "[[flow]]\nname = \"a\"\ncount = 2\n[[flow]]\nname = \"a.2\"\n",
+        "[[flow]]\nname = \"a\"\napp = { kind = \"video\" }\n[[flow]]\nname = \"a.reply\"\n",
+    ] {
+        let found = mistakes(flows);
+        assert_eq!(found.len(), 1, "{flows}: {found:?}");
+        assert!(found[0].field.ends_with(".name") && found[0].message.starts_with("must be unique"), "{found:?}");
+    }
+}
+
+#[test]
+fn an_encoder_that_would_fill_the_memory_is_refused() {
+    // Key frames of 100 MB each millisecond, in packets of 1200 octets: 83,334 of them, for 100 h of waiting and more.
+    let app = "protocol = \"udp\"\napp = { kind = \"media\", frame_rate = 1000, key_frame = \"100 MB\", key_interval = \"1 ms\"";
+    let found = one(&format!("{app}, discard_after = \"1000 h\" }}"));
+    assert_eq!(found.field, "flow[0].app.discard_after");
+    // A default gives way to what is written.
+    parse("[[flow]]\nprotocol = \"udp\"\napp = { kind = \"media\", max_rate = \"100 kbit/s\" }");
+}
+
+#[test]
+fn a_default_is_not_judged_as_if_it_had_been_written() {
+    // 64 kbit/s for 40 ms are 320 octets: no packet. Nobody wrote a limit.
+    let slow = |queue: &str| {
+        format!(
+            "duration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"64 kbit/s\", delay = \"19 ms\"{queue} }}\n[[flow]]\ncontroller = \"reno\"\n"
+        )
+    };
+    for kind in ["", "drop_tail", "codel", "fq_codel", "pie", "red", "sfq", "fq", "cake"] {
+        let queue = if kind.is_empty() { String::new() } else { format!(", queue = \"{kind}\"") };
+        Scenario::parse(&slow(&queue), "test.toml", &[]).unwrap_or_else(|error| panic!("{kind}: {error}"));
+    }
+    let written = slow(", queue = { kind = \"drop_tail\", limit = \"1 bdp\" }");
+    assert_eq!(Scenario::parse(&written, "test.toml", &[]).expect_err("no packet").diagnostics.len(), 1);
 }

@@ -9,7 +9,7 @@ use crate::traffic::{ExternalSource, Requester, SourceStart, Then, VideoSummary}
 /// More than any run can send.
 const ENDLESS: Bytes = Bytes(1 << 60);
 
-/// At most this much is written at once by an application with a rate, in time.
+/// An application that writes bit by bit waits no longer than this between two writes.
 const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
 
 /// An application at work. It is told when its connection opens, when its own time has come and when the receiver has
@@ -52,6 +52,17 @@ struct OnOff {
     /// End of the on period under way; `None` while off.
     on_until: Option<SimTime>,
     last_write: SimTime,
+}
+
+/// What an application sees of the connection that it writes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outlet {
+    /// Written and not sent.
+    pub unsent: Bytes,
+    /// The connection takes so much more at present.
+    pub room: Bytes,
+    /// It takes more after this time.
+    pub refill: SimDuration,
 }
 
 /// What an application wants.
@@ -130,8 +141,8 @@ impl App {
         Action { write: octets, tell_when_read: Some(self.written), ..Action::default() }
     }
 
-    /// The connection is open, or the time that it asked for has come. `unsent` is what the connection still holds.
-    pub fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
+    /// The connection, which is in this state, is open, or the time that the application asked for has come.
+    pub fn act(&mut self, now: SimTime, outlet: Outlet) -> Action {
         let action = match &mut self.kind {
             Kind::Bulk => Action { write: ENDLESS, ..Action::default() },
             Kind::Files { sizes, next, .. } => match sizes.get(*next) {
@@ -142,14 +153,14 @@ impl App {
                 }
                 None => Action::default(),
             },
-            Kind::OnOff(app) => app.act(now, unsent),
+            Kind::OnOff(app) => app.act(now, outlet),
             Kind::Requester(requester) => {
                 let request = requester.ask(now).request;
                 Action { write: request, tell_when_read: Some(self.written + request), ..Action::default() }
             }
             Kind::Responder | Kind::External { is_over: true, .. } => Action::default(),
             Kind::External { source, is_over } => {
-                let supply = source.next(now, unsent);
+                let supply = source.next(now, outlet.unsent);
                 let write = Bytes(supply.write.0.min(ENDLESS.0 - self.written.0));
                 let all = Some(self.written + write);
                 *is_over = supply.then == Then::Close;
@@ -180,16 +191,17 @@ impl App {
 }
 
 impl OnOff {
-    fn act(&mut self, now: SimTime, unsent: Bytes) -> Action {
+    fn act(&mut self, now: SimTime, outlet: Outlet) -> Action {
         match self.on_until {
             None => {
                 self.on_until = Some(now + self.draw(self.on));
                 self.last_write = now;
-                self.write(now, unsent)
+                self.write(now, outlet)
             }
-            Some(end) if now < end => self.write(now, unsent),
+            Some(end) if now < end => self.write(now, outlet),
             Some(end) => {
-                let mut action = self.write(end, unsent);
+                // What the connection has room for would be sent in the off period.
+                let mut action = self.write(end, Outlet::default());
                 self.on_until = None;
                 action.wake_at = Some(now + self.draw(self.off));
                 action
@@ -204,18 +216,18 @@ impl OnOff {
         }
     }
 
-    /// Writes what its rate made since the last time; without a rate, keeps the connection supplied for a while.
-    fn write(&mut self, now: SimTime, unsent: Bytes) -> Action {
-        let write = match self.rate {
+    /// Writes what its rate made since the last time; without a rate, what the connection has room for.
+    fn write(&mut self, now: SimTime, outlet: Outlet) -> Action {
+        let (write, wait) = match self.rate {
             Some(rate) => {
                 let due = rate.bytes_in(now - self.last_write);
                 self.last_write += rate.serialization_delay(due).min(now - self.last_write);
-                due
+                (due, WRITE_INTERVAL)
             }
-            None => Bytes((1 << 24_u64) - unsent.0.min(1 << 24)),
+            None => (outlet.room, outlet.refill.clamp(SimDuration(1), WRITE_INTERVAL)),
         };
         let end = self.on_until.unwrap_or(now);
-        Action { write, wake_at: Some(end.min(now + WRITE_INTERVAL)), ..Action::default() }
+        Action { write, wake_at: Some(end.min(now + wait)), ..Action::default() }
     }
 }
 
@@ -228,10 +240,10 @@ mod tests {
         let sizes = vec![Bytes(100), Bytes(50)];
         let gap = SimDuration::from_secs(1);
         let mut app = App::new(&AppConfig::Files { sizes, gap }, 1, "f");
-        let first = app.act(SimTime::ZERO, Bytes::ZERO);
+        let first = app.act(SimTime::ZERO, Outlet::default());
         assert_eq!((first.write, first.close, first.tell_when_read), (Bytes(100), false, Some(Bytes(100))));
         assert_eq!(app.on_read(SimTime(5)), AfterRead::WakeAt(SimTime(1_000_000_005)));
-        let second = app.act(SimTime(1_000_000_005), Bytes::ZERO);
+        let second = app.act(SimTime(1_000_000_005), Outlet::default());
         assert_eq!((second.write, second.close, second.tell_when_read), (Bytes(50), true, Some(Bytes(150))));
         assert_eq!(app.on_read(SimTime(2_000_000_000)), AfterRead::Complete);
     }
@@ -243,10 +255,21 @@ mod tests {
         let mut app = App::new(&AppConfig::OnOff { on: second, off: second, rate }, 1, "f");
         let (mut now, mut written) = (SimTime::ZERO, 0);
         while now < SimTime(4_000_000_000) {
-            let action = app.act(now, Bytes::ZERO);
+            let action = app.act(now, Outlet::default());
             written += action.write.0;
             now = action.wake_at.expect("an on/off application always has a next time");
         }
         assert!((1_999_000..=2_001_000).contains(&written), "{written}"); // two on periods of 1 MB
+    }
+
+    #[test]
+    fn on_off_without_a_rate_hands_over_what_there_is_room_for_and_nothing_when_it_goes_off() {
+        let second = Span::Constant(SimDuration::from_secs(1));
+        let mut app = App::new(&AppConfig::OnOff { on: second, off: second, rate: None }, 1, "f");
+        let outlet = Outlet { unsent: Bytes(5), room: Bytes(100), refill: SimDuration::from_millis(700) };
+        let first = app.act(SimTime::ZERO, outlet);
+        assert_eq!((first.write, first.wake_at), (Bytes(100), Some(SimTime(1_000_000))));
+        let last = app.act(SimTime(1_000_000_000), outlet);
+        assert_eq!((last.write, last.wake_at), (Bytes::ZERO, Some(SimTime(2_000_000_000))));
     }
 }

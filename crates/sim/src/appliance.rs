@@ -31,4 +31,4 @@ pub(crate) use copier::Copier;
 pub(crate) use relay::{Carries, Relays};
 pub(crate) use relayed::RelayedStream;
 pub(crate) use series::ApplianceSeries;
-pub(crate) use summary::summarize;
+pub(crate) use summary::{Run, summarize};

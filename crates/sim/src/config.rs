@@ -148,6 +148,13 @@ impl MeasureWindow {
     pub fn holds(&self, time: SimTime) -> bool {
         self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time < until)
     }
+
+    /// How much of the time between two moments lies in it.
+    pub fn overlap(&self, since: SimTime, now: SimTime) -> SimDuration {
+        let from = self.from.map_or(since, |from| since.max(from));
+        let until = self.until.map_or(now, |until| now.min(until));
+        until.saturating_since(from)
+    }
 }
 
 /// One TCP connection and the application on it.

@@ -8,6 +8,8 @@ use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::{Endpoint, SenderCounters, State};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use crate::app::Outlet;
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EndView<'a> {
@@ -80,6 +82,18 @@ impl<'a> EndView<'a> {
             Self::Tcp(endpoint) => endpoint.rwnd(),
             Self::Quic(endpoint) => endpoint.peer_window(),
         }
+    }
+
+    /// What an application may hand over: so much that a window is unsent, as in a send buffer that follows the window. A quarter of
+    /// a round trip later at most a half of that has left.
+    pub(crate) fn outlet(self) -> Outlet {
+        let unsent = self.unsent();
+        let ahead = self.cwnd().saturating_sub(unsent);
+        let room = match self {
+            Self::Tcp(endpoint) => ahead.min(endpoint.writable()),
+            Self::Quic(_) => ahead,
+        };
+        Outlet { unsent, room, refill: SimDuration(self.rtt().srtt.0 / 4) }
     }
 
     pub(crate) fn ack_ratio(self) -> Option<u32> {

@@ -55,7 +55,7 @@ mod watch;
 
 pub use ackclock_quic::{AckFrequency, QuicConfig};
 pub use ackclock_wire::Ecn;
-pub use app::{Action, AfterRead, App};
+pub use app::{Action, AfterRead, App, Outlet};
 pub use appliance::{
     ApplianceConfig, ApplianceSummary, BlockingSummary, Copying, DirectionSummary, HandshakeOrder, ShortFlowCounts,
     SideConfig, SplitConfig, SplitSummary,

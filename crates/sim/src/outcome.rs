@@ -96,7 +96,7 @@ pub struct Summary {
     /// Where the scenario's measurement window begins and ends, in seconds; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure_s: Option<[f64; 2]>,
-    /// Jain's fairness index of the flows' goodputs; null when all are zero.
+    /// Jain's fairness index of the flows' goodputs, of both directions of a connection together; null when all are zero.
     pub jain_index: Option<f64>,
     /// In the scenario's order.
     pub flows: Vec<FlowSummary>,
@@ -126,9 +126,10 @@ pub struct FlowSummary {
     pub start_s: f64,
     /// When the receiving application had everything; null if it has not, or if there is no end.
     pub completion_s: Option<f64>,
-    /// Payload that the receiving application got in order, in bit/s.
+    /// Payload that the receiving application got in order, in bit/s: over the part of the measurement window between the flow's
+    /// start and its completion.
     pub goodput_bps: f64,
-    /// Payload sent, retransmissions included, in bit/s.
+    /// Payload sent, retransmissions included, over the same time, in bit/s.
     pub throughput_bps: f64,
     /// Payload that the receiving application got in order, over the whole run.
     pub delivered_bytes: u64,

@@ -149,7 +149,8 @@ impl Simulation {
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);
         let (config, streams, connections) = (&*self.config, self.streams.list(), &mut self.hosts.connections);
         let mut summary = summary::summarize(config, streams, connections, links);
-        summary.appliances = appliance::summarize(config, &self.relays, streams, connections);
+        let run = appliance::Run { now, config, relays: &self.relays, streams, connections };
+        summary.appliances = appliance::summarize(run);
         summary.groups = self.short_flows.summaries(config);
         summary.datagrams = self.datagrams.summaries(config);
         let episodes = episode_table(config, streams, &self.relays, connections, now);

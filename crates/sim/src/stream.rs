@@ -24,18 +24,18 @@ pub(crate) struct Stream {
     pub(crate) wanted: Option<Bytes>,
     /// The event for that is on its way.
     pub(crate) read_event: Option<SimTime>,
-    pub(crate) rtt: Histogram,
+    /// Counts on after the measurement window: what it was at its end is `measured_rtt`.
+    rtt: Histogram,
     pub(crate) name: String,
     pub(crate) controller: String,
     pub(crate) profile: &'static str,
     pub(crate) app: App,
     pub(crate) start: SimTime,
     pub(crate) completion: Option<SimTime>,
-    pub(crate) measured: Measured,
+    measured: Measured,
+    measured_rtt: Option<Box<Histogram>>,
     /// Of a stream of requests.
     pub(crate) exchanges: Option<Box<(CompletionLog, EmptyPath)>>,
-    /// The round trips of the measurement window, once it is over; `rtt` goes on with later ones.
-    measured_rtt: Option<Box<Histogram>>,
 }
 
 /// Counts at the borders of the measurement window.
@@ -71,9 +71,9 @@ impl Stream {
             completion: None,
             rtt: Histogram::default(),
             measured: Measured { from, until: None },
+            measured_rtt: None,
             blocking: None,
             exchanges: None,
-            measured_rtt: None,
         }
     }
 
@@ -97,22 +97,17 @@ impl Stream {
         self.rtt = Histogram::default();
     }
 
-    /// The measurement window, or the stream, ends; what comes first counts.
+    /// The measurement window ends.
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
+        self.measured_rtt = Some(Box::new(std::mem::take(&mut self.rtt)));
+        self.end_rates(now, connections);
+    }
+
+    /// The measurement window, or the stream, ends; what comes first counts.
+    fn end_rates(&mut self, now: SimTime, connections: &Connections) {
         if self.measured.until.is_none() {
             self.measured.until = Some(self.border(now, connections));
         }
-    }
-
-    /// The measurement window of the run ends: later round trips count for nothing.
-    pub(crate) fn close_window(&mut self, now: SimTime, connections: &Connections) {
-        self.end_measurement(now, connections);
-        self.measured_rtt = Some(Box::new(std::mem::take(&mut self.rtt)));
-    }
-
-    /// The round trips of the measurement window up to now.
-    pub(crate) fn round_trips(&self) -> &Histogram {
-        self.measured_rtt.as_deref().unwrap_or(&self.rtt)
     }
 
     /// The receiver has all that the application will ever write.
@@ -120,8 +115,13 @@ impl Stream {
         self.completion = Some(now);
         // A stream that ends before the measurement window begins has nothing in it.
         if window.from.is_none_or(|from| now >= from) {
-            self.end_measurement(now, connections);
+            self.end_rates(now, connections);
         }
+    }
+
+    /// RTT samples of the measurement window, microseconds.
+    pub(crate) fn round_trips(&self) -> &Histogram {
+        self.measured_rtt.as_deref().unwrap_or(&self.rtt)
     }
 
     /// Bits per second read and sent between the borders.

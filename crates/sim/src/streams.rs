@@ -76,7 +76,7 @@ impl Streams {
         let stream = &mut self.list[id.index()];
         if let Some(blocking) = &mut stream.blocking {
             let has_gap = hosts.view(stream.receiver).has_out_of_order_data();
-            blocking.on_data(now, has_gap, self.window.holds(now));
+            blocking.on_data(now, has_gap, &self.window);
         }
         let Some(wanted) = stream.wanted.filter(|_| stream.read_event.is_none()) else { return };
         if let Some(time) = hosts.connections.time_of_read(stream.receiver, wanted, now) {
@@ -99,8 +99,7 @@ impl Streams {
             }
             return;
         }
-        let unsent = hosts.view(stream.sender).unsent();
-        let action = stream.app.act(now, unsent);
+        let action = stream.app.act(now, hosts.view(stream.sender).outlet());
         self.perform(id, action, hosts);
     }
 
@@ -176,6 +175,6 @@ impl Streams {
     }
 
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
-        self.list.iter_mut().for_each(|stream| stream.close_window(now, connections));
+        self.list.iter_mut().for_each(|stream| stream.end_measurement(now, connections));
     }
 }

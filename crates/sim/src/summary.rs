@@ -24,7 +24,7 @@ pub(crate) fn summarize(
         seed: config.seed,
         duration_s: config.duration.as_secs_f64(),
         measure_s: window.map(|borders| borders.map(SimTime::as_secs_f64)),
-        jain_index: jain_index(&flows),
+        jain_index: jain_index(&goodputs_by_flow(streams, &flows)),
         links,
         flows,
         appliances: Vec::new(),
@@ -33,11 +33,26 @@ pub(crate) fn summarize(
     }
 }
 
-/// Jain's fairness index of the flows' goodputs; `None` when all are zero. Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`.
-pub fn jain_index(flows: &[FlowSummary]) -> Option<f64> {
-    let sum: f64 = flows.iter().map(|flow| flow.goodput_bps).sum();
-    let squares: f64 = flows.iter().map(|flow| flow.goodput_bps * flow.goodput_bps).sum();
-    (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
+/// Jain's fairness index of goodputs; `None` when all are zero. Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`, where `x` is
+/// what a user gets: of a connection that carries data both ways, both together.
+pub fn jain_index(goodputs: &[f64]) -> Option<f64> {
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
+    (squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
+}
+
+/// A connection's stream back follows the one there.
+fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary]) -> Vec<f64> {
+    let mut goodputs: Vec<f64> = Vec::with_capacity(flows.len());
+    let mut receiver = None;
+    for (stream, flow) in streams.iter().zip(flows) {
+        match goodputs.last_mut().filter(|_| receiver == Some(stream.sender)) {
+            Some(there) => *there += flow.goodput_bps,
+            None => goodputs.push(flow.goodput_bps),
+        }
+        receiver = Some(stream.receiver);
+    }
+    goodputs
 }
 
 fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_windowed: bool) -> FlowSummary {
@@ -45,7 +60,6 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_win
     let (sender, receiver) = (connections.view(stream.sender), connections.view(stream.receiver));
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
-    let round_trips = stream.round_trips();
     FlowSummary {
         name: stream.name.clone(),
         controller: stream.controller.clone(),
@@ -62,7 +76,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_win
         fast_recoveries: counters.fast_recoveries,
         aborted: sender.is_aborted(),
         window: is_windowed.then(|| stream.counts()),
-        rtt_ms: (!round_trips.is_empty()).then(|| distribution(round_trips, 1e3)),
+        rtt_ms: (!stream.round_trips().is_empty()).then(|| distribution(stream.round_trips(), 1e3)),
         exchanges: stream.exchanges.as_ref().map(|exchanges| exchanges.0.exchange_summary()),
         video: stream.app.video_summary(end),
     }

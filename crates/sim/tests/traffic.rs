@@ -235,7 +235,7 @@ fn a_video_over_a_fixed_rate_has_the_bitrate_that_fits() {
     let outcome = exchanging(AppConfig::Video(VideoConfig {
         ladder: [2, 5, 20].map(|rate| Bandwidth(rate * 1_000_000)).to_vec(),
         segment: SimDuration::from_secs(2),
-        segments: 1_000,
+        length: Some(SimDuration::from_secs(2_000)),
         request: Bytes(200),
         buffer: SimDuration::from_secs(6),
         playback: SimDuration::from_secs(2),

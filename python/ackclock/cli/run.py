@@ -223,16 +223,19 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
 def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
     """Split FLOW=FILE, and find out whether these flows learn before they run."""
     policies: dict[str, Path] = {}
+    wrong: list[str] = []
     for text in given:
         flow, separator, file = text.partition("=")
         if not (flow and separator and file):
-            raise InputError(f"--save-policy {text!r} is not FLOW=FILE, such as flow1=policy.onnx")
+            wrong.append(f"--save-policy {text!r} is not FLOW=FILE, such as flow1=policy.onnx")
+            continue
         policies[flow] = Path(file)
-    try:
-        for flow in policies:
+        try:
             Simulation(scenario).policy(flow)
-    except (KeyError, ValueError) as error:
-        raise InputError(f"--save-policy: {error.args[0]}") from error
+        except (KeyError, ValueError) as error:
+            wrong.append(f"--save-policy {text!r}: {error.args[0]}")
+    if wrong:
+        raise InputError("\n".join(wrong))
     return policies
 
 

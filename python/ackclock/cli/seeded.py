@@ -8,7 +8,7 @@ from typing import Any
 
 from ackclock.cli.failures import InputError
 from ackclock.dumbbells import flow_tables, is_limit
-from ackclock.sweep import GridError, parse_axis
+from ackclock.sweep import GridError, parse_axes
 
 
 def run(
@@ -80,7 +80,7 @@ def study_of(
         "seeds": seeds,
         "duration": chosen["duration"],
         "keep": 0,
-        "set": {axis.path: list(axis.values) for axis in map(parse_axis, overrides)},
+        "set": {axis.path: list(axis.values) for axis in parse_axes(overrides)},
         **({"profile": given["profile"]} if "profile" in given else {}),
     }
 

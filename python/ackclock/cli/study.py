@@ -54,6 +54,8 @@ def study(
 
     plan, mistakes = _read(file)
     if named := code.code_of(plan):
+        if not trust:
+            mistakes.check()  # before anything is imported
         if checks and not trust:
             print(f"not imported: {', '.join(named)}; what only a run would tell was not checked")
             _say_size(file, plan.size)

@@ -23,7 +23,7 @@ from ackclock.sweep import (
     Point,
     SweepFolder,
     grid_of,
-    parse_axis,
+    parse_axes,
     parse_pair,
     running,
     tidy,
@@ -87,7 +87,7 @@ def sweep(
     folder = SweepFolder(output)
     try:
         pairs = [parse_pair(text) for text in paired or []]
-        axes = [parse_axis(text, pairs) for text in overrides or []]
+        axes = parse_axes(overrides or [], pairs)
         points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
         with folder.opened(points):
             _run_missing(folder, points, backend, jobs, quiet=quiet)

@@ -44,8 +44,10 @@ def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
         Each with its scenario, as a sweep runs it.
 
     Raises:
-        ScenarioError: With every mistake, at its place in the study's file.
+        ScenarioError: With every mistake, of reading and of the scenarios, at its place in the study's file.
     """
+    if mistakes.was_wrong(("scenario",)) or (plan.scenario is None and any("rtt" not in cell for cell in plan.cells)):
+        mistakes.check()  # there is no network to put anything on
     made = list(_trials(plan, mistakes))
     mistakes.check()
     return made
@@ -69,20 +71,37 @@ def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: 
     try:
         document = _document(plan, cell, line_up, seed)
     except ValueError as error:
-        mistakes.add(
-            plan.places.get("rtt", ("path",)), f"is wrong: {error}", 'write it like rtt = "40 ms"', cell.get("rtt")
-        )
+        key = plan.places.get("rtt", ("path",))
+        if not mistakes.was_wrong(key):
+            mistakes.add(key, f"is wrong: {error}", 'write it like rtt = "40 ms"', cell.get("rtt"))
         return None
     overrides = _overrides(plan, cell, line_up, document)
     try:
         scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
-        begin = _last_start(scenario)
-        if begin is None:
-            return scenario
-        return Scenario.from_json(json.dumps(document), [*overrides, f"measure.from={json.dumps(begin)}"], plan.folder)
+        if (begin := _last_start(scenario)) is not None:
+            overrides = [*overrides, f"measure.from={json.dumps(begin)}"]
+            scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
     except ScenarioError as error:
         _translate(error, plan, line_up, mistakes)
+        _check_link(plan, _links(document, plan.folder), mistakes)
         return None
+    _check_link(plan, scenario.link_names, mistakes)
+    return scenario
+
+
+def _links(document: Mapping[str, Any], folder: str) -> list[str]:
+    """Names of the links of a scenario of which something else is wrong; none if that is its network."""
+    network = {key: document[key] for key in ("topology", "use") if key in document}
+    flows = [{key: flow[key] for key in ("name", "from", "to") if key in flow} for flow in document["flow"]]
+    try:
+        return Scenario.from_json(json.dumps(network | {"duration": "1 s", "flow": flows}), (), folder).link_names
+    except ScenarioError:
+        return []
+
+
+def _check_link(plan: Plan, names: list[str], mistakes: Mistakes) -> None:
+    if plan.link is not None and names and plan.link not in names:
+        mistakes.add(("link",), "must be the name of a link", f"use one of {', '.join(names)}", plan.link)
 
 
 def _last_start(scenario: Scenario) -> str | None:
@@ -183,6 +202,8 @@ def _translate(error: ScenarioError, plan: Plan, line_up: LineUp, mistakes: Mist
             continue  # made of the bottleneck's rate, which is told
         key = _place(diagnostic["field"], diagnostic["file"], plan, line_up)
         said = diagnostic["message"] if key else f"{diagnostic['field']} {diagnostic['message']}"
+        if key is not None and mistakes.was_wrong(key):
+            continue  # told when the study was read
         value = diagnostic["value"]
         shown = json.loads(value) if value and _is_json(value) else value
         mistakes.add(key or ("scenario",) if plan.scenario else key or (), said, diagnostic["remedy"], shown)

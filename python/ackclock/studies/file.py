@@ -35,10 +35,10 @@ def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
         source: A file, or a table as TOML would be read.
 
     Returns:
-        The study, and its place for the mistakes that are found when its scenarios are made.
+        The study, and what is wrong with it so far: `design.trials` tells that with what is wrong with its scenarios.
 
     Raises:
-        ScenarioError: If it is wrong; it tells of every mistake.
+        ScenarioError: If it is not TOML.
         InputFileError: If the file cannot be read.
     """
     if isinstance(source, Mapping):
@@ -73,7 +73,9 @@ def read_again(document: Document, name: str, folder: Path, stem: str, scenario:
     Raises:
         ScenarioError: If it is wrong.
     """
-    plan, _ = _plan({key: document[key] for key in document if key != "scenario"}, Mistakes(name, {}), folder, stem)
+    known = {key: document[key] for key in document if key != "scenario"}
+    plan, mistakes = _plan(known, Mistakes(name, {}), folder, stem)
+    mistakes.check()
     if scenario is None:
         return plan
     cells = tuple({key: value for key, value in cell.items() if key not in PATH_KEYS} for cell in plan.cells)
@@ -105,7 +107,7 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
         places=places,
     )
     _check_size(plan, mistakes)
-    mistakes.check()
+    mistakes.end_reading()
     return plan, mistakes
 
 
@@ -129,7 +131,13 @@ def _start_within(document: Document, mistakes: Mistakes) -> str | None:
     """Without random starts many a study has no chance in it, and intervals say nothing."""
     if "start_within" not in document:
         return None if "scenario" in document else start_within(document.get("duration", "60 s"))
-    return _text(document, "start_within", mistakes)
+    value = _text(document, "start_within", mistakes)
+    length_s = seconds(value)
+    if value is not None and (length_s is None or length_s < 0.0):
+        remedy = 'write it like start_within = "1 s"'
+        mistakes.add(("start_within",), "must be a duration that is not negative", remedy, value)
+        return None
+    return value
 
 
 def start_within(duration: object) -> str:
@@ -366,7 +374,7 @@ def _named_paths(tables: Sequence[Any], places: dict[str, Key], mistakes: Mistak
         name = table.get("name")
         if not isinstance(name, str) or not name.strip() or name in names:
             mistakes.add((*key, "name"), "must be a name of its own", 'write it like name = "satellite"', name)
-            continue
+            name = f"path {number + 1}"  # for the other mistakes of this path
         names.append(name)
         axes = _path_axes(table, key, places, mistakes, known=("name", *PATH_KEYS))
         for values in itertools.product(*axes.values()):

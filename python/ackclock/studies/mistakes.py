@@ -28,6 +28,8 @@ class Mistakes:
         self._file = file
         self._spots = spots
         self._found: list[Diagnostic] = []
+        self._keys: list[Key] = []
+        self._read: tuple[Key, ...] = ()
         self.has_more = False
 
     @property
@@ -39,6 +41,18 @@ class Mistakes:
     def are_enough(self) -> bool:
         """Whether nobody would read more."""
         return len(self._found) >= _MOST
+
+    def end_reading(self) -> None:
+        """From now on mistakes are those of the scenarios that the study makes."""
+        self._read = tuple(self._keys)
+
+    def was_wrong(self, key: Key) -> bool:
+        """Whether reading found a mistake at a place, in it or around it.
+
+        Args:
+            key: As of `add`.
+        """
+        return any(known[: len(key)] == key or key[: len(known)] == known for known in self._read)
 
     def add(self, key: Key, message: str, remedy: str, value: Any = None) -> None:  # noqa: ANN401
         """Add a mistake, unless the same is there already.
@@ -68,6 +82,7 @@ class Mistakes:
             self.has_more = True
         else:
             self._found.append(entry)
+            self._keys.append(key)
 
     def _spot(self, key: Key) -> Spot | None:
         """The innermost place that the text has a line of."""

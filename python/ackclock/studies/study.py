@@ -15,7 +15,7 @@ from ackclock.reading import DamagedError, content, document
 from ackclock.studies import design, file, measures, tabled, told
 from ackclock.studies.plan import LineUp, Plan
 from ackclock.studies.samples import sampled_point
-from ackclock.sweep.grid import GridError, Point
+from ackclock.sweep.grid import Point
 from ackclock.sweep.running import Backend, done_before, results, run_missing, unique
 from ackclock.sweep.store import SweepFolder
 from ackclock.tables import Table
@@ -220,11 +220,7 @@ def _in_memory(
 
 
 def _measured(plan: Plan, trial: design.Trial, summary: Any) -> measures.Measured:  # noqa: ANN401
-    try:
-        return measures.measured(trial, summary, plan.link)
-    except KeyError as error:
-        names = ", ".join(link["name"] for link in summary["links"])
-        raise GridError(f"link = {error}: there is no such link; there are: {names}") from error
+    return measures.measured(trial, summary, plan.link)
 
 
 def _kept(source: "str | Path | Mapping[str, Any]", done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:

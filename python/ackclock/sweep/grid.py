@@ -102,6 +102,28 @@ def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
     return Axis(path.strip(), tuple(each_once(values)))
 
 
+def parse_axes(texts: Sequence[str], paired: Sequence[Sequence[str]] = ()) -> list[Axis]:
+    """Read several axes.
+
+    Args:
+        texts: Each as of `parse_axis`.
+        paired: As of `parse_axis`.
+
+    Raises:
+        GridError: If some are wrong; the message tells of each.
+    """
+    axes: list[Axis] = []
+    wrong: list[str] = []
+    for text in texts:
+        try:
+            axes.append(parse_axis(text, paired))
+        except GridError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise GridError("\n".join(wrong))
+    return axes
+
+
 def parse_pair(text: str) -> tuple[str, ...]:
     """Read which axes go together.
 

@@ -7,13 +7,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use ackclock_sim::{Action, AfterRead, App, VideoSummary};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_sim::{Action, AfterRead, App, Outlet, VideoSummary};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::ends::Ends;
 use super::reading::{self, Reader};
 use super::writing::{self, Order};
 use crate::clock::WallClock;
+
+/// An application that always has more is this many octets ahead of its socket: more than a gigabit a second takes until it is asked
+/// again.
+const AHEAD: u64 = 128 << 10;
 
 /// How often a thread that waits looks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
@@ -198,7 +202,9 @@ impl Conversation<'_> {
             if self.wakes[stream].is_some_and(|time| time <= now) {
                 self.wakes[stream] = None;
                 let unsent = self.ordered[stream] - self.ends.streams[stream].written.load(Ordering::Relaxed);
-                let action = self.apps[stream].act(now, Bytes(unsent));
+                let room = Bytes(AHEAD.saturating_sub(unsent));
+                let outlet = Outlet { unsent: Bytes(unsent), room, refill: SimDuration::ZERO };
+                let action = self.apps[stream].act(now, outlet);
                 self.perform(stream, action);
             }
         }

@@ -9,6 +9,9 @@ use ackclock_units::{Bandwidth, Bytes, ParseQuantityError, SimDuration};
 /// A day: the longest time that a parameter of a queue may be. Sums stay within 64 bits of nanoseconds.
 pub(super) const MAX_TIME: SimDuration = SimDuration::from_secs(24 * 3600);
 
+/// Packets for which there is room where nobody said how much may wait: a sender in slow start has two leave for each ACK.
+const LEAST_DEFAULT: u64 = 2;
+
 /// Room for the largest packet there is.
 pub(super) const LARGEST_PACKET: Bytes = Bytes(65_536);
 
@@ -204,9 +207,16 @@ impl Value for QueueLimit {
 
 /// The limit of a queue that leaves it to its link where it is not written.
 pub(super) fn of_link() -> Spec<QueueLimit> {
-    let words = "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, else \"unlimited\"";
-    default(QueueLimit::Unlimited)
-        .in_context(words, |context| Some(QueueLimit::read_in(&context.link.as_ref()?.default_limit, context)))
+    let words = "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, but 2 packets at least; else \"unlimited\"";
+    let of = |context: &Context| -> Option<Result<QueueLimit, Vec<Mistake>>> {
+        let limit = QueueLimit::read_in(&context.link.as_ref()?.default_limit, context);
+        let least = context.crossing().map_or(0, |crossing| LEAST_DEFAULT * crossing.largest_packet.0);
+        Some(limit.map(|limit| match limit {
+            QueueLimit::Bytes(bytes) => QueueLimit::Bytes(Bytes(bytes.0.max(least))),
+            limit => limit,
+        }))
+    };
+    default(QueueLimit::Unlimited).in_context(words, of)
 }
 
 /// What a queue of several may send in a turn.

@@ -92,7 +92,7 @@ impl ChangingRate {
         }
         let Some(text) = &self.instants else { return Ok(None) };
         let lines = text.split_whitespace().collect::<Vec<_>>().join("\n");
-        let trace = Trace::parse(&lines, self.opportunity, !self.once).map_err(|error| self.no_trace(error))?;
+        let trace = Trace::parse(&lines, self.opportunity, !self.once).map_err(|errors| self.no_trace(errors[0]))?;
         if trace.mean_rate() > MAX_RATE {
             return Err(Mistake::new(
                 format!("must be at most {MAX_RATE}"),

@@ -22,6 +22,9 @@ const NS_PER_MS: u64 = 1_000_000;
 /// Longest trace: a year of milliseconds. Instants in nanoseconds stay within 64 bits over many repetitions.
 const MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 
+/// Nobody reads more: a trace has millions of lines.
+const MOST_ERRORS: usize = 100;
+
 /// No run is longer than a year: who finds no opportunity for so long finds none, and sums stay within 64 bits.
 const LONGEST_WAIT: SimDuration = SimDuration(MAX_MS * NS_PER_MS);
 
@@ -71,21 +74,30 @@ impl fmt::Display for TraceError {
 
 impl Trace {
     /// Reads a trace; blank lines do not count.
-    pub fn parse(text: &str, opportunity: Bytes, repeats: bool) -> Result<Self, TraceError> {
-        let mut instants = Vec::new();
+    ///
+    /// # Errors
+    ///
+    /// With every line that is wrong, of many the first.
+    pub fn parse(text: &str, opportunity: Bytes, repeats: bool) -> Result<Self, Vec<TraceError>> {
+        let (mut instants, mut errors) = (Vec::new(), Vec::new());
         for (index, written) in text.lines().map(str::trim).enumerate().filter(|(_, written)| !written.is_empty()) {
             let line = index + 1;
-            let instant = written.parse::<u64>().map_err(|_| TraceError::NotANumber { line })?;
-            if instant > MAX_MS {
-                return Err(TraceError::TooLate { line });
+            let last = instants.last().copied().unwrap_or(0);
+            match written.parse::<u64>() {
+                Err(_) => errors.push(TraceError::NotANumber { line }),
+                Ok(instant) if instant > MAX_MS => errors.push(TraceError::TooLate { line }),
+                Ok(instant) if instant < last => errors.push(TraceError::Descending { line }),
+                Ok(instant) => instants.push(instant),
             }
-            if instants.last().is_some_and(|last| instant < *last) {
-                return Err(TraceError::Descending { line });
+            if errors.len() > MOST_ERRORS {
+                break;
             }
-            instants.push(instant);
+        }
+        if !errors.is_empty() {
+            return Err(errors);
         }
         if instants.last().is_none_or(|last| *last == 0) {
-            return Err(TraceError::Empty);
+            return Err(vec![TraceError::Empty]);
         }
         Ok(Self { instants, opportunity, repeats })
     }
@@ -349,7 +361,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_found_at_their_line() {
-        let error = |text| Trace::parse(text, Bytes(1500), true).expect_err("a mistake");
+        let error = |text| Trace::parse(text, Bytes(1500), true).expect_err("a mistake")[0];
         assert_eq!(error("1\n\n2.5\n"), TraceError::NotANumber { line: 3 });
         assert_eq!(error("5\n4\n"), TraceError::Descending { line: 2 });
         assert_eq!(error("99999999999999\n"), TraceError::TooLate { line: 1 });

@@ -24,6 +24,24 @@ fn wrong(line: usize, what: &str, remedy: &'static str) -> Wrong {
     Wrong { what: format!("must, in line {line}, {what}"), remedy }
 }
 
+/// Lines that are wrong are told of up to so many: a file may have millions.
+const MOST_TOLD: usize = 100;
+
+/// What was read, or everything that is wrong, as far as anybody reads it.
+fn all_right<T>(rows: impl Iterator<Item = Result<T, Wrong>>) -> Result<Vec<T>, Vec<Wrong>> {
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row {
+            Ok(row) => found.push(row),
+            Err(one) => wrong.push(one),
+        }
+        if wrong.len() > MOST_TOLD {
+            break;
+        }
+    }
+    if wrong.is_empty() { Ok(found) } else { Err(wrong) }
+}
+
 /// Numbers of each line that is neither empty nor a comment, with the line's number; separated by commas or space. A
 /// first line of names is left out.
 fn rows(text: &str) -> impl Iterator<Item = Result<(usize, Vec<f64>), Wrong>> {
@@ -50,88 +68,91 @@ fn size(value: f64, line: usize) -> Result<Bytes, Wrong> {
 }
 
 /// A file of sizes: one number a line is a list of them, two are a distribution function.
-pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Wrong> {
-    let rows: Vec<(usize, Vec<f64>)> = rows(text).collect::<Result<_, _>>()?;
-    let columns = rows.first().map_or(0, |(_, row)| row.len());
-    if let Some((line, _)) = rows.iter().find(|(_, row)| row.len() != columns) {
-        return Err(wrong(*line, "have as many columns as in its first line", "give all lines the same columns"));
-    }
-    match columns {
-        1 => {
-            let sizes: Result<Vec<Bytes>, Wrong> = rows.iter().map(|(line, row)| size(row[0], *line)).collect();
-            Ok(SizeDistribution::Samples(sizes?.into()))
+pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Vec<Wrong>> {
+    let mut columns = None;
+    let rows = rows(text).map(|row| {
+        let (line, row) = row?;
+        if *columns.get_or_insert(row.len()) != row.len() {
+            return Err(wrong(line, "have as many columns as in its first line", "give all lines the same columns"));
         }
+        if row.len() == 1 { size(row[0], line).map(|_| (line, row)) } else { Ok((line, row)) }
+    });
+    let rows = all_right(rows)?;
+    match columns.unwrap_or(0) {
+        1 => Ok(SizeDistribution::Samples(rows.iter().map(|(_, row)| Bytes((row[0] + 0.5) as u64)).collect())),
         2 => read_cdf(&rows),
-        _ => Err(Wrong {
+        _ => Err(vec![Wrong {
             what: "must have a column of sizes, or columns of sizes and fractions".to_owned(),
             remedy: "write a size a line, or a size and the fraction of flows that are no larger",
-        }),
+        }]),
     }
 }
 
-fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Wrong> {
-    let mut points: Vec<CdfPoint> = Vec::with_capacity(rows.len() + 1);
-    for (line, row) in rows {
+fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Vec<Wrong>> {
+    let mut last = CdfPoint { size: 0.0, fraction: 0.0 };
+    let points = rows.iter().map(|(line, row)| {
         let point = CdfPoint { size: row[0], fraction: row[1] };
-        let last = points.last().copied().unwrap_or(CdfPoint { size: 0.0, fraction: 0.0 });
         if !(0.0..=MAX_SIZE).contains(&point.size) || !(0.0..=1.0).contains(&point.fraction) {
             return Err(wrong(*line, "have a size and a fraction", "write bytes, then a fraction from 0 to 1"));
         }
-        if point.size < last.size || point.fraction < last.fraction {
-            return Err(wrong(
-                *line,
-                "have no less than in the line before",
-                "sort sizes and fractions in rising order",
-            ));
+        let before = std::mem::replace(&mut last, point);
+        if point.size < before.size || point.fraction < before.fraction {
+            let remedy = "sort sizes and fractions in rising order";
+            return Err(wrong(*line, "have no less than in the line before", remedy));
         }
-        if points.is_empty() && point.fraction > 0.0 {
-            points.push(CdfPoint { fraction: 0.0, ..point }); // the least size has all of its weight
-        }
-        points.push(point);
+        Ok(point)
+    });
+    let mut points = all_right(points)?;
+    if let Some(&first) = points.first().filter(|first| first.fraction > 0.0) {
+        points.insert(0, CdfPoint { fraction: 0.0, ..first }); // the least size has all of its weight
     }
     let ends_at_one = points.last().is_some_and(|last| (last.fraction - 1.0).abs() < 1e-9 && last.size > 0.0);
     if points.len() < 2 || !ends_at_one {
         let remedy = "let the last line have the largest size and the fraction 1";
-        return Err(Wrong { what: "must end with the fraction 1".to_owned(), remedy });
+        return Err(vec![Wrong { what: "must end with the fraction 1".to_owned(), remedy }]);
     }
     Ok(SizeDistribution::Cdf(points.into()))
 }
 
 /// A file of arrivals, in any order: start, size, and maybe the size of the reply.
-pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Wrong> {
-    check_columns(text)?;
-    let mut flows = Vec::new();
+pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Vec<Wrong>> {
+    check_columns(text).map_err(|wrong| vec![wrong])?;
     let mut columns = named_columns(text);
-    for row in rows(text) {
+    let flows = rows(text).map(|row| {
         let (line, row) = row?;
         if *columns.get_or_insert(row.len()) != row.len() {
             let remedy = "give all lines the same columns; a file that was cut short ends in the middle of one";
             return Err(wrong(line, "have as many columns as the first line", remedy));
         }
-        let (start, there, back) = match row[..] {
-            [start, there] => (start, there, 0.0),
-            [start, there, back] => (start, there, back),
-            _ => return Err(wrong(line, "have two or three columns", "write start_s,size_bytes,reply_bytes")),
-        };
-        if !(0.0..=MAX_START).contains(&start) {
-            return Err(wrong(line, "have a start of 0 s to a year", "write starts in seconds"));
-        }
-        let part = |value: f64| if value == 0.0 { Ok(Bytes::ZERO) } else { size(value, line) };
-        let flow = ListedFlow { after: SimDuration::from_secs_f64(start), size: part(there)?, reply: part(back)? };
-        if flow.size + flow.reply == Bytes::ZERO {
-            return Err(wrong(line, "have data to send", "leave out flows of 0 bytes"));
-        }
-        flows.push(flow);
-        if flows.len() > MAX_LISTED {
-            return Err(Wrong { what: "must hold at most 8,000,000 flows".to_owned(), remedy: "split the file" });
-        }
+        listed_flow(line, &row)
+    });
+    let mut flows = all_right(flows.take(MAX_LISTED + 1))?;
+    if flows.len() > MAX_LISTED {
+        return Err(vec![Wrong { what: "must hold at most 8,000,000 flows".to_owned(), remedy: "split the file" }]);
     }
     if flows.is_empty() {
         let remedy = "write a flow a line: start_s,size_bytes,reply_bytes";
-        return Err(Wrong { what: "must hold at least one flow".to_owned(), remedy });
+        return Err(vec![Wrong { what: "must hold at least one flow".to_owned(), remedy }]);
     }
     flows.sort_by_key(|flow| flow.after);
     Ok(flows)
+}
+
+fn listed_flow(line: usize, row: &[f64]) -> Result<ListedFlow, Wrong> {
+    let (start, there, back) = match row[..] {
+        [start, there] => (start, there, 0.0),
+        [start, there, back] => (start, there, back),
+        _ => return Err(wrong(line, "have two or three columns", "write start_s,size_bytes,reply_bytes")),
+    };
+    if !(0.0..=MAX_START).contains(&start) {
+        return Err(wrong(line, "have a start of 0 s to a year", "write starts in seconds"));
+    }
+    let part = |value: f64| if value == 0.0 { Ok(Bytes::ZERO) } else { size(value, line) };
+    let flow = ListedFlow { after: SimDuration::from_secs_f64(start), size: part(there)?, reply: part(back)? };
+    if flow.size + flow.reply == Bytes::ZERO {
+        return Err(wrong(line, "have data to send", "leave out flows of 0 bytes"));
+    }
+    Ok(flow)
 }
 
 /// How many columns the first line names, if it does.
@@ -169,14 +190,28 @@ mod tests {
         assert!((table.mean() - 1_500.0).abs() < 1e-9); // 0.5 * 1000 + 0.5 * 2000
     }
 
+    fn said<T: std::fmt::Debug>(read: Result<T, Vec<Wrong>>) -> String {
+        read.expect_err("a mistake").into_iter().map(|wrong| wrong.what).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn every_line_that_is_wrong_is_told() {
+        let told = said(read_arrivals("start_s,size_bytes\n-1,100\nnan,1\n0.1,5\n0.2,-1\n0.3\n"));
+        let lines: Vec<&str> = told.split("line ").skip(1).filter_map(|one| one.split(',').next()).collect();
+        assert_eq!(lines, ["2", "3", "5", "6"]);
+        let told = said(read_sizes("100 0.5\n200 0.4\n50 1\n"));
+        assert_eq!(told.matches("no less than in the line before").count(), 2);
+        assert_eq!(read_sizes(&"x\n".repeat(1_000)).expect_err("all are wrong").len(), MOST_TOLD + 1);
+    }
+
     #[test]
     fn mistakes_are_found_in_their_line() {
-        let what = |text| read_sizes(text).expect_err("a mistake").what;
+        let what = |text| said(read_sizes(text));
         assert_eq!(what("100\nmany\n"), "must, in line 2, hold numbers only");
         assert_eq!(what("10 0.5\n5 1\n"), "must, in line 2, have no less than in the line before");
         assert_eq!(what("10 0.5\n20 0.9\n"), "must end with the fraction 1");
         assert_eq!(what("10\n20 1\n"), "must, in line 2, have as many columns as in its first line");
-        let what = |text| read_arrivals(text).expect_err("a mistake").what;
+        let what = |text| said(read_arrivals(text));
         assert_eq!(what("bytes,start\n1,2\n"), "must, in line 1, name the columns of a list of arrivals");
         assert_eq!(what(" # a note\nbytes,start\n1,2\n"), "must, in line 2, name the columns of a list of arrivals");
         assert_eq!(what(" bytes,start\n1,2\n"), "must, in line 1, name the columns of a list of arrivals");

@@ -1,10 +1,10 @@
 //! Datagrams heed nothing: where a link's queue has no limit, what they send beyond its rate waits until the end of the run, and
-//! takes all memory there is.
+//! takes all memory there is. So does what an encoder makes beyond what leaves its sender, as long as nothing of it is discarded.
 
 use std::collections::BTreeMap;
 
 use ackclock_net::{DropTailConfig, LinkConfig, LinkId, NetworkConfig, QueueConfig, QueueLimit, Router};
-use ackclock_sim::{DatagramConfig, Sending, Span};
+use ackclock_sim::{DatagramConfig, MediaApp, Sending, Span};
 use ackclock_units::SimDuration;
 
 use super::Checker;
@@ -37,6 +37,19 @@ impl Arriving {
 }
 
 impl Checker<'_, '_> {
+    /// Reports media of which too many packets may wait at the sender, which the network does not see.
+    pub(super) fn review_encoder(&mut self, media: &MediaApp, datagrams: &DatagramConfig, path: &FieldPath) {
+        if self.duration.is_none() {
+            return;
+        }
+        let waiting = waiting_at_sender(media, datagrams);
+        if waiting > MAX_WAITING {
+            let what = format!("must not let {waiting:.0} packets wait at the sender, which take all memory");
+            let remedy = "use a shorter discard_after, a smaller key_frame, or a longer key_interval";
+            self.report(&path.key("discard_after"), what, remedy);
+        }
+    }
+
     /// Reports flows of datagrams, whose rates are written at these places, that are with those before them too many to wait.
     pub(super) fn review_backlog(&mut self, flows: &[DatagramConfig], rates: &[FieldPath]) {
         if self.duration.is_none() || flows.is_empty() {
@@ -84,11 +97,23 @@ fn too_many<'a>(
     found
 }
 
+/// What the encoder makes at most until the first of it is discarded.
+fn waiting_at_sender(media: &MediaApp, datagrams: &DatagramConfig) -> f64 {
+    let lasts = datagrams.until.saturating_since(datagrams.start).min(media.discard_after).as_secs_f64();
+    let payload = f64::from(datagrams.payload);
+    let packets = |octets: f64| (octets / payload).ceil();
+    let frame = media.frame_interval().as_secs_f64();
+    // Those of big changes of the rate come a lag apart.
+    let between_keys = media.key_interval.unwrap_or(media.lag).as_secs_f64().max(frame);
+    let frames = lasts / frame * packets(media.max_rate.0 as f64 / 8.0 * frame);
+    frames + (lasts / between_keys).ceil() * packets(media.key_frame.0 as f64)
+}
+
 fn packets_a_second(datagrams: &DatagramConfig) -> f64 {
     let (rate, active) = match &datagrams.sending {
         Sending::Constant(rate) | Sending::Poisson(rate) => (*rate, 1.0),
         // Its controller lowers the rate to this, where nothing comes back.
-        Sending::Media(media) => (media.min_rate, 1.0),
+        Sending::Media(media) => (media.least_rate(), 1.0),
         Sending::OnOff { on, off, rate } => {
             let (on, off) = (mean(*on).as_secs_f64(), mean(*off).as_secs_f64());
             (*rate, on / (on + off).max(f64::MIN_POSITIVE))

@@ -32,7 +32,7 @@ impl Checker<'_, '_> {
         let at = self.time_of_change(table, path);
         let link = self.link_of_change(table, path);
         if (table.rate, table.delay, table.loss) == (None, None, None) && table.limit.is_none() {
-            self.report(path, "must change something", "give rate, delay, loss or limit");
+            self.report_lack(path, "must change something", "give rate, delay, loss or limit");
         }
         let rate = table.rate.map(|rate| rate.0);
         if rate.is_some_and(|rate| rate > MAX_RATE) {

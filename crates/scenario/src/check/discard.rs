@@ -48,7 +48,7 @@ impl Checker<'_, '_> {
 
     fn number_of_flow(&mut self, name: &str, path: &FieldPath, flows: &[FlowConfig]) -> Option<usize> {
         let found = flows.iter().position(|flow| flow.name == name);
-        if found.is_none() && !self.diagnostics.has_mistake_in("flow") {
+        if found.is_none() && !self.diagnostics.may_lack_flows() {
             let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
             self.report(path, "must be the name of a flow", suggest(name, &names));
         }
@@ -58,7 +58,7 @@ impl Checker<'_, '_> {
     /// The number by which packets of the flow at this position are known.
     pub(crate) fn flow_number(&mut self, position: usize, path: &FieldPath) -> Option<usize> {
         let number = self.flow_traits.get(position).and_then(|traits| traits.number);
-        if number.is_none() && self.diagnostics.is_empty() {
+        if number.is_none() && !self.diagnostics.may_lack_flows() {
             let remedy = "remove flow, and choose packets by class, position or time";
             self.report(path, "must not be a group of short flows, which a rule cannot tell from others", remedy);
         }

@@ -1,5 +1,6 @@
 //! Flows: groups spread out, hosts found, controllers and applications settled.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ackclock_net::{NodeId, RandomStream, Router};
@@ -13,7 +14,7 @@ use super::tcp::{HostTables, Layer};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 use super::{Checker, suggest};
-use crate::file::{Controller, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
+use crate::file::{App, Controller, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;
 
 pub(crate) const MAX_FLOWS: u64 = 100_000;
@@ -50,6 +51,12 @@ impl FlowPlan<'_> {
     /// Port of the receiving end.
     pub(crate) fn port(&self) -> u16 {
         self.table.port.unwrap_or(DEFAULT_PORT)
+    }
+
+    /// True if results have a second stream of it, what its receiver sends.
+    fn sends_back(&self) -> bool {
+        let asks = matches!(self.table.app, Some(App::RequestResponse(_) | App::Video(_)));
+        matches!(role(self.table), Role::Connection) && (asks || self.table.reply.is_some())
     }
 
     /// False for datagrams and for QUIC.
@@ -96,12 +103,23 @@ impl<'a> Checker<'a, '_> {
         plans
     }
 
+    /// Flows, groups and what flows send back go by names in results, and by those of flows and groups in the scenario.
     fn check_names(&mut self, plans: &[FlowPlan<'_>]) {
-        let mut names: Vec<(&str, &FieldPath)> = plans.iter().map(|plan| (plan.name.as_str(), &plan.path)).collect();
-        names.sort_by_key(|(name, _)| *name);
+        let mut names: Vec<(Cow<'_, str>, &FieldPath)> = Vec::with_capacity(plans.len());
+        for (index, plan) in plans.iter().enumerate() {
+            names.push((plan.name.as_str().into(), &plan.path));
+            if plan.sends_back() {
+                names.push((format!("{}.reply", plan.name).into(), &plan.path));
+            }
+            let is_first = index == 0 || plans[index - 1].path != plan.path;
+            if is_first && plan.entry_name() != plan.name {
+                names.push((plan.entry_name().into(), &plan.path));
+            }
+        }
+        names.sort_by(|(one, _), (other, _)| one.cmp(other));
         for pair in names.windows(2) {
             if pair[0].0 == pair[1].0 {
-                let what = format!("must be unique: two flows are named {:?}", pair[0].0);
+                let what = format!("must be unique: two flows, groups or replies are named {:?}", pair[0].0);
                 self.report(&pair[1].1.key("name"), what, "give each flow a name of its own");
             }
         }
@@ -125,6 +143,10 @@ impl<'a> Checker<'a, '_> {
         {
             let remedy = format!("let the last of {count} flows start before the end of the run at {end}");
             self.report(&path.key("spacing"), "must let the whole group start before the end of the run", remedy);
+        }
+        if spacing.is_some() && table.count.is_none() {
+            let remedy = "add count, how many flows start so, or remove spacing";
+            self.report(&path.key("spacing"), "must stand beside count: one flow starts once", remedy);
         }
         let mut random = RandomStream::new(self.seed, &format!("start {name}"));
         let mut next = SimTime::ZERO + first;
@@ -155,23 +177,27 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
+    /// A flow for each plan, and whether the hosts of all are known. A flow whose hosts are not known is checked all the same, for
+    /// its other mistakes.
     pub(crate) fn build_flows(
         &mut self,
         plans: &[FlowPlan<'a>],
         topology: &BuiltTopology,
         hosts: &HostTables<'a>,
-    ) -> Vec<FlowConfig> {
+    ) -> (Vec<FlowConfig>, bool) {
         let mut flows = Vec::with_capacity(plans.len());
+        let mut are_placed = true;
         for (position, plan) in plans.iter().enumerate() {
             ask();
             let ends = self.flow_ends(plan, position, topology);
-            // A flow whose hosts are not known is checked all the same, for its other mistakes.
+            are_placed &= ends.is_some();
             let (from, to) = ends.unwrap_or_default();
-            let flow = self.flow(plan, from, to, hosts);
-            flows.extend(ends.map(|_| flow));
+            flows.push(self.flow(plan, from, to, hosts));
         }
-        self.check_routes(plans, &flows);
-        flows
+        if are_placed && self.is_network_whole() {
+            self.check_routes(plans, &flows);
+        }
+        (flows, are_placed)
     }
 
     fn flow(&mut self, plan: &FlowPlan<'a>, from: NodeId, to: NodeId, hosts: &HostTables<'a>) -> FlowConfig {
@@ -355,9 +381,6 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn check_routes(&mut self, plans: &[FlowPlan<'_>], flows: &[FlowConfig]) {
-        if !self.diagnostics.is_empty() {
-            return; // a network with mistakes lacks links
-        }
         let network = std::mem::take(&mut self.network);
         let mut router = Router::new(&network);
         for (plan, flow) in plans.iter().zip(flows) {

@@ -180,19 +180,23 @@ impl Checker<'_, '_> {
         });
     }
 
-    /// Reads queues once more, now that every flow's path is known.
+    /// Reads queues once more, now that every flow's path is known; where there are mistakes that paths or packets depend on, for the
+    /// names of flows in them only.
     pub(crate) fn resolve_queues(
         &mut self,
         topology: &BuiltTopology,
         flows: &[FlowConfig],
         appliances: &[ApplianceConfig],
         splits: &Splits,
+        is_whole: bool,
     ) {
-        if !self.diagnostics.is_empty() {
-            return; // paths mean little in a network with mistakes
-        }
         let numbers = flows.iter().zip(&self.flow_traits).map(|(flow, traits)| (flow.name.clone(), traits.number));
         let numbers: Arc<[_]> = numbers.collect();
+        let is_whole =
+            is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !self.diagnostics.has_mistake_in(of));
+        if !is_whole {
+            return self.review_flows_of_queues(topology, &numbers);
+        }
         let crossings = self.crossings(flows, appliances, splits);
         for ((index, pending), crossing) in topology.links.iter().enumerate().zip(crossings) {
             self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
@@ -202,6 +206,17 @@ impl Checker<'_, '_> {
             let PendingLink { queue, .. } = &**pending;
             let config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
             self.network.links[index].queue = config;
+        }
+    }
+
+    fn review_flows_of_queues(&mut self, topology: &BuiltTopology, flows: &Arc<[(String, Option<usize>)]>) {
+        if self.diagnostics.may_lack_flows() {
+            return; // it may be the name of one
+        }
+        // Of some path and packets that no limit is too small for.
+        let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(flows) };
+        for PendingLink { queue, .. } in topology.links.iter().map(Arc::as_ref) {
+            _ = self.chosen(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path);
         }
     }
 

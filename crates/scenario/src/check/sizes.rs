@@ -5,12 +5,14 @@ use ackclock_units::Bytes;
 
 use super::Checker;
 use super::attached::{Wrong, read_sizes};
+use super::traffic::NO_FILE;
 use crate::file::{Size, SizeTable, Sizes, TextOr, Workload};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    pub(crate) fn accept<T>(&mut self, read: Result<T, Wrong>, path: &FieldPath) -> Option<T> {
-        read.map_err(|Wrong { what, remedy }| self.report(path, what, remedy)).ok()
+    pub(crate) fn accept<T>(&mut self, read: Result<T, Vec<Wrong>>, path: &FieldPath) -> Option<T> {
+        let mut report = |wrong: Vec<Wrong>| wrong.into_iter().for_each(|one| self.report(path, one.what, one.remedy));
+        read.map_err(&mut report).ok()
     }
 
     /// How sizes are distributed; `example` is what to write if nothing is said.
@@ -43,10 +45,21 @@ impl Checker<'_, '_> {
             table.pareto.is_some(),
             table.log_normal.is_some(),
         ];
-        if said.iter().filter(|said| **said).count() != 1 {
-            let remedy = "write exactly one of cdf, file, uniform, exponential, pareto, log_normal";
-            self.report(path, "must be exactly one distribution of sizes", remedy);
-            return None;
+        self.refuse(path, &[("sha256", table.file.is_none() && table.sha256.is_some())], NO_FILE.0, NO_FILE.1);
+        let (what, remedy) = (
+            "must be exactly one distribution of sizes",
+            "write exactly one of cdf, file, uniform, exponential, pareto, log_normal",
+        );
+        match said.iter().filter(|said| **said).count() {
+            0 => {
+                self.report_lack(path, what, remedy);
+                return None;
+            }
+            1 => {}
+            _ => {
+                self.report(path, what, remedy);
+                return None;
+            }
         }
         if let Some(workload) = table.cdf {
             return Some(SizeDistribution::Cdf(match workload {

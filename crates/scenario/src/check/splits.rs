@@ -50,13 +50,16 @@ impl Checker<'_, '_> {
         plans: &[FlowPlan<'_>],
         flows: &[FlowConfig],
         topology: &BuiltTopology,
+        is_whole: bool,
     ) -> Splits {
         if appliances.is_empty() {
             return Splits::default();
         }
-        self.check_no_ends(appliances, flows);
+        if is_whole {
+            self.check_no_ends(appliances, flows);
+        }
         let taken: Vec<Taken> = appliances.iter().map(|plan| self.taken(plan, plans, flows, topology)).collect();
-        if !self.diagnostics.is_empty() {
+        if !is_whole || self.diagnostics.has_mistake_in("flow") || self.diagnostics.has_mistake_in("appliance") {
             return Splits::default(); // a network with mistakes lacks links, a scenario with mistakes flows
         }
         let ways = self.ways(appliances, flows);

@@ -70,7 +70,7 @@ impl Checker<'_, '_> {
         for (place, name) in each(names, path) {
             let is_meant = |plan: &FlowPlan<'_>| plan.name == name || plan.entry_name() == name;
             let positions: Vec<usize> = (0..plans.len()).filter(|&position| is_meant(&plans[position])).collect();
-            if positions.is_empty() && !self.diagnostics.has_mistake_in("flow") {
+            if positions.is_empty() && !self.diagnostics.may_lack_flows() {
                 let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
                 known.dedup();
                 self.report(&place, "must be the name of a flow", suggest(name, &known));

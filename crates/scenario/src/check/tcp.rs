@@ -1,6 +1,6 @@
 //! TCP of the hosts: layers of tables over the defaults of the `tcp` crate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ackclock_cc::{Setting, Stack};
 use ackclock_declare::Context;
@@ -34,7 +34,7 @@ pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 impl<'a> Checker<'a, '_> {
     /// `[[host]]` tables, by node.
     pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables<'a> {
-        let mut tables = HostTables::new();
+        let (mut tables, mut named) = (HostTables::new(), BTreeSet::new());
         let file = self.file;
         let Some(hosts) = &file.host else { return tables };
         for (index, host) in hosts.iter() {
@@ -43,15 +43,27 @@ impl<'a> Checker<'a, '_> {
                 self.missing(&path.key("name"), "name = \"Server\"");
                 continue;
             };
+            if names.each().is_empty() {
+                self.report_lack(&path.key("name"), "must name a host", "name at least one host");
+            }
             for (item, name) in names.each() {
                 let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
-                if let Some(&node) = self.node_ids.get(name) {
-                    let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
-                    tables.entry(node).or_default().extend(layer);
-                } else {
+                let node = self.node_ids.get(name).filter(|node| topology.hosts.binary_search(node).is_ok()).copied();
+                let Some(node) = node else {
                     let remedy = suggest(name, &topology.host_names(&self.network));
-                    self.report_unknown(&name_path, "names no host", remedy);
+                    self.report_unknown(&name_path, "must be the name of a host", remedy);
+                    continue;
+                };
+                if !named.insert(node) {
+                    let remedy = "name it once, in one table";
+                    self.report(
+                        &name_path,
+                        format!("must be named once: there is a table for {name:?} already"),
+                        remedy,
+                    );
                 }
+                let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
+                tables.entry(node).or_default().extend(layer);
             }
         }
         tables
@@ -79,7 +91,7 @@ impl<'a> Checker<'a, '_> {
         let Some((layer, name)) = named else { return &profiles()[0] };
         profile(name).unwrap_or_else(|| {
             let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-            self.report_unknown(&layer.path.key("profile"), "must be the name of a profile", suggest(name, &known));
+            self.report(&layer.path.key("profile"), "must be the name of a profile", suggest(name, &known));
             &profiles()[0]
         })
     }

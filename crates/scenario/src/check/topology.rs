@@ -58,7 +58,21 @@ impl Checker<'_, '_> {
             Some(Topology::ParkingLot(table)) => self.build_parking_lot(table, &path, &mut built),
             Some(Topology::Explicit(table)) => self.build_explicit(table, &path, &mut built),
         }
+        let has_own_names = !matches!(self.file.topology, Some(Topology::Dumbbell(_) | Topology::ParkingLot(_)));
+        if has_own_names && self.is_network_whole() {
+            self.check_link_names(&path);
+        }
         built
+    }
+
+    /// Links are named by their ends, and an end may have any name.
+    fn check_link_names(&mut self, path: &FieldPath) {
+        let mut names = BTreeSet::new();
+        let twice = self.network.links.iter().find(|link| !names.insert(&link.name)).map(|link| link.name.clone());
+        if let Some(name) = twice {
+            let what = format!("must give each link a name of its own: two are named {name:?}");
+            self.report(path, what, "give nodes names without \"->\"");
+        }
     }
 
     fn add_node(&mut self, name: &str) -> NodeId {
@@ -154,11 +168,11 @@ impl Checker<'_, '_> {
                 TextOr::Table(table) => self.named_node(table, &node_path, built),
             }
         }
+        let links = self.chain_links(table, nodes.0.len() - 1, path);
         let count = self.network.nodes.len();
-        if count < nodes.0.len() {
+        let Some(links) = links.filter(|_| count == nodes.0.len()) else {
             return; // an item was wrong, so that the neighbours of the others are not known
-        }
-        let Some(links) = self.chain_links(table, count - 1, path) else { return };
+        };
         let nodes: Vec<NodeId> = (0..count).map(NodeId::new).collect();
         for (ends, (link, link_path)) in nodes.windows(2).zip(&links) {
             self.lay(&self.between(ends[0], ends[1], link, link_path, Limit::UNLIMITED), &mut built.links);
@@ -236,6 +250,7 @@ impl Checker<'_, '_> {
     }
 
     fn build_star(&mut self, table: &Star, path: &FieldPath, built: &mut BuiltTopology) {
+        self.review_name(&path.key("hub"), table.hub.as_deref());
         let hub = self.add_node(table.hub.as_deref().unwrap_or("hub"));
         let names = match &table.hosts {
             None => {
@@ -335,6 +350,10 @@ impl Checker<'_, '_> {
             }
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
+            if !duplex && link.reverse.is_some() {
+                let what = "must not be set for a link without a way back";
+                self.report(&link_path.key("reverse"), what, "remove it, or remove duplex = false");
+            }
             let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::UNLIMITED) };
             if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
                 self.report(&link_path, "must join two nodes that no other link joins", "remove one of the two links");

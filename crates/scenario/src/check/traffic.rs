@@ -27,6 +27,9 @@ pub(super) const HEADERS: u64 = 28;
 /// Smaller packets of video are mostly headers, and a frame would be thousands of them.
 const LEAST_OF_MEDIA: Bytes = Bytes(100);
 
+/// A hash of nothing.
+pub(super) const NO_FILE: (&str, &str) = ("must stand beside a file, whose hash it is", "add the file, or remove it");
+
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// How often flows arrive.
@@ -197,6 +200,11 @@ impl Checker<'_, '_> {
         expected: &mut f64,
     ) -> Option<ArrivalsConfig> {
         let until = self.until(table.until.map(|until| until.0), flow.start, path);
+        let buckets = self.buckets(table, path);
+        if table.count == Some(0) {
+            self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
+        }
+        self.refuse(path, &[("sha256", table.file.is_none() && table.sha256.is_some())], NO_FILE.0, NO_FILE.1);
         let arrivals = match &table.file {
             Some(name) => self.listed(table, name, path)?,
             None => self.drawn(table, &flow, path)?,
@@ -215,11 +223,8 @@ impl Checker<'_, '_> {
                 format!("must make fewer than {wanted:.0} flows{each}: all groups together may make {MAX_ARRIVALS:.0}");
             self.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
         }
-        if table.count == Some(0) {
-            self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
-        }
         let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
-        Some(ArrivalsConfig { flow, arrivals, until, count, buckets: self.buckets(table, path), splits })
+        Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
     fn until(&mut self, until: Option<SimDuration>, start: SimTime, path: &FieldPath) -> SimTime {
@@ -329,15 +334,17 @@ impl Checker<'_, '_> {
         flow: FlowConfig,
     ) -> Option<DatagramConfig> {
         let path = &plan.path;
-        let UdpProtocol { payload, until, ecn } = self.own(table, &path.key("protocol"))?;
+        let protocol = self.own(table, &path.key("protocol"));
+        let sending = self.sending(plan.table.app.as_ref(), &path.key("app"));
+        let UdpProtocol { payload, until, ecn } = protocol?;
         let until = self.until(until, flow.start, &path.key("protocol"));
-        let sending = self.sending(plan.table.app.as_ref(), &path.key("app"))?;
+        let sending = sending?;
         if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
             let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
             self.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
         }
         let FlowConfig { name, from, to, capture, start, .. } = flow;
-        Some(DatagramConfig {
+        let datagrams = DatagramConfig {
             name,
             from,
             to,
@@ -347,7 +354,11 @@ impl Checker<'_, '_> {
             payload: payload.0 as u32,
             sending,
             ecn: ecn.into(),
-        })
+        };
+        if let Sending::Media(media) = &datagrams.sending {
+            self.review_encoder(media, &datagrams, &path.key("app"));
+        }
+        Some(datagrams)
     }
 
     fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {

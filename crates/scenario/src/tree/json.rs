@@ -1,34 +1,78 @@
 //! JSON text to a tree. JSON has no places, and `null` means absent.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
 use super::node::{Node, Origin, Value};
 use crate::diagnostic::SyntaxError;
 
 pub(crate) fn parse_json(text: &str) -> Result<Node, Vec<SyntaxError>> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+    let Json(value) = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.rsplit_once(" at line").map_or(message.as_str(), |(what, _)| what).to_owned();
         vec![SyntaxError::at(text, error.line(), error.column(), &message)]
     })?;
-    Ok(Node::new(from_json(value).unwrap_or(Value::Table(Vec::new())), Origin::Unknown))
+    Ok(Node::new(value.unwrap_or(Value::Table(Vec::new())), Origin::Unknown))
 }
 
-fn from_json(value: serde_json::Value) -> Option<Value> {
-    Some(match value {
-        serde_json::Value::Null => return None,
-        serde_json::Value::Bool(value) => Value::Bool(value),
-        serde_json::Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-            (Some(number), _) => Value::Integer(number.into()),
-            (_, Some(number)) => Value::Integer(number.into()),
-            _ => Value::Float(number.as_f64().unwrap_or(f64::INFINITY)),
-        },
-        serde_json::Value::String(text) => Value::Text(text),
-        serde_json::Value::Array(items) => {
-            Value::List(items.into_iter().map(|item| unplaced(from_json(item).unwrap_or(Value::Pruned))).collect())
+/// A value; `None` stands for `null`.
+struct Json(Option<Value>);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor).map(Self)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Some(Value::Bool(value)))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Some(Value::Integer(value.into())))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Some(Value::Integer(value.into())))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Some(Value::Float(value)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Value::Text(text.to_owned())))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(Json(item)) = list.next_element()? {
+            items.push(unplaced(item.unwrap_or(Value::Pruned)));
         }
-        serde_json::Value::Object(entries) => Value::Table(
-            entries.into_iter().filter_map(|(key, value)| Some((key, unplaced(from_json(value)?)))).collect(),
-        ),
-    })
+        Ok(Some(Value::List(items)))
+    }
+
+    /// As TOML has it: a key stands once.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut entries, mut keys) = (Vec::new(), BTreeSet::new());
+        while let Some(key) = map.next_key::<String>()? {
+            if !keys.insert(key.clone()) {
+                return Err(A::Error::custom(format_args!("duplicate key {key:?}")));
+            }
+            if let Json(Some(value)) = map.next_value()? {
+                entries.push((key, unplaced(value)));
+            }
+        }
+        Ok(Some(Value::Table(entries)))
+    }
 }
 
 fn unplaced(value: Value) -> Node {

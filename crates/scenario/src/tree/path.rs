@@ -47,6 +47,11 @@ impl FieldPath {
         Self(steps)
     }
 
+    /// True if `other` is this place or lies below it.
+    pub(crate) fn holds(&self, other: &Self) -> bool {
+        other.0.starts_with(&self.0)
+    }
+
     /// True if one of the two is the other or lies below it.
     pub(crate) fn touches(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a == b)

@@ -1,7 +1,9 @@
 //! TOML text to a tree.
 
+use std::ops::Range;
+
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, Error};
 
 use super::node::{Node, Origin, Value};
 use crate::diagnostic::SyntaxError;
@@ -10,10 +12,27 @@ use crate::diagnostic::SyntaxError;
 pub(crate) fn parse_toml(text: &str) -> Result<Node, Vec<SyntaxError>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        return Err(errors.iter().map(|e| SyntaxError::new(text, e.span(), e.message())).collect());
+        let of = |error: &Error| {
+            SyntaxError::new(text, error.span().or_else(|| line_of(text, error.message())), error.message())
+        };
+        return Err(errors.iter().map(of).collect());
     }
     let span = table.span();
     Ok(Node::new(from_table(table.get_ref()), Origin::Text(span)))
+}
+
+/// The line of an error that comes without a place: the first up to which the text has it.
+fn line_of(text: &str, message: &str) -> Option<Range<usize>> {
+    let end_of = |end: &mut usize, line: &str| {
+        *end += line.len();
+        Some(*end)
+    };
+    let ends: Vec<usize> = text.split_inclusive('\n').scan(0, end_of).collect();
+    let lacks =
+        |&end: &usize| DeTable::parse_recoverable(&text[..end]).1.iter().all(|error| error.message() != message);
+    let line = ends.partition_point(lacks);
+    let start = line.checked_sub(1).map_or(0, |before| ends[before]);
+    ends.get(line).map(|&end| start..start + text[start..end].trim_end().len())
 }
 
 /// Reads one value, as an override gives it; a bare word counts as a text.

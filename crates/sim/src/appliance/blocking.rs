@@ -2,26 +2,28 @@
 
 use ackclock_units::{Histogram, SimDuration, SimTime};
 
+use crate::config::MeasureWindow;
+
 /// Times during which a receiver held data out of order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocking {
     since: Option<SimTime>,
-    /// Nanoseconds, one for each time.
+    /// Nanoseconds, one for each time that ended within the window.
     episodes: Histogram,
+    /// Of those that are over, within the window.
     total: SimDuration,
 }
 
 impl Blocking {
     /// Data has arrived; does the receiver hold any out of order?
-    pub(crate) fn on_data(&mut self, now: SimTime, is_blocked: bool, counts: bool) {
+    pub(crate) fn on_data(&mut self, now: SimTime, is_blocked: bool, window: &MeasureWindow) {
         match (self.since, is_blocked) {
             (None, true) => self.since = Some(now),
             (Some(since), false) => {
                 self.since = None;
-                let lasted = now.saturating_since(since);
-                if counts {
-                    self.episodes.add(lasted.0);
-                    self.total += lasted;
+                self.total += window.overlap(since, now);
+                if window.holds(now) {
+                    self.episodes.add(now.saturating_since(since).0);
                 }
             }
             _ => {}
@@ -32,7 +34,26 @@ impl Blocking {
         &self.episodes
     }
 
-    pub(crate) fn total(&self) -> SimDuration {
-        self.total
+    /// For how long it was so within the window up to `now`.
+    pub(crate) fn total(&self, now: SimTime, window: &MeasureWindow) -> SimDuration {
+        self.total + self.since.map_or(SimDuration::ZERO, |since| window.overlap(since, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_that_of_the_window_and_an_episode_counts_where_it_ends() {
+        let window = MeasureWindow { from: Some(SimTime(100)), until: Some(SimTime(200)) };
+        let mut blocking = Blocking::default();
+        blocking.on_data(SimTime(50), true, &window);
+        blocking.on_data(SimTime(130), false, &window); // 30 within; 80 in all
+        blocking.on_data(SimTime(180), true, &window); // 20 within, under way
+        let total = SimDuration(50);
+        assert_eq!((blocking.total(SimTime(300), &window), blocking.episodes().max()), (total, 80));
+        blocking.on_data(SimTime(400), false, &window);
+        assert_eq!((blocking.total(SimTime(500), &window), blocking.episodes().weight()), (total, 1));
     }
 }

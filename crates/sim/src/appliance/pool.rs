@@ -104,13 +104,12 @@ impl Relays {
     ) {
         self.pools[pool].resets += u64::from(has_failed);
         self.count_short(id, connections);
-        let counts = self.window.holds(now);
         let relay = &mut self.list[id.index()];
         for (stream, at) in relay.streams.iter_mut().zip(id.directions()) {
             if stream.is_queued || stream.copying > Bytes::ZERO {
                 self.copiers[relay.appliance.index()].forget(at);
             }
-            stream.keep(now, [Bytes::ZERO; 2], counts, &mut self.totals[relay.totals][at.direction().index()]);
+            stream.keep(now, [Bytes::ZERO; 2], &self.window, &mut self.totals[relay.totals][at.direction().index()]);
             stream.wake = SimTime::NEVER;
         }
     }

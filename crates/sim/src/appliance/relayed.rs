@@ -6,6 +6,7 @@ use ackclock_units::{Bytes, SimTime};
 
 use super::latency::LatencyLog;
 use super::totals::{RelayedCounts, Totals};
+use crate::config::MeasureWindow;
 use crate::connections::Connections;
 
 /// See the module.
@@ -81,17 +82,18 @@ impl RelayedStream {
     }
 
     /// Writes down what has arrived and what has been sent on.
-    pub(crate) fn note(&mut self, readings: &Readings, counts: bool, totals: &mut Totals) {
+    pub(crate) fn note(&mut self, readings: &Readings, window: &MeasureWindow, totals: &mut Totals) {
+        let counts = window.holds(readings.now);
         self.latency.on_arrived(readings.now, readings.arrived);
         self.latency.on_sent(readings.now, readings.sent, counts.then_some(&mut totals.latency));
-        self.keep(readings.now, [readings.backlog(), readings.in_socket()], counts, totals);
+        self.keep(readings.now, [readings.backlog(), readings.in_socket()], window, totals);
     }
 
     /// From now on it keeps so much: not sent on, not acknowledged.
-    pub(crate) fn keep(&mut self, now: SimTime, kept: [Bytes; 2], counts: bool, totals: &mut Totals) {
+    pub(crate) fn keep(&mut self, now: SimTime, kept: [Bytes; 2], window: &MeasureWindow, totals: &mut Totals) {
         let before = std::mem::replace(&mut self.kept, kept);
         for (part, gauge) in [&mut totals.backlog, &mut totals.in_socket].into_iter().enumerate() {
-            gauge.change(now, before[part], kept[part], counts);
+            gauge.change(now, before[part], kept[part], window);
         }
     }
 

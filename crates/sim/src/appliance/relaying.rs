@@ -127,11 +127,10 @@ impl Relays {
     }
 
     fn note(&mut self, at: RelayDirection, hosts: &Hosts) {
-        let counts = self.window.holds(hosts.now());
         let readings = self[at].readings(hosts.now(), &hosts.connections);
         let relay = &mut self.list[at.relay().index()];
         let totals = &mut self.totals[relay.totals][at.direction().index()];
-        relay.streams[at.direction().index()].note(&readings, counts, totals);
+        relay.streams[at.direction().index()].note(&readings, &self.window, totals);
     }
 
     /// Asks the discipline and does as it says. True if the limit of what waits to be sent is another one.

@@ -38,7 +38,7 @@ pub(crate) struct ApplianceSeries {
     time: Vec<f64>,
     of: Vec<RelayDirection>,
     columns: Vec<Vec<f64>>,
-    /// Of each relay, forward and backward, at its latest row: when, and counts of octets arrived, octets sent, ECE raised.
+    /// Of each relay, forward and backward, at the latest sample: when, and counts of octets arrived, octets sent, ECE raised.
     previous: Vec<[(SimTime, [u64; 3]); 2]>,
 }
 
@@ -69,12 +69,12 @@ impl ApplianceSeries {
         connections: &Connections,
     ) {
         let readings = stream.readings(now, connections);
-        if readings.arrived.0 == 0 {
-            return;
-        }
         let counts = [readings.arrived.0, readings.sent.0, stream.ece_raised];
         let previous = &mut self.previous[at.relay().index()][at.direction().index()];
         let (then, before) = std::mem::replace(previous, (now, counts));
+        if readings.arrived.0 == 0 {
+            return;
+        }
         let seconds = now.saturating_since(then).as_secs_f64();
         let rates =
             [0, 1].map(

@@ -1,14 +1,14 @@
 //! Appliances in `summary.json`.
 
 use ackclock_net::Direction;
-use ackclock_units::Histogram;
+use ackclock_units::{Histogram, SimTime};
 use serde::Serialize;
 
 use super::pool::Pool;
 use super::relay::Relay;
 use super::totals::{RelayedCounts, Totals};
 use super::{ApplianceConfig, Blocking, Relays, SplitConfig};
-use crate::config::SimulationConfig;
+use crate::config::{MeasureWindow, SimulationConfig};
 use crate::connections::Connections;
 use crate::ids::RelayId;
 use crate::outcome::{Distribution, QueueSummary};
@@ -87,28 +87,34 @@ pub struct DirectionSummary {
 /// How long a receiver waited for what had been lost (head-of-line blocking).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockingSummary {
-    /// How often data arrived after a hole.
+    /// Holes that were filled in the measurement window.
     pub episodes: u64,
-    /// How long there was a hole, in all.
+    /// How long there was a hole in the measurement window, in all; of holes that reach beyond it, what lies within.
     pub total_s: f64,
-    /// How long each hole lasted; null without any.
+    /// How long each of the holes that were filled had lasted; null without any.
     pub duration_ms: Option<Distribution>,
 }
 
+/// A run up to a moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) now: SimTime,
+    pub(crate) config: &'a SimulationConfig,
+    pub(crate) relays: &'a Relays,
+    pub(crate) streams: &'a [Stream],
+    pub(crate) connections: &'a Connections,
+}
+
 /// What short flows that are not over have counted is in their totals already.
-pub(crate) fn summarize(
-    config: &SimulationConfig,
-    relays: &Relays,
-    streams: &[Stream],
-    connections: &Connections,
-) -> Vec<ApplianceSummary> {
+pub(crate) fn summarize(run: Run<'_>) -> Vec<ApplianceSummary> {
+    let relays = run.relays;
     let of = |appliance: usize| {
         let listed = relays.listed().filter(move |(_, relay)| relay.appliance.index() == appliance);
         let pools = relays.pools.iter().enumerate().filter(move |(_, pool)| pool.appliance.index() == appliance);
-        let flows = listed.map(|(id, relay)| of_flow(id, relay, config, relays, streams, connections));
-        flows.chain(pools.map(|(index, pool)| of_pool(index, pool, config, relays))).collect()
+        let flows = listed.map(|(id, relay)| of_flow(id, relay, run));
+        flows.chain(pools.map(|(index, pool)| of_pool(index, pool, run))).collect()
     };
-    let named = config.appliances.iter().enumerate();
+    let named = run.config.appliances.iter().enumerate();
     let summary = |(index, appliance): (usize, &ApplianceConfig)| ApplianceSummary {
         name: appliance.name.clone(),
         added_latency_ms: non_empty(&together(relays, index)),
@@ -126,29 +132,24 @@ fn together(relays: &Relays, appliance: usize) -> Histogram {
     all
 }
 
-fn of_flow(
-    id: RelayId,
-    relay: &Relay,
-    config: &SimulationConfig,
-    relays: &Relays,
-    streams: &[Stream],
-    connections: &Connections,
-) -> SplitSummary {
+fn of_flow(id: RelayId, relay: &Relay, run: Run<'_>) -> SplitSummary {
+    let Run { config, relays, streams, connections, .. } = run;
     let split = &config.splits[id.index()];
     let summaries = Direction::BOTH.map(|direction| {
         let relayed = relay.stream(direction);
         let receives = |stream: &&Stream| stream.receiver == relayed.to.peer();
         let blocking = streams.iter().find(receives).and_then(|stream| stream.blocking.as_deref());
         let totals = &relays.totals[relay.totals][direction.index()];
-        DirectionSummary::new(totals, &relayed.counts(connections), blocking)
+        DirectionSummary::new(totals, &relayed.counts(connections), blocking, run)
     });
     SplitSummary::new(&config.flows[split.flow].name, split, relay.is_dead, summaries)
 }
 
-fn of_pool(index: usize, pool: &Pool, config: &SimulationConfig, relays: &Relays) -> SplitSummary {
+fn of_pool(index: usize, pool: &Pool, run: Run<'_>) -> SplitSummary {
+    let Run { config, relays, .. } = run;
     let arrivals = &config.traffic.arrivals[pool.group.index()];
     let totals = relays.totals[relays.totals_of_pool(index)].each_ref();
-    let summaries = totals.map(|totals| DirectionSummary::new(totals, &totals.ended, None));
+    let summaries = totals.map(|totals| DirectionSummary::new(totals, &totals.ended, None, run));
     SplitSummary {
         short_flows: Some(ShortFlowCounts { started: pool.flows, reset: pool.resets }),
         ..SplitSummary::new(&arrivals.flow.name, &arrivals.splits[pool.split], pool.resets > 0, summaries)
@@ -170,19 +171,20 @@ impl SplitSummary {
 }
 
 impl DirectionSummary {
-    fn new(totals: &Totals, counts: &RelayedCounts, blocking: Option<&Blocking>) -> Self {
+    fn new(totals: &Totals, counts: &RelayedCounts, blocking: Option<&Blocking>, run: Run<'_>) -> Self {
+        let (now, window) = (run.now, &run.config.measure);
         Self {
             arrived_bytes: counts.arrived.0,
             acknowledged_bytes: counts.acknowledged.0,
             added_latency_ms: non_empty(&totals.latency),
-            backlog_bytes: queue_summary(totals.backlog.histogram(), 1.0),
-            in_socket_bytes: queue_summary(totals.in_socket.histogram(), 1.0),
+            backlog_bytes: queue_summary(&totals.backlog.until(now, window), 1.0),
+            in_socket_bytes: queue_summary(&totals.in_socket.until(now, window), 1.0),
             ece_raised: counts.ece_raised,
             sent_segments: counts.sent_segments,
             retransmitted_segments: counts.retransmitted_segments,
             timeouts: counts.timeouts,
             fast_recoveries: counts.fast_recoveries,
-            blocking: blocking.map(Blocking::summary),
+            blocking: blocking.map(|blocking| blocking.summary(now, window)),
         }
     }
 }
@@ -193,10 +195,10 @@ fn non_empty(histogram: &Histogram) -> Option<Distribution> {
 }
 
 impl Blocking {
-    fn summary(&self) -> BlockingSummary {
+    fn summary(&self, now: SimTime, window: &MeasureWindow) -> BlockingSummary {
         BlockingSummary {
             episodes: self.episodes().weight(),
-            total_s: self.total().as_secs_f64(),
+            total_s: self.total(now, window).as_secs_f64(),
             duration_ms: non_empty(self.episodes()),
         }
     }

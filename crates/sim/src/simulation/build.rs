@@ -113,7 +113,7 @@ fn add_streams(
 fn new_log(config: &SimulationConfig, flow: &FlowConfig, router: &mut Router<'_>) -> Box<(CompletionLog, EmptyPath)> {
     let mut path = |from, to| router.shortest_path(from, to).expect("a checked scenario has a route for every flow");
     let (forward, backward) = (path(flow.from, flow.to), path(flow.to, flow.from));
-    Box::new((CompletionLog::new(&[]), EmptyPath::new(flow, &config.network.links, &forward, &backward)))
+    Box::new((CompletionLog::new(&[]), EmptyPath::new(flow, &config.network, &forward, &backward)))
 }
 
 fn schedule_flow(id: FlowId, config: &SimulationConfig, hosts: &mut Hosts) {

@@ -146,8 +146,8 @@ pub struct VideoConfig {
     pub ladder: Vec<Bandwidth>,
     /// Playing time of a segment.
     pub segment: SimDuration,
-    /// Segments of the video.
-    pub segments: u64,
+    /// Playing time of the whole video, whose last segment may be shorter; `None`: without end.
+    pub length: Option<SimDuration>,
     /// Octets of the request for one.
     pub request: Bytes,
     /// Playing time that the client buffers at most.

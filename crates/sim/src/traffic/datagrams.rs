@@ -3,6 +3,7 @@
 //! Source: RFC 768.
 
 use ackclock_net::{Datagram, EndpointId, Packet, RandomStream, Router};
+use ackclock_units::interrupt::ask;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 use ackclock_wire::Ecn;
 
@@ -15,6 +16,9 @@ use crate::hosts::Hosts;
 use crate::ids::{DatagramFlowId, RouteId};
 use crate::network::{Network, Place};
 use crate::outcome::Table;
+
+/// Periods of a source that is on and off that are passed over between two questions whether the run is still wanted.
+const PERIODS_BETWEEN_QUESTIONS: u64 = 1 << 16;
 
 /// All flows of datagrams at work.
 #[derive(Clone, Debug)]
@@ -184,11 +188,12 @@ pub struct DatagramFlow {
     until: SimTime,
     sending: Sending,
     random: RandomStream,
-    /// Beginning of the evenly spaced datagrams under way, and how many of them have left.
+    /// Beginning of the evenly spaced datagrams, and how many of them have left.
     spaced_from: SimTime,
     spaced: u64,
-    /// End of the on period under way.
+    /// End of the on period under way, and what all before it and the off periods have pushed back.
     on_until: SimTime,
+    off: SimDuration,
     /// What is left of the last random gap beyond whole nanoseconds.
     fraction: f64,
     /// Number of the next datagram.
@@ -207,6 +212,7 @@ impl DatagramFlow {
             spaced_from: config.start,
             spaced: 0,
             on_until: SimTime::NEVER,
+            off: SimDuration::ZERO,
             fraction: 0.0,
             number: 0,
             sink: Sink::new(window),
@@ -241,21 +247,29 @@ impl DatagramFlow {
         (number, (next < self.until).then_some(next))
     }
 
-    /// Datagram k of a period leaves k payloads after its beginning, rounded up once: the rate is exact.
+    /// Datagram k leaves k payloads after the beginning, rounded up once: the rate is exact.
     fn evenly(&mut self, rate: Bandwidth) -> SimTime {
         self.spaced += 1;
         self.spaced_from + rate.serialization_delay(Bytes(u64::from(self.payload) * self.spaced))
     }
 
+    /// As if there were on periods only, and later by the off periods so far: what is left of a gap at the end of an on period is
+    /// waited for in the next.
     fn in_periods(&mut self, on: Span, off: Span, rate: Bandwidth) -> SimTime {
         let next = self.evenly(rate);
-        if next < self.on_until {
-            return next;
+        for periods in 1_u64.. {
+            let next = next + self.off;
+            if next < self.on_until || self.on_until >= self.until {
+                return next;
+            }
+            let off = draw(off, &mut self.random);
+            self.off += off;
+            self.on_until += off + draw(on, &mut self.random);
+            if periods.is_multiple_of(PERIODS_BETWEEN_QUESTIONS) {
+                ask();
+            }
         }
-        let begin = self.on_until + draw(off, &mut self.random);
-        (self.spaced_from, self.spaced) = (begin, 0);
-        self.on_until = begin + draw(on, &mut self.random);
-        begin
+        unreachable!("there are no more periods than a run has nanoseconds")
     }
 
     fn gap(&mut self, rate: Bandwidth) -> SimDuration {
@@ -337,6 +351,18 @@ mod tests {
     }
 
     #[test]
+    fn what_an_on_period_leaves_of_a_gap_is_waited_for_in_the_next() {
+        // One each 3 ms of on time; 1 ms on, 1 ms off, three periods a datagram: 0, 6, 12 ms, which is half the rate.
+        let span = Span::Constant(SimDuration(MS));
+        let sending = |rate| Sending::OnOff { on: span, off: span, rate: Bandwidth(rate) };
+        let times = departures(&config(sending(8_000_000 / 3), 600 * MS));
+        assert_eq!((times.len(), times[1] / MS, times[99] / MS), (100, 6, 594));
+        // 1 kbit/s: one each 8 s of on time, 16 s in all, though there is an on period each 2 ms.
+        let times = departures(&config(sending(1_000), 40_000 * MS));
+        assert_eq!(times, [0, 16_000 * MS, 32_000 * MS]);
+    }
+
+    #[test]
     fn poisson_gaps_have_their_mean_and_spread() {
         // 8 Mbit/s: 1 ms on average; in 100 s 100,000 with a standard deviation of 316.
         let times = departures(&config(Sending::Poisson(Bandwidth(8_000_000)), 100_000 * MS));
@@ -369,6 +395,25 @@ mod tests {
         assert!((jitter - 1.945_068_359_375).abs() < 1e-9, "{jitter}");
         let delay = summary.one_way_delay_ms.expect("five arrivals");
         assert!((delay.mean - 13.6).abs() < 1e-9); // (10 + 26 + 10 + 12 + 10) / 5
+    }
+
+    #[test]
+    fn a_copy_hides_no_loss_and_is_not_out_of_order() {
+        // RFC 4737 section 3.3: of copies only the first to arrive is considered.
+        let config = config(Sending::Constant(Bandwidth(8_000_000)), 200 * MS);
+        let mut flow = DatagramFlow::new(&config, 1, MeasureWindow::default());
+        for number in 0..200 {
+            flow.send(SimTime(number * MS));
+            for _ in 0..if number % 10 == 3 { 0 } else { 1 + number % 2 } {
+                flow.receive(SimTime(number * MS + 1), SimTime(number * MS), number as u32, true);
+            }
+        }
+        flow.receive(SimTime(300 * MS), SimTime(5 * MS), 5, true); // a copy that comes long after
+        let summary = flow.summary(&config, SimTime(200 * MS));
+        // 20 of 200 are lost, and of the 80 odd ones that are not each comes twice
+        assert_eq!((summary.received, summary.lost, summary.duplicates), (180, 20, 81));
+        assert_eq!((summary.out_of_order, summary.marked), (0, 180));
+        assert!((summary.goodput_bps - 7.2e6).abs() < 1e-6);
     }
 
     #[test]

@@ -5,16 +5,16 @@
 //! SIGCOMM 2013, section 5) with a handshake. Slow start makes a flow of more than its initial window slower than that
 //! even on an empty path.
 //!
-//! Where a link changes, the empty path is the best that it ever is: its least delay, the highest rate of its schedule. Of a trace
-//! it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
+//! Where a link changes, by its schedule or at a time of the scenario, the empty path is the best that it ever is: its least delay,
+//! its highest rate. Of a trace it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
 //! a queue of several bands, or be without it behind a discarder: such a flow's ideal is the time that it took.
 
 use std::sync::Arc;
 
 use ackclock_cc::{ControllerConfig, RenoConfig};
-use ackclock_net::{LinkConfig, LinkId};
+use ackclock_net::{LinkConfig, LinkId, NetworkConfig};
 use ackclock_tcp::{Endpoint, Reading};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Segment;
 use smallvec::{SmallVec, smallvec};
 
@@ -48,9 +48,9 @@ struct OneWay {
 
 impl EmptyPath {
     /// The path of `flow` over the links with these numbers.
-    pub fn new(flow: &FlowConfig, links: &[LinkConfig], forward: &[LinkId], backward: &[LinkId]) -> Self {
+    pub fn new(flow: &FlowConfig, network: &NetworkConfig, forward: &[LinkId], backward: &[LinkId]) -> Self {
         let opening = Opening::of(flow);
-        let (forward, backward) = (OneWay::new(links, forward), OneWay::new(links, backward));
+        let (forward, backward) = (OneWay::new(network, forward), OneWay::new(network, backward));
         let handshake = forward.alone(opening.syn) + backward.alone(opening.syn_ack);
         Self { forward, backward, handshake, ack: opening.ack, mss: opening.mss }
     }
@@ -87,12 +87,12 @@ impl EmptyPath {
 }
 
 impl OneWay {
-    fn new(links: &[LinkConfig], path: &[LinkId]) -> Self {
-        let pace = |link: &LinkConfig| (8e9 / link.rate.0 as f64, link.framing.0);
+    fn new(network: &NetworkConfig, path: &[LinkId]) -> Self {
+        let pace = |link: LinkId| (8e9 / highest_rate(network, link).0 as f64, network.link(link).framing.0);
         Self {
-            links: path.iter().map(|&link| pace(&links[link.index()])).collect(),
-            delay: path.iter().map(|&link| least_delay(&links[link.index()]).0 as f64).sum(),
-            may_be_faster: path.iter().map(|&link| &links[link.index()]).any(may_be_faster),
+            links: path.iter().map(|&link| pace(link)).collect(),
+            delay: path.iter().map(|&link| least_delay(network, link).0 as f64).sum(),
+            may_be_faster: path.iter().map(|&link| network.link(link)).any(may_be_faster),
         }
     }
 
@@ -125,8 +125,16 @@ fn may_be_faster(link: &LinkConfig) -> bool {
     link.is_served() || link.discarder.is_some()
 }
 
-fn least_delay(link: &LinkConfig) -> SimDuration {
-    link.channel.as_ref().and_then(|channel| channel.delay.values().min()).unwrap_or(link.delay)
+fn highest_rate(network: &NetworkConfig, id: LinkId) -> Bandwidth {
+    let changed = network.changes.iter().filter(|change| change.link == id).filter_map(|change| change.rate);
+    changed.fold(network.link(id).rate, Bandwidth::max)
+}
+
+fn least_delay(network: &NetworkConfig, id: LinkId) -> SimDuration {
+    let link = network.link(id);
+    let of_schedule = link.channel.as_ref().and_then(|channel| channel.delay.values().min()).unwrap_or(link.delay);
+    let changed = network.changes.iter().filter(|change| change.link == id).filter_map(|change| change.delay);
+    changed.fold(of_schedule, SimDuration::min)
 }
 
 /// When a packet that takes `times` leaves each link, after one that `left` them then.
@@ -198,7 +206,8 @@ mod tests {
 
     fn path(rates: &[u64]) -> OneWay {
         let links: Vec<LinkConfig> = rates.iter().map(|rate| test_link(*rate, SimDuration::from_millis(1))).collect();
-        OneWay::new(&links, &(0..links.len()).map(LinkId::new).collect::<Vec<_>>())
+        let network = NetworkConfig { links, ..NetworkConfig::default() };
+        OneWay::new(&network, &(0..rates.len()).map(LinkId::new).collect::<Vec<_>>())
     }
 
     #[test]
@@ -212,13 +221,28 @@ mod tests {
 
     #[test]
     fn a_link_that_changes_is_at_its_best() {
-        use ackclock_net::{ChannelConfig, Schedule};
+        use ackclock_net::{ChannelConfig, LinkChange, Schedule};
         let ms = SimDuration::from_millis;
         let mut link = test_link(12_000_000, ms(30));
         let delay = Schedule::new(vec![(SimDuration::ZERO, ms(30)), (ms(500), ms(2)), (ms(900), ms(5))], None);
         link.channel = Some(Box::new(ChannelConfig { delay, ..ChannelConfig::constant(link.rate, link.delay) }));
+        let mut network = NetworkConfig { links: vec![link], ..NetworkConfig::default() };
+        let alone = |network: &NetworkConfig| OneWay::new(network, &[LinkId::new(0)]).alone(1_500) / 1e6;
         // 1500 B take 1 ms, and 2 ms is the least delay
-        assert!((OneWay::new(&[link], &[LinkId::new(0)]).alone(1_500) / 1e6 - 3.0).abs() < 1e-9);
+        assert!((alone(&network) - 3.0).abs() < 1e-9);
+        // changed to 24 Mbit/s at one time, to nothing and to 1 ms of delay at another: 0.5 ms and 1 ms
+        let change = LinkChange {
+            at: SimTime(1),
+            link: LinkId::new(0),
+            rate: Some(Bandwidth(24_000_000)),
+            delay: None,
+            loss: None,
+            limit: None,
+        };
+        let outage = LinkChange { rate: Some(Bandwidth(0)), delay: Some(ms(1)), ..change };
+        let another = LinkChange { link: LinkId::new(1), rate: Some(Bandwidth(1 << 40)), ..change };
+        network.changes = vec![change, outage, another];
+        assert!((alone(&network) - 1.5).abs() < 1e-9);
     }
 
     #[test]
@@ -259,12 +283,13 @@ mod tests {
         }
         let links =
             [test_link(12_000_000, SimDuration::from_millis(1)), test_link(12_000_000, SimDuration::from_millis(1))];
-        let path = EmptyPath::new(&flow, &links, &[LinkId::new(0)], &[LinkId::new(1)]);
+        let of = |links: &[LinkConfig]| NetworkConfig { links: links.to_vec(), ..NetworkConfig::default() };
+        let path = EmptyPath::new(&flow, &of(&links), &[LinkId::new(0)], &[LinkId::new(1)]);
         let time = path.completion(Bytes(1_448), Bytes::ZERO, SimDuration::ZERO).0 as f64 / 1e3;
         assert!((time - (1_040.0 + 1_040.0 + 34.667 + 2_000.0)).abs() < 0.01, "{time}");
         // Without the ACK ahead of its data, as a discarder may have taken it: no slower than alone.
         let discarding = [LinkConfig { discarder: Some(0), ..links[0].clone() }, links[1].clone()];
-        let behind = EmptyPath::new(&flow, &discarding, &[LinkId::new(0)], &[LinkId::new(1)]);
+        let behind = EmptyPath::new(&flow, &of(&discarding), &[LinkId::new(0)], &[LinkId::new(1)]);
         let took = SimDuration(4_080_000);
         assert_eq!(behind.completion(Bytes(1_448), Bytes::ZERO, took), took);
         // A reply of two segments: 2 ms, 1 ms of propagation.

@@ -25,7 +25,7 @@ impl FlowGroup {
     pub fn new(arrivals: &ArrivalsConfig, config: &SimulationConfig, there: &[LinkId], back: &[LinkId]) -> Self {
         Self {
             stream: ArrivalStream::new(arrivals, config.seed),
-            path: EmptyPath::new(&arrivals.flow, &config.network.links, there, back),
+            path: EmptyPath::new(&arrivals.flow, &config.network, there, back),
             counts: GroupCounts::default(),
             log: CompletionLog::new(&arrivals.buckets),
         }

@@ -47,7 +47,11 @@ pub(super) struct MediaFlow {
     /// Room for the packets of a report.
     spare: Vec<Vec<Arrival>>,
     reports_sent: u64,
+    /// Of those that left while frames were made.
     report_octets: u64,
+    until: SimTime,
+    /// The part of the window in which frames are made.
+    making: MeasureWindow,
     /// When it is asked next: the time of its earliest event.
     wake: SimTime,
     /// Octets of the whole run.
@@ -66,9 +70,7 @@ struct Average {
 
 impl Average {
     fn set(&mut self, now: SimTime, value: f64, window: &MeasureWindow) {
-        let from = window.from.map_or(self.since, |from| self.since.max(from));
-        let until = window.until.map_or(now, |until| now.min(until));
-        self.area += self.value * until.saturating_since(from).as_secs_f64();
+        self.area += self.value * window.overlap(self.since, now).as_secs_f64();
         (self.value, self.since) = (value, now);
     }
 }
@@ -92,7 +94,7 @@ pub struct MediaSummary {
     pub queue_ms: Option<Distribution>,
     /// Reports that the receiver sent, over the whole run.
     pub reports: u64,
-    /// Their payload, over the time of the flow, in bit/s.
+    /// Payload of those that left before the flow's `until`, over its time, in bit/s.
     pub reports_bps: f64,
 }
 
@@ -103,6 +105,7 @@ impl MediaFlow {
         let sender = Sender::new(app, limits, config.payload, (config.start, config.until), random);
         let reporting = app.reporting(sender.controller());
         let value = sender.controller().target_rate().0 as f64;
+        let until = window.until.map_or(config.until, |until| until.min(config.until));
         Self {
             controller: app.controller.name(),
             sender,
@@ -118,6 +121,8 @@ impl MediaFlow {
             spare: Vec::new(),
             reports_sent: 0,
             report_octets: 0,
+            until: config.until,
+            making: MeasureWindow { until: Some(until), ..window },
             wake: SimTime::NEVER,
             sent: 0,
             received: 0,
@@ -170,7 +175,7 @@ impl MediaFlow {
             self.first_report += 1;
         }
         self.reports_sent += 1;
-        self.report_octets += u64::from(octets);
+        self.report_octets += if now < self.until { u64::from(octets) } else { 0 };
         Some((number, octets))
     }
 
@@ -196,13 +201,13 @@ impl MediaFlow {
             self.reports.pop_front();
             self.first_report += 1;
         }
-        self.target.set(now, self.sender.controller().target_rate().0 as f64, &self.window);
+        self.target.set(now, self.sender.controller().target_rate().0 as f64, &self.making);
     }
 
     pub(super) fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
         let (from, until) = self.sink.span(config, end);
         let mut target = self.target;
-        target.set(until.max(target.since), 0.0, &self.window);
+        target.set(until.max(target.since), 0.0, &self.making);
         let seconds = until.saturating_since(from).as_secs_f64();
         let whole = end.min(config.until).saturating_since(config.start).as_secs_f64();
         let media = MediaSummary {

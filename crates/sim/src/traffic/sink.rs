@@ -1,6 +1,10 @@
 //! What the receiver of datagrams saw.
 //!
-//! Sources: loss and jitter as RFC 3550 counts them (appendix A.3, section 6.4.1). Departures: none.
+//! Sources: jitter as RFC 3550 counts it (section 6.4.1), and loss up to the highest number that arrived (appendix A.3); copies as RFC
+//! 4737 section 3.3 and RFC 5560 have them: only the first to arrive is looked at, the others are counted. Departures: RFC 3550
+//! counts a copy as an arrival, so that copies hide losses.
+
+use std::collections::VecDeque;
 
 use ackclock_units::{Histogram, SimDuration, SimTime};
 use serde::Serialize;
@@ -28,11 +32,40 @@ pub(super) struct Sink {
     next: u32,
     out_of_order: u64,
     marked: u64,
+    /// Arrivals of what had arrived.
+    duplicates: u64,
+    arrived: Arrived,
     /// One-way delays, nanoseconds.
     delay: Histogram,
     last_delay: Option<SimDuration>,
     /// Nanoseconds.
     jitter: f64,
+}
+
+/// Which numbers have arrived: a bit for each from the first that has not.
+#[derive(Clone, Debug, Default)]
+struct Arrived {
+    words: VecDeque<u64>,
+    /// Number of the first bit.
+    first: u32,
+}
+
+impl Arrived {
+    /// False if it was there.
+    fn insert(&mut self, number: u32) -> bool {
+        let Some(place) = number.checked_sub(self.first) else { return false };
+        let (word, bit) = (place as usize / 64, 1 << (place % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let is_new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        while self.words.front() == Some(&u64::MAX) {
+            self.words.pop_front();
+            self.first += 64;
+        }
+        is_new
+    }
 }
 
 /// One flow of datagrams; those that left within the measurement window.
@@ -42,14 +75,16 @@ pub struct DatagramSummary {
     pub name: String,
     /// Datagrams that left the sender.
     pub sent: u64,
-    /// Datagrams that arrived before the run ended.
+    /// Datagrams that arrived before the run ended, each counted once.
     pub received: u64,
     /// Datagrams that did not arrive though a later one did.
     pub lost: u64,
-    /// Datagrams that arrived after a later one.
+    /// Datagrams that arrived after a later one; of copies, the first counts.
     pub out_of_order: u64,
     /// Datagrams that arrived with a CE mark.
     pub marked: u64,
+    /// Further arrivals of datagrams that had arrived.
+    pub duplicates: u64,
     /// Payload sent, in bit/s.
     pub sent_bps: f64,
     /// Payload that arrived, in bit/s.
@@ -75,6 +110,8 @@ impl Sink {
             next: 0,
             out_of_order: 0,
             marked: 0,
+            duplicates: 0,
+            arrived: Arrived::default(),
             delay: Histogram::default(),
             last_delay: None,
             jitter: 0.0,
@@ -85,12 +122,18 @@ impl Sink {
         if self.window.holds(now) {
             self.sent += 1;
             self.sent_octets += u64::from(octets);
-            self.first.get_or_insert(number);
+            if self.first.is_none() {
+                (self.first, self.arrived.first) = (Some(number), number);
+            }
         }
     }
 
     pub(super) fn on_received(&mut self, now: SimTime, sent: SimTime, number: u32, octets: u32, marked: bool) {
         if !self.window.holds(sent) {
+            return;
+        }
+        if !self.arrived.insert(number) {
+            self.duplicates += 1;
             return;
         }
         self.received += 1;
@@ -130,6 +173,7 @@ impl Sink {
             lost: u64::from(expected).saturating_sub(self.received),
             out_of_order: self.out_of_order,
             marked: self.marked,
+            duplicates: self.duplicates,
             sent_bps: rate(self.sent_octets),
             goodput_bps: rate(self.received_octets),
             one_way_delay_ms: (self.received > 0).then(|| distribution(&self.delay, 1e6)),

@@ -114,8 +114,12 @@ impl VideoApp {
             let message = format!("must be at least a segment's playing time, which is {}", self.segment);
             return review.report("buffer", message, "use a larger buffer, or shorter segments");
         }
-        if self.playback.is_some_and(|playback| playback > buffer) {
-            let message = format!("must be at most what the buffer holds, which is {buffer}, or nothing would play");
+        // While nothing plays there are whole segments in it.
+        let held = SimDuration(buffer.0 / self.segment.0 * self.segment.0);
+        if self.playback.is_some_and(|playback| playback > held) {
+            let message = format!(
+                "must be at most what the buffer holds in whole segments, which is {held}, or nothing would play"
+            );
             review.report("playback", message, "use less, or a larger buffer");
         }
         if let Choose::Buffer(by) = self.choose {
@@ -141,7 +145,7 @@ impl VideoApp {
         VideoConfig {
             ladder: self.ladder.clone(),
             segment: self.segment,
-            segments: self.length.map_or(u64::MAX, |length| length.0.div_ceil(self.segment.0)),
+            length: self.length,
             request: self.request,
             buffer,
             playback: self.playback.unwrap_or(self.segment),
@@ -158,6 +162,8 @@ pub(crate) struct Video {
     rung: usize,
     asked: u64,
     got: u64,
+    /// Playing time of the segments received.
+    got_time: SimDuration,
     /// Throughputs of the last segments, bit/s.
     throughputs: VecDeque<f64>,
     buffer: Buffer,
@@ -179,6 +185,8 @@ struct Buffer {
     stalls: u64,
     /// All has been downloaded: when the buffer runs dry the video is over.
     is_complete: bool,
+    /// When it was over.
+    over: Option<SimTime>,
 }
 
 /// What a video client experienced, over the whole run.
@@ -196,7 +204,7 @@ pub struct VideoSummary {
     pub rebufferings: u64,
     /// How long it stood still in all, the startup left out.
     pub rebuffering_s: f64,
-    /// That time over the time since playback began; null if it never did.
+    /// That time over the time from the beginning of playback to the end of the video, or of the run; null if it never began.
     pub rebuffering_ratio: Option<f64>,
 }
 
@@ -207,6 +215,7 @@ impl Video {
             rung: 0,
             asked: 0,
             got: 0,
+            got_time: SimDuration::ZERO,
             throughputs: VecDeque::new(),
             buffer: Buffer::default(),
             bits: 0.0,
@@ -222,26 +231,34 @@ impl Video {
         self.switches += u64::from(rung != self.rung);
         self.rung = rung;
         self.asked += 1;
-        let response = self.config.ladder[rung].bytes_in(self.config.segment);
+        let response = self.config.ladder[rung].bytes_in(self.next_segment());
         Exchange { request: self.config.request, response: Bytes(response.0.max(1)) }
+    }
+
+    /// Playing time of the segment that comes next: what is left of the video, if that is less than a segment.
+    fn next_segment(&self) -> SimDuration {
+        let left = self.config.length.map(|length| SimDuration(length.0.saturating_sub(self.got_time.0)));
+        left.map_or(self.config.segment, |left| left.min(self.config.segment))
     }
 
     /// A segment of `size` that was asked for at `asked` has arrived. Returns when to ask for the next.
     pub(crate) fn on_segment(&mut self, asked: SimTime, now: SimTime, size: Bytes) -> Option<SimTime> {
         self.buffer.advance(now);
+        let segment = self.next_segment();
         self.got += 1;
+        self.got_time += segment;
         self.bits += size.0 as f64 * 8.0;
         let seconds = now.saturating_since(asked).as_secs_f64();
         if let VideoChoice::Rate { window, .. } = self.config.choice {
             self.throughputs.truncate(window - 1);
             self.throughputs.push_front(size.0 as f64 * 8.0 / seconds.max(1e-9));
         }
-        let is_last = self.got == self.config.segments;
-        self.buffer.add(now, self.config.segment, self.config.playback, is_last);
+        let is_last = self.config.length == Some(self.got_time);
+        self.buffer.add(now, segment, self.config.playback, is_last);
         if is_last {
             return None;
         }
-        // Room for one more segment; while nothing plays, the buffer does not drain, and holds less than that.
+        // Room for one more segment. While nothing plays, the buffer does not drain: it has room for what playback waits for.
         let room = SimDuration(self.config.buffer.0 - self.config.segment.0);
         Some(now + SimDuration(self.buffer.level.0.saturating_sub(room.0)))
     }
@@ -287,7 +304,8 @@ impl Video {
     pub(crate) fn summary(&self, end: SimTime) -> VideoSummary {
         let mut buffer = self.buffer.clone();
         buffer.advance(end);
-        let played = self.got as f64 * self.config.segment.as_secs_f64();
+        let played = self.got_time.as_secs_f64();
+        let end = buffer.over.unwrap_or(end);
         let since = buffer.begin.zip(buffer.startup).map(|(begin, startup)| end.saturating_since(begin + startup));
         let stalled = buffer.stalled.as_secs_f64();
         VideoSummary {
@@ -313,6 +331,7 @@ impl Default for Buffer {
             stalled: SimDuration::ZERO,
             stalls: 0,
             is_complete: false,
+            over: None,
         }
     }
 }
@@ -321,6 +340,9 @@ impl Buffer {
     /// Plays up to `now`.
     fn advance(&mut self, now: SimTime) {
         let passed = now.saturating_since(self.at);
+        if self.is_playing && self.is_complete && passed >= self.level {
+            self.over.get_or_insert(self.at + self.level);
+        }
         self.at = now;
         if self.is_playing && passed >= self.level && !self.is_complete {
             if passed > self.level {

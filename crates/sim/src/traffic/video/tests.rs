@@ -6,7 +6,7 @@ fn config(choice: VideoChoice, segments: u64) -> VideoConfig {
     VideoConfig {
         ladder: [1, 2, 4].map(|rate| Bandwidth(rate * 1_000_000)).to_vec(),
         segment: SimDuration::from_secs(4),
-        segments,
+        length: Some(SimDuration::from_secs(4 * segments)),
         request: Bytes(200),
         buffer: SimDuration::from_secs(20),
         playback: SimDuration::from_secs(4),
@@ -96,4 +96,20 @@ fn rebuffering_is_the_time_without_a_segment() {
     let summary = client.summary(SimTime(30 * SECOND)); // long after the video is over
     assert_eq!((summary.rebufferings, summary.startup_s), (3, Some(5.0)));
     assert!((summary.rebuffering_s - 3.0).abs() < 1e-9);
+    // From 5 s to 24 s, when the last has been played.
+    assert!((summary.rebuffering_ratio.expect("it played") - 3.0 / 19.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_last_segment_is_what_is_left_of_the_video() {
+    // 10 s in segments of 4 s: 4, 4 and 2 s of 1 Mbit/s, over 1 Mbit/s. All is there after 10 s, and played by 14 s.
+    let mut client = Video::new(&config(VideoChoice::Rate { window: 5, safety: 0.5 }, 2));
+    client.config.length = Some(SimDuration::from_secs(10));
+    let (chosen, end) = download(&mut client, |_| 1_000_000);
+    assert_eq!((chosen.len(), end), (3, SimTime(10 * SECOND)));
+    let summary = client.summary(SimTime(100 * SECOND));
+    assert_eq!((summary.segments, summary.rebufferings, client.got_time), (3, 0, SimDuration::from_secs(10)));
+    assert!((summary.mean_bitrate_bps.expect("segments") - 1e6).abs() < 1e-6);
+    client.buffer.advance(SimTime(100 * SECOND));
+    assert_eq!(client.buffer.over, Some(SimTime(14 * SECOND)));
 }

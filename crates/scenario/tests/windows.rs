@@ -1,0 +1,332 @@
+//! What is measured over a window does not depend on what follows it, and parts of a window add up to the whole.
+//!
+//! Every number of the summary is held to what is said of it here, so that a new one is met: it is of the whole run, of the window, or
+//! of what began in the window, whenever that ends.
+
+use std::collections::BTreeMap;
+
+use ackclock_scenario::Scenario;
+use ackclock_sim::{ColumnData, Outcome, Simulation, Table};
+use serde_json::Value;
+
+/// What a number is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// The scenario, or the whole run, as the reference says.
+    Run,
+    /// The window.
+    Window(Parts),
+    /// Datagrams, frames, requests and flows that began in the window: they may end after it.
+    Begun(Parts),
+}
+
+/// How the numbers of two windows that follow each other make that of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parts {
+    Sum,
+    /// Weighted by time.
+    Mean,
+    Max,
+    /// They do not.
+    Apart,
+}
+
+use Of::{Begun, Run, Window};
+use Parts::{Apart, Max, Mean, Sum};
+
+/// Numbers by their places, without the positions in lists; a place stands for all below it.
+const FIELDS: &[(&str, Of)] = &[
+    ("scenario", Run),
+    ("seed", Run),
+    ("duration_s", Run),
+    ("jain_index", Window(Apart)),
+    ("flows.goodput_bps", Window(Mean)),
+    ("flows.throughput_bps", Window(Mean)),
+    ("flows.rtt_ms", Window(Apart)),
+    ("flows.exchanges.completed", Begun(Sum)),
+    ("flows.exchanges.mean_bytes", Begun(Apart)),
+    ("flows.exchanges.time_ms", Begun(Apart)),
+    ("flows.exchanges.slowdown", Begun(Apart)),
+    ("flows.video", Run),
+    ("flows.name", Run),
+    ("flows.controller", Run),
+    ("flows.profile", Run),
+    ("flows.start_s", Run),
+    ("flows.completion_s", Run),
+    ("flows.delivered_bytes", Run),
+    ("flows.sent_segments", Run),
+    ("flows.retransmitted_segments", Run),
+    ("flows.lost_segments", Run),
+    ("flows.timeouts", Run),
+    ("flows.fast_recoveries", Run),
+    ("flows.aborted", Run),
+    ("links.name", Run),
+    ("links.utilization", Window(Mean)),
+    ("links.delivered_packets", Window(Sum)),
+    ("links.drops", Window(Sum)),
+    ("links.marks", Window(Sum)),
+    ("links.losses", Window(Sum)),
+    ("links.duplicates", Window(Sum)),
+    ("links.reordered", Window(Sum)),
+    ("links.queue_packets.mean", Window(Mean)),
+    ("links.queue_packets.p95", Window(Apart)),
+    ("links.queue_packets.max", Window(Max)),
+    ("links.queueing_delay_ms.mean", Window(Apart)),
+    ("links.queueing_delay_ms.p95", Window(Apart)),
+    ("links.queueing_delay_ms.max", Window(Max)),
+    ("appliances.name", Run),
+    ("appliances.added_latency_ms", Window(Apart)),
+    ("appliances.flows.flow", Run),
+    ("appliances.flows.short_flows", Run),
+    ("appliances.flows.near_controller", Run),
+    ("appliances.flows.far_controller", Run),
+    ("appliances.flows.reset", Run),
+    ("appliances.flows.DIRECTION.arrived_bytes", Run),
+    ("appliances.flows.DIRECTION.acknowledged_bytes", Run),
+    ("appliances.flows.DIRECTION.added_latency_ms", Window(Apart)),
+    ("appliances.flows.DIRECTION.backlog_bytes.mean", Window(Mean)),
+    ("appliances.flows.DIRECTION.backlog_bytes.p95", Window(Apart)),
+    ("appliances.flows.DIRECTION.backlog_bytes.max", Window(Max)),
+    ("appliances.flows.DIRECTION.in_socket_bytes.mean", Window(Mean)),
+    ("appliances.flows.DIRECTION.in_socket_bytes.p95", Window(Apart)),
+    ("appliances.flows.DIRECTION.in_socket_bytes.max", Window(Max)),
+    ("appliances.flows.DIRECTION.ece_raised", Run),
+    ("appliances.flows.DIRECTION.sent_segments", Run),
+    ("appliances.flows.DIRECTION.retransmitted_segments", Run),
+    ("appliances.flows.DIRECTION.timeouts", Run),
+    ("appliances.flows.DIRECTION.fast_recoveries", Run),
+    ("appliances.flows.DIRECTION.blocking.episodes", Window(Sum)),
+    ("appliances.flows.DIRECTION.blocking.total_s", Window(Sum)),
+    ("appliances.flows.DIRECTION.blocking.duration_ms", Window(Apart)),
+    ("groups.name", Run),
+    ("groups.controller", Run),
+    ("groups.profile", Run),
+    ("groups.started", Window(Sum)),
+    ("groups.completed", Begun(Sum)),
+    ("groups.aborted", Run),
+    ("groups.max_concurrent", Run),
+    ("groups.retransmitted_segments", Run),
+    ("groups.timeouts", Run),
+    ("groups.mean_bytes", Begun(Apart)),
+    ("groups.fct_ms", Begun(Apart)),
+    ("groups.slowdown", Begun(Apart)),
+    ("groups.buckets.above_bytes", Run),
+    ("groups.buckets.up_to_bytes", Run),
+    ("groups.buckets.completed", Begun(Sum)),
+    ("groups.buckets.fct_ms", Begun(Apart)),
+    ("groups.buckets.slowdown", Begun(Apart)),
+    ("datagrams.name", Run),
+    ("datagrams.sent", Window(Sum)),
+    ("datagrams.received", Begun(Sum)),
+    // What is lost at the end of a window has no later one in it that arrived.
+    ("datagrams.lost", Begun(Apart)),
+    ("datagrams.out_of_order", Begun(Apart)),
+    ("datagrams.marked", Begun(Sum)),
+    ("datagrams.duplicates", Begun(Sum)),
+    ("datagrams.sent_bps", Window(Mean)),
+    ("datagrams.goodput_bps", Begun(Mean)),
+    ("datagrams.one_way_delay_ms", Begun(Apart)),
+    ("datagrams.jitter_ms", Begun(Apart)),
+    ("datagrams.media.controller", Run),
+    ("datagrams.media.target_bps", Window(Mean)),
+    ("datagrams.media.frames", Window(Sum)),
+    ("datagrams.media.frames_received", Begun(Sum)),
+    ("datagrams.media.frames_discarded", Run),
+    ("datagrams.media.frame_delay_ms", Begun(Apart)),
+    ("datagrams.media.queue_ms", Window(Apart)),
+    ("datagrams.media.reports", Run),
+    ("datagrams.media.reports_bps", Run),
+];
+
+/// All kinds of traffic over links that lose, delay, copy and reorder, and over an appliance.
+const TRAFFIC: &str = r#"
+trace = { interval = "100 ms" }
+[topology]
+kind = "chain"
+nodes = ["A", { name = "box", kind = "router" }, { name = "R", kind = "router" }, "B"]
+[[topology.links]]
+rate = "20 Mbit/s"
+delay = "2 ms"
+queue = { kind = "fq_codel" }
+[[topology.links]]
+rate = "4 Mbit/s"
+delay = "10 ms"
+loss = { kind = "random", p = 0.01 }
+queue = { kind = "drop_tail", limit = "60 packets" }
+[[topology.links]]
+rate = "8 Mbit/s"
+delay = "5 ms"
+duplicate = 0.01
+reorder = { kind = "probability", p = 0.01, extra = "20 ms" }
+[[appliance]]
+node = "box"
+take = { flows = ["bulk", "short"] }
+[[flow]]
+name = "bulk"
+[[flow]]
+name = "quic"
+protocol = "quic"
+start = "500 ms"
+[[flow]]
+name = "ask"
+app = { kind = "request_response", response = "20 kB", think = "100 ms" }
+[[flow]]
+name = "video"
+app = { kind = "video", ladder = ["100 kbit/s", "300 kbit/s"], segment = "1 s", buffer = "5 s" }
+[[flow]]
+name = "periods"
+app = { kind = "on_off", on = "700 ms", off = "400 ms" }
+[[flow]]
+name = "there and back"
+app = { kind = "on_off", on = "300 ms", off = "200 ms", rate = "200 kbit/s" }
+reply = { kind = "on_off", on = "300 ms", off = "200 ms", rate = "200 kbit/s" }
+[[flow]]
+name = "short"
+arrivals = { rate = "10 /s", size = "6 kB", reply = "3 kB", buckets = ["5 kB"] }
+[[flow]]
+name = "datagrams"
+protocol = "udp"
+app = { kind = "poisson", rate = "200 kbit/s" }
+[[flow]]
+name = "bursts"
+protocol = "udp"
+app = { kind = "on_off", on = "50 ms", off = "70 ms", rate = "300 kbit/s" }
+[[flow]]
+name = "call"
+protocol = "udp"
+app = { kind = "media", max_rate = "400 kbit/s" }
+"#;
+
+fn run(duration: u32, from: u32, to: u32) -> Outcome {
+    let text = format!("duration = \"{duration} s\"\nmeasure = {{ from = \"{from} s\", to = \"{to} s\" }}\n{TRAFFIC}");
+    let scenario = Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    Simulation::new(scenario.config()).finish()
+}
+
+/// Every value of a summary by its place.
+fn values(outcome: &Outcome) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    collect(&serde_json::to_value(&outcome.summary).expect("it is written as JSON"), String::new(), &mut found);
+    found
+}
+
+fn collect(value: &Value, place: String, found: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let point = if place.is_empty() { "" } else { "." };
+                collect(value, format!("{place}{point}{name}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                collect(value, format!("{place}[{index}]"), found);
+            }
+        }
+        value => _ = found.insert(place, value.clone()),
+    }
+}
+
+/// What the number at a place is of.
+fn of(place: &str) -> Of {
+    let without: String = place.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
+    let without = without.replace(".forward", ".DIRECTION").replace(".backward", ".DIRECTION");
+    let is_said = |said: &str| without.strip_prefix(said).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    // A distribution of nothing is null as a whole.
+    let is_nothing = |said: &str| said.strip_prefix(&without).is_some_and(|rest| rest.starts_with('.'));
+    let known =
+        FIELDS.iter().find(|(said, _)| is_said(said)).or_else(|| FIELDS.iter().find(|(said, _)| is_nothing(said)));
+    known.unwrap_or_else(|| panic!("say in this file what {without} is of")).1
+}
+
+#[test]
+fn a_number_over_a_window_does_not_depend_on_what_follows() {
+    let [ends_with_it, later, latest] = [6, 14, 17].map(|duration| values(&run(duration, 2, 6)));
+    assert!(later.keys().eq(latest.keys()));
+    for (place, value) in &later {
+        let of = of(place);
+        if of != Run {
+            assert_eq!(value, &latest[place], "{place} depends on what comes after 14 s");
+        }
+        if matches!(of, Window(_)) {
+            assert_eq!(Some(value), ends_with_it.get(place), "{place} depends on what comes after the window");
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_window_add_up_to_the_whole() {
+    let [first, second, both] = [(2, 3), (3, 6), (2, 6)].map(|(from, to)| values(&run(14, from, to)));
+    let mut apart = Vec::new();
+    for (place, whole) in &both {
+        let (Window(parts) | Begun(parts)) = of(place) else { continue };
+        let numbers = [&first, &second].map(|values| values.get(place).and_then(Value::as_f64).unwrap_or(0.0));
+        let [one, other] = numbers;
+        let expected = match parts {
+            Apart => continue,
+            Sum => one + other,
+            Mean => (one + 3.0 * other) / 4.0,
+            Max => one.max(other),
+        };
+        let Some(whole) = whole.as_f64() else { continue }; // there is none of it, and so in the parts
+        if (whole - expected).abs() > 1e-9 * whole.abs().max(1.0) {
+            apart.push(format!("{place} is {whole} over both, and {one} and {other} over the parts"));
+        }
+    }
+    assert!(apart.is_empty(), "{}", apart.join("\n"));
+}
+
+fn column<'a>(table: &'a Table, name: &str) -> &'a ColumnData {
+    &table.columns.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}")).data
+}
+
+fn numbers(table: &Table, name: &str) -> Vec<f64> {
+    let ColumnData::F64(values) = column(table, name) else { panic!("{name} holds numbers") };
+    values.clone()
+}
+
+/// Octets that a rate, sampled each 100 ms, comes to, by the names in a column.
+fn octets(table: &Table, who: &str, rate: &str) -> BTreeMap<String, f64> {
+    let ColumnData::Name { codes, names } = column(table, who) else { panic!("{who} holds names") };
+    let mut sums = BTreeMap::new();
+    let mut before: BTreeMap<u32, f64> = BTreeMap::new();
+    for ((code, time), rate) in codes.iter().zip(numbers(table, "time_s")).zip(numbers(table, rate)) {
+        // The first row tells of the time since the sample before.
+        let since = before.insert(*code, time).unwrap_or(time - 0.1);
+        *sums.entry(names[*code as usize].clone()).or_insert(0.0) +=
+            if rate.is_nan() { 0.0 } else { rate * (time - since) / 8.0 };
+    }
+    sums
+}
+
+#[test]
+fn series_add_up_to_the_counts() {
+    let outcome = run(14, 2, 6);
+    let read = octets(&outcome.flows, "flow", "goodput_bps");
+    for flow in &outcome.summary.flows {
+        let (series, count) = (read[&flow.name], flow.delivered_bytes as f64);
+        // Of what comes at the very end the last sample may know nothing.
+        assert!((series - count).abs() < 3_000.0, "{}: {series} and {count}", flow.name);
+    }
+    let forward = |table: &Table| -> Table {
+        let ColumnData::Name { codes, .. } = column(table, "direction") else { panic!("names") };
+        let keep: Vec<bool> = codes.iter().map(|code| *code == 0).collect();
+        let mut table = table.clone();
+        for column in &mut table.columns {
+            match &mut column.data {
+                ColumnData::F64(values) => retain(values, &keep),
+                ColumnData::Name { codes, .. } => retain(codes, &keep),
+                _ => {}
+            }
+        }
+        table
+    };
+    let arrived = octets(&forward(&outcome.appliances), "flow", "arrived_bps");
+    let count = outcome.summary.appliances[0].flows[0].forward.arrived_bytes as f64;
+    assert!((arrived["bulk"] - count).abs() < 3_000.0, "{} and {count}", arrived["bulk"]);
+}
+
+fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    values.retain(|_| *keep.next().expect("as many"));
+}
