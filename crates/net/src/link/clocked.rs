@@ -174,10 +174,10 @@ impl Link {
     fn services_to_end(&self, now: SimTime) -> impl Iterator<Item = (SimTime, SimTime)> {
         let (waits, wire) = (&self.rest.waits, &*self.wire);
         let is_noted = waits.entry == Entry::AheadNoted;
-        let on_way = self.transit.iter().map(|on_way| PassedOn {
-            arrival: on_way.arrival,
-            octets: u64::from(on_way.packet.size) + wire.framing,
-        });
+        let on_way = self
+            .transit
+            .iter()
+            .map(|on_way| PassedOn { arrival: on_way.arrival, octets: u64::from(on_way.packet.size) + wire.framing });
         let on_way = on_way.take(if is_noted { 0 } else { usize::MAX });
         let elsewhere = if is_noted { &waits.noted } else { &waits.passed_on };
         let (mut on_way, mut elsewhere) = (on_way.peekable(), elsewhere.iter().copied().peekable());

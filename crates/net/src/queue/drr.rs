@@ -50,11 +50,7 @@ pub struct Drr {
 impl Drr {
     /// An empty queue with these parameters.
     pub fn new(config: &DrrConfig, _place: &QueuePlace<'_>) -> Self {
-        Self {
-            flows: RoundRobin::new(config.quantum.0),
-            room: Room::new(config.limit),
-            tally: Tally::default(),
-        }
+        Self { flows: RoundRobin::new(config.quantum.0), room: Room::new(config.limit), tally: Tally::default() }
     }
 }
 

@@ -20,6 +20,7 @@ fn every_discipline() -> Vec<QueueConfig> {
         QueueConfig::DropTail(DropTailConfig { limit }),
         QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Bytes(Bytes(9_000)) }),
         QueueConfig::Sgpq(SgpqConfig { threshold: Bytes(80), small_limit: limit, limit }),
+        QueueConfig::Threshold(ThresholdConfig { threshold: QueueLimit::Packets(3), limit }),
         QueueConfig::Red(RedConfig { adaptive: true, ..red }),
         QueueConfig::Red(RedConfig {
             min_threshold: Some(QueueLimit::Bytes(Bytes(2_000))),
@@ -159,5 +160,26 @@ proptest! {
             prop_assert_eq!((queue.len(), queue.octets()), (0, 0), "{:?}", config);
             prop_assert_eq!(account.came, account.left + queue.counters().drops, "{:?}", config);
         }
+    }
+}
+
+/// One of each, of the whole catalogue.
+#[test]
+fn every_discipline_is_in_the_list() {
+    let kinds = every_discipline();
+    let name = |config: &QueueConfig| format!("{config:?}").split('(').next().unwrap_or_default().to_owned();
+    let names: std::collections::BTreeSet<String> = kinds.iter().map(name).collect();
+    assert_eq!(names.len(), queues().iter().count(), "{names:?}");
+}
+
+/// Whatever a discipline derives from the rate of its link follows when that changes.
+#[test]
+fn a_queue_on_a_link_that_was_changed_is_one_on_a_link_that_always_had_its_rate() {
+    let place = QueuePlace { link: "test", seed: 1 };
+    for config in every_discipline() {
+        let always = Queue::new(&config, &place, Bandwidth(10_000_000));
+        let mut changed = Queue::new(&config, &place, Bandwidth(100_000));
+        changed.set_rate(SimTime::ZERO, Bandwidth(10_000_000));
+        assert_eq!(format!("{changed:?}"), format!("{always:?}"), "{config:?}");
     }
 }

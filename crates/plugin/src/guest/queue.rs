@@ -10,7 +10,8 @@ use super::effect::packet_of;
 use super::{Config, config, guarded, status_of};
 use crate::abi::{InspectC, PacketC, PartStartC, QueueHead, QueueTable, Status, Text, TreatedC};
 
-pub(super) const TABLE: QueueTable = QueueTable { make, clone, drop: free, enqueue, dequeue, ready_at, set_rate, inspect };
+pub(super) const TABLE: QueueTable =
+    QueueTable { make, clone, drop: free, enqueue, dequeue, ready_at, set_rate, inspect };
 
 /// A queue behind what it shows.
 #[repr(C)]

@@ -80,8 +80,10 @@ fn in_octets_a_packet_of_half_the_mean_size_is_dropped_half_as_often() {
 fn the_average_follows_a_step_as_its_weight_says() {
     // Floyd and Jacobson 1993, section 6.1: after n packets at a queue of q, avg = q (1 - (1 - w)^n). At w = 0.002 and
     // n = 1 / -ln(1 - w) = 499.5 it has 63 % of the step: 1 - e^-1.
-    let mut red =
-        at_rate(Red::new(&RedConfig { min_threshold: Some(QueueLimit::Packets(1_000)), ..RedConfig::default() }, &PLACE), RATE);
+    let mut red = at_rate(
+        Red::new(&RedConfig { min_threshold: Some(QueueLimit::Packets(1_000)), ..RedConfig::default() }, &PLACE),
+        RATE,
+    );
     red.idle_since = None;
     for _ in 0..10 {
         red.packets.push_back(packet(1500, Ecn::NotEct));
