@@ -12,16 +12,20 @@ Importing the package loads the compiled core and nothing heavy: Polars and Matp
 so are the modules `ackclock.plots`, for pictures, and `ackclock.gym`, for environments.
 """
 
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING
+from ackclock import early as _early
 
-from ackclock._core import Scenario, ScenarioError
-from ackclock.controllers import CongestionController
-from ackclock.dumbbells import dumbbell
-from ackclock.events import watch
-from ackclock.results import Results
-from ackclock.running import run
-from ackclock.version import __version__
+_early.listen()
+
+from importlib import import_module as _import_module  # noqa: E402  a signal is heard from here on
+from typing import TYPE_CHECKING  # noqa: E402
+
+from ackclock._core import Scenario, ScenarioError  # noqa: E402
+from ackclock.controllers import CongestionController  # noqa: E402
+from ackclock.dumbbells import dumbbell  # noqa: E402
+from ackclock.events import watch  # noqa: E402
+from ackclock.results import Results  # noqa: E402
+from ackclock.running import run  # noqa: E402
+from ackclock.version import __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from ackclock import controllers as controllers

@@ -109,7 +109,7 @@ class AckEvent:
         """Data that this ACK delivered, cumulatively or by SACK, in bytes."""
     @property
     def is_cumulative(self) -> bool:
-        """True if it advances the cumulative acknowledgement: windows grow on such ACKs only (RFC 5681 section 3.1)."""
+        """True if it advances the cumulative acknowledgement."""
     @property
     def newly_lost_bytes(self) -> int:
         """Data marked lost on this ACK, in bytes."""
@@ -151,10 +151,10 @@ class AckEvent:
         """A tick of the sender's clock of timestamps, in nanoseconds; None without timestamps."""
     @property
     def is_cwnd_limited(self) -> bool:
-        """True if cwnd, and nothing else, held data back since the last ACK."""
+        """True if cwnd held data back, and nothing else, when the sender stopped last."""
     @property
     def in_recovery(self) -> bool:
-        """True in fast recovery, the ACK that ends it included; not while recovering from a timeout."""
+        """True in fast recovery or the answer to a mark, the ACK that ends it included; not after a timeout."""
     @property
     def round(self) -> int:
         """Packet-timed round trips since the connection began."""
@@ -163,9 +163,9 @@ class AckEvent:
         """True if the sender spreads its segments over the round trip."""
     @property
     def may_grow(self) -> bool:
-        """True if a window that counts acknowledged data may grow (RFC 5681 section 3.1).
+        """True if a window that counts acknowledged data may grow, as the stack's switches judge it.
 
-        The ACK is cumulative, cwnd is in full use, and nothing is to be recovered.
+        By RFC 5681 section 3.1 the ACK is cumulative, cwnd is in use, and nothing is to be recovered.
         """
     @property
     def delivery(self) -> DeliveryReport | None:
@@ -274,8 +274,11 @@ class CongestionEvent:
     def is_repeated(self) -> bool:
         """True from the second timeout of the same data on: ssthresh stays (RFC 5681 section 3.1)."""
     @property
-    def flight_size_bytes(self) -> int:
+    def decrease_from_bytes(self) -> int:
         """What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`."""
+    @property
+    def flight_size_bytes(self) -> int:
+        """An older name of `decrease_from_bytes`."""
     @property
     def newly_lost_bytes(self) -> int:
         """Data marked lost so far, in bytes."""
@@ -494,6 +497,15 @@ class Endpoint:
         Args:
             now_ns: The time, nanoseconds.
             packet: Its IPv4 and TCP headers; the payload is what the IPv4 length has beyond them.
+
+        Raises:
+            ValueError: If the bytes are no such headers.
+        """
+    def is_reopened_by(self, packet: bytes) -> bool:
+        """True if a SYN that arrives in TIME-WAIT opens a connection anew: it begins beyond all that the old one had.
+
+        Args:
+            packet: As in `on_packet`.
 
         Raises:
             ValueError: If the bytes are no such headers.

@@ -1,11 +1,13 @@
 """The TCP flows of a packet capture as a list of arrivals that a scenario can replay.
 
-A flow begins with its first SYN, or, if the capture began later, with its first packet; it has as many bytes each way
+A flow begins with its first SYN, or, if the capture began later, with its first packet; a SYN with another number
+between the same ports begins another (RFC 9293 section 3.10.7.4). It has as many bytes each way
 as the highest sequence number that carried data says, so that retransmissions count once. Source: RFC 9293 section 3.4
 for sequence numbers. Departures: what was sent before the capture began is not counted.
 """
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 
 import dpkt
@@ -44,7 +46,7 @@ class _Direction:
         start = (seq + 1) % _WRAP if syn else seq
         if self.first is None:
             self.first = start
-        if payload == 0:
+        if payload <= 0:
             return
         offset = (start - self.first) % _WRAP
         # Numbers repeat after 4 GiB: of those that differ by that, the one nearest to where the flow is, is meant.
@@ -54,10 +56,13 @@ class _Direction:
 
 @dataclass(slots=True)
 class _Flow:
-    start_s: float
+    start_s: Decimal
     opener: End
     sides: tuple[_Direction, _Direction] = field(default_factory=lambda: (_Direction(), _Direction()))
     is_closed: bool = False
+
+    def side(self, source: End) -> _Direction:
+        return self.sides[0 if source == self.opener else 1]
 
 
 def flows_of_capture(path: Path) -> list[ListedFlow]:
@@ -71,7 +76,7 @@ def flows_of_capture(path: Path) -> list[ListedFlow]:
 
     Raises:
         CaptureError: If the file is no such capture.
-        OSError: If it cannot be read.
+        InputFileError: If it cannot be read.
     """
     known: dict[frozenset[End], _Flow] = {}
     flows: list[_Flow] = []
@@ -79,13 +84,13 @@ def flows_of_capture(path: Path) -> list[ListedFlow]:
         time_s, source, destination = captured.time_s, captured.source, captured.destination
         segment, payload = captured.header, captured.payload
         key = frozenset((source, destination))
+        first = (segment.seq + 1) % _WRAP
         is_opening = bool(segment.flags & dpkt.tcp.TH_SYN) and not segment.flags & dpkt.tcp.TH_ACK
         flow = known.get(key)
-        if flow is None or (is_opening and flow.is_closed):
+        if flow is None or (is_opening and (flow.is_closed or flow.side(source).first not in (None, first))):
             flow = known[key] = _Flow(time_s, _opener(source, destination, segment))
             flows.append(flow)
-        side = flow.sides[0 if source == flow.opener else 1]
-        side.on_segment(segment.seq, payload, syn=bool(segment.flags & dpkt.tcp.TH_SYN))
+        flow.side(source).on_segment(segment.seq, payload, syn=bool(segment.flags & dpkt.tcp.TH_SYN))
         flow.is_closed |= bool(segment.flags & (dpkt.tcp.TH_FIN | dpkt.tcp.TH_RST))
     return _listed(flows)
 
@@ -100,8 +105,8 @@ def _opener(source: End, destination: End, segment: dpkt.tcp.TCP) -> End:
 def _listed(flows: list[_Flow]) -> list[ListedFlow]:
     kept = [flow for flow in flows if any(side.octets for side in flow.sides)]
     kept.sort(key=lambda flow: flow.start_s)
-    first_s = kept[0].start_s if kept else 0.0
-    return [ListedFlow(flow.start_s - first_s, flow.sides[0].octets, flow.sides[1].octets) for flow in kept]
+    first_s = kept[0].start_s if kept else Decimal(0)
+    return [ListedFlow(float(flow.start_s - first_s), flow.sides[0].octets, flow.sides[1].octets) for flow in kept]
 
 
 def csv_text(flows: list[ListedFlow]) -> str:

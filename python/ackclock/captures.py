@@ -1,22 +1,35 @@
-"""The TCP segments of a packet capture, one after the other, with the number of each frame."""
+"""The TCP segments of a packet capture, one after the other, with the number of each frame.
+
+Source: the registry of link types at tcpdump.org, of whose 32 bits in a file libpcap takes the lower 16: the upper ones
+tell of a frame check sequence. PPP (RFC 1661) stands there with and without the two octets of HDLC-like framing (RFC
+1662), as ns-3 writes it without.
+
+Departures: frames of several queues may stand in a file some milliseconds out of order. One that is earlier than the
+frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused.
+"""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+from typing import Any, Final
 
 import dpkt
 
-_ETHERNET, _RAW, _LINUX_COOKED, _NULL = 1, (12, 14, 101), 113, 0
-"""Link types of captures that are understood (LINKTYPE_ETHERNET, RAW, LINUX_SLL, NULL)."""
+from ackclock.input_files import InputFileError, opened
+
+_DISORDER_S: Final = Decimal("0.01")
 
 _DAMAGE = (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error)
 """What dpkt raises at bytes that are no capture."""
 
 End = tuple[bytes, int]
+_Packet = Any
+"""A packet of IP, as dpkt has it, which has no types."""
 
 
-class CaptureError(ValueError):
+class CaptureError(InputFileError):
     """A file is no capture that can be read."""
 
 
@@ -26,7 +39,7 @@ class Captured:
 
     Attributes:
         frame: Its number in the file, from 1.
-        time_s: When, seconds since 1970 or since the clock of the capture began.
+        time_s: When, seconds since 1970 or since the clock of the capture began; exact, as a float of today is not.
         source: Address and port of the sender.
         destination: Of the receiver.
         header: Its header.
@@ -34,7 +47,7 @@ class Captured:
     """
 
     frame: int
-    time_s: float
+    time_s: Decimal
     source: End
     destination: End
     header: dpkt.tcp.TCP
@@ -45,59 +58,114 @@ def segments(path: Path) -> Iterator[Captured]:
     """Read the TCP segments of a capture.
 
     Args:
-        path: A pcap or pcapng file of Ethernet, Linux cooked, loopback or raw IP packets.
+        path: A pcap or pcapng file of Ethernet, PPP, Linux cooked, loopback or raw IP packets.
 
     Yields:
-        Each segment; frames of anything else are passed over.
+        Each segment, times ascending; frames of anything else are passed over.
 
     Raises:
         CaptureError: If the file is no such capture, or is damaged; the message has the number of the frame.
-        OSError: If it cannot be read.
+        InputFileError: If it cannot be read.
     """
     if path.is_dir():
         raise CaptureError(f"{path} is a folder; give the file of a capture")
-    with path.open("rb") as file:
+    with opened(path, remedy="give the file of a capture") as file:
         try:
-            reader = dpkt.pcap.UniversalReader(file)
+            reader: Any = dpkt.pcap.UniversalReader(file)
         except _DAMAGE as error:
             raise CaptureError(
                 f"{path} is no capture in pcap or pcapng form ({error}); write one with tcpdump -w"
             ) from error
-        link = reader.datalink()
-        number = 0
-        try:
-            for number, (time_s, frame) in enumerate(reader, start=1):
-                packet = _ip_packet(link, frame, path)
-                if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
-                    source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
-                    yield Captured(number, float(time_s), source, destination, packet.data, _payload(packet))
-        except CaptureError:
-            raise
-        except _DAMAGE as error:
-            raise CaptureError(
-                f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or "
-                "cut it with editcap"
-            ) from error
+        inner = _inner_of(reader.datalink() & 0xFFFF, path)
+        last_s: Decimal | None = None
+        for number, time_s, frame in _frames(reader, path):
+            if last_s is not None and last_s - time_s > _DISORDER_S:
+                raise CaptureError(
+                    f"{path}, frame {number}: is {last_s - time_s:.3f} s before the frame above it; the clock was set "
+                    "back: cut the file there with editcap, or sort it with reordercap if only its order is wrong"
+                )
+            last_s = time_s if last_s is None else max(last_s, time_s)
+            packet = _ip_packet(inner, frame)
+            if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
+                source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
+                yield Captured(number, last_s, source, destination, packet.data, _payload(packet))
 
 
-def _ip_packet(link: int, frame: bytes, path: Path) -> dpkt.ip.IP | dpkt.ip6.IP6 | None:
+def _frames(reader: Any, path: Path) -> Iterator[tuple[int, Decimal, bytes]]:  # noqa: ANN401  one of two of dpkt's
+    """Each frame with its number and its time."""
+    # dpkt divides by it, and a double of seconds since 1970 has steps of 0.24 microseconds.
+    reader._divisor = Decimal(int(reader._divisor))
+    number = 0
     try:
-        if link == _ETHERNET:
-            inner = dpkt.ethernet.Ethernet(frame).data
-        elif link == _LINUX_COOKED:
-            inner = dpkt.sll.SLL(frame).data
-        elif link == _NULL:
-            inner = dpkt.loopback.Loopback(frame).data
-        elif link in _RAW:
-            inner = (dpkt.ip6.IP6 if frame[0] >> 4 == 6 else dpkt.ip.IP)(frame)
-        else:
-            raise CaptureError(f"{path} has packets of link type {link}; capture Ethernet, loopback or raw IP")
-    except (struct.error, LookupError, dpkt.Error):
-        return None  # a cut or foreign frame
-    return inner if isinstance(inner, (dpkt.ip.IP, dpkt.ip6.IP6)) else None
+        for number, (time_s, frame) in enumerate(reader, start=1):
+            yield number, time_s, frame
+    except _DAMAGE as error:
+        raise CaptureError(
+            f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or "
+            "cut it with editcap"
+        ) from error
 
 
-def _payload(packet: dpkt.ip.IP | dpkt.ip6.IP6) -> int:
+def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
+    """Return the options of a segment, those before a cut one where one is cut.
+
+    Args:
+        header: Of TCP.
+    """
+    return dict(option for option in dpkt.tcp.parse_opts(header.opts) if option) if header.opts else {}
+
+
+# ---- link types -----------------------------------------------------------------------------------------------------
+
+
+def _raw(frame: bytes) -> _Packet:
+    return (dpkt.ip6.IP6 if frame[0] >> 4 == 6 else dpkt.ip.IP)(frame)
+
+
+def _ppp(frame: bytes) -> _Packet | None:
+    rest = frame.removeprefix(b"\xff\x03")
+    kind = {b"\x00\x21": dpkt.ip.IP, b"\x00\x57": dpkt.ip6.IP6}.get(rest[:2])
+    return None if kind is None else kind(rest[2:])
+
+
+_INNER: Final[Mapping[int, Callable[[bytes], Any]]] = {
+    0: lambda frame: dpkt.loopback.Loopback(frame).data,
+    1: lambda frame: dpkt.ethernet.Ethernet(frame).data,
+    9: _ppp,
+    12: _raw,
+    14: _raw,
+    50: _ppp,
+    101: _raw,
+    108: lambda frame: dpkt.loopback.Loopback(frame).data,
+    113: lambda frame: dpkt.sll.SLL(frame).data,
+    228: _raw,
+    229: _raw,
+    276: lambda frame: dpkt.sll2.SLL2(frame).data,
+}  # fmt: skip
+"""What is in a frame of a link type: NULL, ETHERNET, PPP, RAW (three numbers), PPP_HDLC, LOOP, LINUX_SLL, IPV4, IPV6,
+LINUX_SLL2."""
+
+_OTHERS: Final = {105: " (IEEE 802.11)", 127: " (IEEE 802.11 with radiotap)", 147: " (of a user)", 220: " (USB)"}
+
+
+def _inner_of(link: int, path: Path) -> Callable[[bytes], Any]:
+    if link not in _INNER:
+        said = f"{link}{_OTHERS.get(link, '')}"
+        raise CaptureError(
+            f"{path} has packets of link type {said}; capture Ethernet, PPP, loopback, raw IP or any (tcpdump -i any)"
+        )
+    return _INNER[link]
+
+
+def _ip_packet(inner: Callable[[bytes], Any], frame: bytes) -> _Packet | None:
+    try:
+        found = inner(frame)
+    except Exception:
+        return None
+    return found if isinstance(found, (dpkt.ip.IP, dpkt.ip6.IP6)) else None
+
+
+def _payload(packet: _Packet) -> int:
     """What the headers say of the payload: the capture may hold less of it.
 
     A length of zero is that of a packet that the network card was still to cut into segments: all of it was captured.

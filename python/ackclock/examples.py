@@ -1,12 +1,13 @@
 """The examples that come with the package: scenario files, and the files that they name."""
 
 import difflib
-import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ackclock import storage
 
 FOLDER = Path(__file__).parent / "scenarios"
 """Where they lie."""
@@ -87,14 +88,12 @@ def copy(wanted: Sequence[Example], folder: Path) -> list[Path]:
         OSError: If the folder cannot be written.
     """
     files = list(dict.fromkeys(file for found in wanted for file in found.files()))
+    if folder.exists() and not folder.is_dir():
+        raise ExampleError(f"{folder} is not a folder; name a folder to copy them into")
     taken = [str(folder / file) for file in files if (folder / file).exists()]
     if taken:
         raise ExampleError(f"{taken[0]} is there already; name another folder, or remove it")
-    for file in files:
-        target = folder / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(FOLDER / file, target)
-    return [folder / file for file in files]
+    return storage.write_files(folder, {file.as_posix(): (FOLDER / file).read_bytes() for file in files})
 
 
 def _sentence(text: str) -> str:

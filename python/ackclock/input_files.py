@@ -13,6 +13,9 @@ from ackclock.decoding import decoded_toml
 MOST: Final = 1_000_000_000
 """Octets of the longest file that is read into memory."""
 
+_MOST_OF_DEVICE: Final = 64 << 20
+"""Of a device, which may have no end."""
+
 
 class InputFileError(ValueError):
     """A file cannot be read as what it is given for: wrong input; the message has its name and what to do."""
@@ -30,7 +33,7 @@ def octets(file: Path, *, remedy: str, most: int = MOST) -> bytes:
         InputFileError: If it cannot be read, is no regular file, or is longer.
     """
     try:
-        return _core.read_file(file, most)
+        return _core.read_file(file, most if file.is_file() else min(most, _MOST_OF_DEVICE))
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         raise _unreadable(file, error, remedy) from error
 
@@ -50,7 +53,9 @@ def text(file: Path, *, remedy: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputFileError(f"{file}, line {line}: must be text in UTF-8 ({error.reason}); {remedy}") from error
+        octet, at = content[error.start], error.start - content.rfind(b"\n", 0, error.start)
+        place = f"octet {octet:#04x} in line {line}, the {at}. of that line"
+        raise InputFileError(f"{file}: must be text in UTF-8: {place}; {remedy}") from error
 
 
 @contextmanager
@@ -94,5 +99,5 @@ def toml(file: Path, *, remedy: str) -> dict[str, Any]:
 
 
 def _unreadable(file: Path, error: OSError | ValueError, remedy: str) -> InputFileError:
-    reason = (getattr(error, "strerror", None) or str(error)).lower()
-    return InputFileError(f"{file}: cannot be read: {reason}; {remedy}")
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputFileError(f"{file}: cannot be read: {reason[:1].lower()}{reason[1:]}; {remedy}")

@@ -6,7 +6,6 @@ time as a page has columns; it reads every row of the time that is asked for, in
 is. Rows of a series are in the order of time. Checksums of the manifest are not looked at: that alone reads all.
 """
 
-import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import storage
-from ackclock.reading import DamagedError
+from ackclock.reading import DamagedError, content, document
+from ackclock.result_files import REMEDY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,8 +102,10 @@ class Overviews:
             rows = self._rows(name)
             first, last = (self._time(name, row) for row in (0, rows - 1)) if rows else (0.0, 0.0)
             tables[name] = {"columns": _columns(table), "rows": rows, "begin_s": first, "end_s": last}
-        manifest = json.loads((self._folder / storage.MANIFEST).read_bytes())
-        scenario = manifest.get("scenario") or {}
+        file = self._folder / storage.MANIFEST
+        manifest = document(content(file, None, REMEDY), file, dict[str, Any], REMEDY)
+        scenario = manifest.get("scenario")
+        scenario = scenario if isinstance(scenario, dict) else {}
         return {"folder": self._folder.name, "name": scenario.get("name", ""), "tables": tables}
 
     def first_look(self, asked: Asked) -> dict[str, Any]:

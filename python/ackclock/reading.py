@@ -336,13 +336,7 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
     Raises:
         DamagedError: If it is no Parquet file, or of another table.
     """
-    import polars as pl
-
-    try:
-        read = pl.read_parquet(BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
-        first = str(error).partition("\n")[0]
-        raise DamagedError(file, f"it is no Parquet file that can be read ({first})", remedy) from error
+    read = frame(content, file, remedy)
     for column, kind in COLUMNS[name].items():
         if column not in read.columns:
             raise DamagedError(file, f"it is no table of {name}, as it has no column {column}", remedy)
@@ -351,6 +345,26 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
         for column in set(read.columns) - set(COLUMNS[name]):
             _check_column(read.schema[column], "number", column, file, remedy)
     return read
+
+
+def frame(content: bytes, file: Path, remedy: str) -> "pl.DataFrame":
+    """Read a Parquet file of any columns.
+
+    Args:
+        content: Of the file.
+        file: Where it is from, for messages.
+        remedy: What to do if it is damaged.
+
+    Raises:
+        DamagedError: If it is no Parquet file.
+    """
+    import polars as pl
+
+    try:
+        return pl.read_parquet(BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
+        first = str(error).partition("\n")[0]
+        raise DamagedError(file, f"it is no Parquet file that can be read ({first})", remedy) from error
 
 
 def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, remedy: str) -> None:

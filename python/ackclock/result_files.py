@@ -92,7 +92,7 @@ def manifest_of(folder: Path) -> Manifest:
         DamagedError: If it is not what was written there.
     """
     file = inside(folder, storage.MANIFEST, REMEDY)
-    text = file.read_bytes()
+    text = content(file, None, REMEDY)
     form = RecordedManifest if _is_recorded(text) else Manifest
     read: Manifest = document(text, file, form, REMEDY)  # type: ignore[assignment]  # `Results.is_recorded` tells
     written = read.get("written")
@@ -148,6 +148,26 @@ def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame
         if name in TABLES or file in sums or (folder / file).exists():
             tables[name] = table(_content(folder, file, sums), folder / file, name, REMEDY)
     return tables
+
+
+def check_names(folder: Path, summary: RunSummary, tables: Mapping[TableName, "pl.DataFrame"]) -> None:
+    """Find out whether the tables are of the flows and links that the summary has.
+
+    Args:
+        folder: Of results.
+        summary: Of it.
+        tables: Of it.
+
+    Raises:
+        DamagedError: If a table names another.
+    """
+    entries = [entry for part in summary.values() if isinstance(part, list) for entry in part]
+    known = {entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry}
+    for name, column in (("flows", "flow"), ("episodes", "flow"), ("links", "link")):
+        found = tables[name][column].drop_nulls().unique().to_list()  # type: ignore[index]  # they are names of tables
+        if others := sorted(set(found) - known):
+            what = f"it names no {column} {others[0][:60]!r}, which {_FILES[name]} has"  # type: ignore[index]
+            raise DamagedError(folder / SUMMARY, what, REMEDY)
 
 
 def _sums(manifest: Manifest) -> dict[str, str]:

@@ -24,6 +24,7 @@ from ackclock.result_files import (
     TableName,
     capture_file_names,
     check_complete,
+    check_names,
     json_bytes,
     manifest_of,
     no_appliances,
@@ -421,6 +422,7 @@ class Results:
         check_complete(path)
         manifest = manifest_of(path)
         summary, tables = summary_of(path, manifest), tables_of(path, manifest)
+        check_names(path, summary, tables)
         captures = {link: inside(path, file, REMEDY) for link, file in manifest.get("captures", {}).items()}
         return cls(lambda: summary, manifest, tables.__getitem__, captures)
 

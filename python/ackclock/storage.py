@@ -8,13 +8,14 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ackclock import system
+from ackclock.decoding import decoded
 from ackclock.exchange import exchange
 from ackclock.reading import digest
 
@@ -93,6 +94,37 @@ def write_file(path: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, all of them or none; a folder that is missing appears with all of them in it.
+
+    Args:
+        folder: Where to.
+        contents: Of each file, by its path in the folder, with slashes; none of them is there.
+
+    Returns:
+        The files, in their order.
+
+    Raises:
+        OSError: If they cannot be written; the folder is then as it was.
+    """
+    place = _absolute(folder)
+    with _sibling(place) as partial, _naming(folder):
+        for name, content in contents.items():
+            file = partial / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        _sync_files(partial)
+        if not place.exists():
+            partial.chmod(0o777 & ~system.umask())
+            _place(partial, place)
+        else:
+            for name in contents:
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                (partial / name).rename(place / name)
+            placed.extend(place / name for name in contents)
+    return [folder / name for name in contents]
 
 
 def check_folder(path: Path, *, kind: str = RESULTS, force: bool = False, renews: bool = False) -> None:
@@ -224,7 +256,7 @@ def _some(names: Sequence[str]) -> str:
 def _written(folder: Path) -> _Written | None:
     """What ackclock wrote into a folder; None if it wrote none of it."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = decoded((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).is_file() else None
     except (OSError, ValueError):
         return None
     if not isinstance(manifest, dict):
@@ -377,7 +409,13 @@ def _put_in_place(partial: Path, path: Path, *, shown: Path, may_replace: bool) 
 
 def _place(partial: Path, path: Path) -> None:
     with system.uninterrupted():
-        partial.rename(path)
+        try:
+            partial.rename(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            what = f"{path} exists already: another process wrote it meanwhile; choose another folder"
+            raise OutputExistsError(what) from error
         placed.append(path)
 
 

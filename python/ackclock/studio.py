@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from ackclock import input_files
+from ackclock.decoding import decoded
 from ackclock.overviews import Asked, OverviewError, Overviews, SupersededError
 
 PAGE = "studio/dist"
@@ -72,16 +74,13 @@ def opened(path: Path) -> dict[str, Any]:
         raise StudioError(
             f"{path} is neither a scenario nor a folder of results; name a .toml file, or what run -o made"
         )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise StudioError(f"{path} is no text ({error}); name a scenario") from error
+    text = input_files.text(path, remedy="name a scenario")
     return {"text": text, "files": _named(text, path.parent)}
 
 
 def _scenario_of(manifest: Path) -> object:
     try:
-        return json.loads(manifest.read_bytes())["scenario"]
+        return decoded(input_files.octets(manifest, remedy="run the scenario again"))["scenario"]
     except (ValueError, KeyError, TypeError) as error:
         raise StudioError(f"{manifest} is no manifest of results ({error}); run the scenario again") from error
 

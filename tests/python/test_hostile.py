@@ -199,7 +199,7 @@ def test_names_are_never_markup(cli: Cli, tmp_path: Path) -> None:
         summary["flows"][0]["controller"] = EVIL
 
     _edit(folder / "summary.json", rename)
-    for table, column in (("flows", "flow"), ("links", "link")):
+    for table, column in (("flows", "flow"), ("episodes", "flow"), ("links", "link")):
         file = folder / f"{table}.parquet"
         pl.read_parquet(file).with_columns((pl.lit(EVIL) + pl.col(column)).alias(column)).write_parquet(file)
     done = cli("compare", folder, folder)

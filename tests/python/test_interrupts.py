@@ -151,3 +151,16 @@ def test_a_fault_of_the_core_is_a_line_that_says_what_to_send(capfd: pytest.Capt
     assert len(lines) == 1
     for part in ("fault of ackclock", "divide by zero", "send us", "seed", ackclock.__version__):
         assert part in lines[0]
+
+
+def test_a_signal_while_the_command_line_loads_is_told_in_a_line(tmp_path: Path) -> None:
+    """The core is what loads first; here it sends the signal itself, so that no clock decides when."""
+    package = tmp_path / "ackclock"
+    package.mkdir()
+    real = Path(ackclock.__file__).parent
+    for name in ("__init__.py", "early.py", "__main__.py"):
+        (package / name).write_bytes((real / name).read_bytes())
+    (package / "_core.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command_of("--version"), env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted; no results were written\n")

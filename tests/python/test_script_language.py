@@ -220,6 +220,7 @@ def test_what_cannot_be_run_is_refused_at_its_line(text: str, line: int, said: s
         ("./set_sysctls.py /proc/sys/net/ipv4/tcp_ecn=1", [Sysctl("net.ipv4.tcp_ecn", "1")]),
         ("echo 2 > /proc/sys/net/ipv4/tcp_ecn", [Sysctl("net.ipv4.tcp_ecn", "2")]),
         ("ip tcp_metrics flush all; tc qdisc replace dev tun0 root fq", [Discipline("fq")]),
+        ("tc qdisc del dev tun0 root", [Discipline("pfifo")]),
         ("ip ro | grep tun | sed 's/$/ initcwnd 4/' | xargs ip ro change", [InitialWindow(4)]),
         ("ip route change 192.0.2.0/24 dev tun0 initcwnd 20", [InitialWindow(20)]),
         ("sleep 1 && /tmp/sysctl_restore_${PPID}.sh", [Sleep(1_000_000)]),
@@ -238,7 +239,6 @@ def test_commands(line: str, meant: list[object]) -> None:
     ("line", "said"),
     [
         ("tc qdisc replace dev tun0 root pfifo limit 0", "'limit 0' of tc qdisc pfifo is not simulated; leave it out"),
-        ("tc qdisc del dev tun0 root fq", "is not known; use tc qdisc replace"),
         ("ip route change default initcwnd 5 rto_min 5ms", "the metric rto_min of a route is not simulated; leave"),
         ("ip link set dev tun0 mtu 1400", "mtu of a route is not simulated"),
         ("ip link set dev tun0 down", "'ip link set dev tun0 down' is not known; use"),

@@ -268,6 +268,20 @@ def test_code_that_fails_shows_what_it_looked_at() -> None:
     assert verdict.failure.values == {"tcpi_snd_cwnd": 10}
 
 
+def test_code_that_ends_python_fails_its_script() -> None:
+    """By Python's documentation `sys.exit` raises `SystemExit`, which is a failure of the code that a script calls."""
+    verdict = _run("0 %{ import sys; sys.exit(0) }%", Playback())
+    assert verdict.failure is not None and verdict.failure.message.startswith("SystemExit: ")
+
+
+def test_buffers_and_segments_that_nobody_set_are_read_before_a_connection() -> None:
+    """As Linux 6.18 answers: the middle of tcp_wmem and tcp_rmem, and RFC 9293's 536 octets."""
+    asked = [("SOL_SOCKET", "SO_RCVBUF", 60000), ("SOL_SOCKET", "SO_SNDBUF", 16384), ("SOL_TCP", "TCP_MAXSEG", 536)]
+    calls = [f"+0 getsockopt(3, {level}, {option}, [{value}], [4]) = 0" for level, option, value in asked]
+    start = '0 `sysctl -q net.ipv4.tcp_rmem="4096 60000 70000"`\n+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n'
+    assert run(parse(start + "\n".join(calls), "a.pkt"), SimulatedHost()).passed
+
+
 def test_names_are_given_meaning_by_definitions() -> None:
     text = "--define=SIZE=0x3e8\n--define=FLAG=MSG_DONTWAIT\n0 send(4, ..., SIZE, FLAG) = 1000"
     assert _run(text, Playback(outcomes=[(0, Outcome(1000))])).passed

@@ -54,7 +54,7 @@ def test_a_damaged_folder_of_results_is_wrong_input(cli: Cli, page: Path, tmp_pa
     assert done.returncode == 2 and "is no manifest of results" in done.stderr
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     done = cli("studio", str(tmp_path / "binary.toml"))
-    assert done.returncode == 2 and "is no text" in done.stderr
+    assert done.returncode == 2 and "must be text in UTF-8" in done.stderr
 
 
 def test_it_is_served_with_the_types_that_a_browser_wants(page: Path) -> None:

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -11,9 +12,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, means, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
-from ackclock.sweep.grid import override_text
+from ackclock.sweep.grid import grid_of, override_text
 from ackclock.sweep.tidy import half_width
 from conftest import Cli, command
 
@@ -323,3 +325,58 @@ def test_a_value_has_one_key_from_the_command_line_to_the_report(
     for figure in drawn:
         figure.draw()
     assert cli("report", "S", "-o", "S.html").returncode == 0
+
+
+# ---- a folder that somebody has changed ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def swept(cli: Cli, scenario_file: Path, tmp_path: Path) -> Path:
+    assert cli("sweep", scenario_file, "-o", "out", "--set", "seed=1..3", "-q").returncode == 0
+    return tmp_path / "out"
+
+
+def _goodput_of_another(folder: Path) -> None:
+    file = folder / "sweep.parquet"
+    pl.read_parquet(file).with_columns(goodput_bps=pl.lit(1e6)).write_parquet(file)
+
+
+def _point_of_another(folder: Path) -> None:
+    first, second, *_ = sorted((folder / "points").glob("*.json"))
+    first.write_bytes(second.read_bytes())
+
+
+def _point_removed(folder: Path) -> None:
+    next((folder / "points").glob("*.json")).unlink()
+
+
+def _parameters_of_another(folder: Path) -> None:
+    file = folder / "sweep.json"
+    file.write_text(file.read_text().replace('"seed"', '"duration"'))
+
+
+def _means_cut(folder: Path) -> None:
+    file = folder / "means.parquet"
+    file.write_bytes(file.read_bytes()[:100])
+
+
+CHANGES = (_goodput_of_another, _point_of_another, _point_removed, _parameters_of_another, _means_cut)
+
+
+def test_report_and_compare_check_what_a_sweep_wrote(cli: Cli, swept: Path, tmp_path: Path) -> None:
+    """docs/explanation/security.md: form and content of what is read, so that a change is a message."""
+    assert cli("compare", "out", "--json").returncode == 0
+    for change in CHANGES:
+        copy = tmp_path / change.__name__
+        shutil.copytree(swept, copy)
+        change(copy)
+        with pytest.raises(DamagedError):
+            load_sweep(copy)
+    done = cli("report", _goodput_of_another.__name__, "-o", "page.html")
+    assert done.returncode == 2 and "sweep.parquet" in done.stderr and not (tmp_path / "page.html").exists()
+
+
+def test_a_grid_of_too_many_points_is_refused_before_any_is_made() -> None:
+    axes = [parse_axis("seed=1..100000"), parse_axis("tcp.mss=1..1000")]
+    with pytest.raises(GridError, match="100,000,000 points"):
+        grid_of(axes, pytest.fail)

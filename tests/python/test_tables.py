@@ -29,7 +29,7 @@ def test_markdown_has_a_row_each_and_what_was_run() -> None:
         "| who | goodput (Mbit/s) | n |",
         "|---|---:|---:|",
         "| a_b | 4.25 ± 0.31 | 3 |",
-        "| <b> | 1.00 | – |",
+        r"| \<b> | 1.00 | – |",
     ]
     assert "10 Mbit/s, 50 % used" in lines[7]
 

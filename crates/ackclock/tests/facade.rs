@@ -118,6 +118,8 @@ impl QueueDiscipline for LosesThree {
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
         self.packets.pop_front()
     }
+    fn set_rate(&mut self, _now: SimTime, _rate: ackclock::units::Bandwidth) {}
+
     fn len(&self) -> usize {
         self.packets.len()
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, Demands,
+    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, Demands, Growth,
     RenoConfig, RttStats,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -34,6 +34,7 @@ pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        growth: Growth { is_due: true, is_in_use: true },
         reduced_window: None,
         round: ms / 100,
         is_paced: false,
@@ -46,6 +47,7 @@ fn loss(ms: u64) -> CongestionEvent {
         now: at(ms),
         cause: CongestionCause::Loss,
         flight_size: Bytes(20 * MSS),
+        decrease_from: Bytes(20 * MSS),
         newly_lost: Bytes(MSS),
         inflight: Bytes(19 * MSS),
     }
@@ -97,10 +99,20 @@ fn a_round_is_a_smoothed_round_trip_even_while_a_hole_is_filled() {
     agent.on_ack(&ack(100, MSS, 100));
     agent.act(at(100), 3.0);
     for ms in [130, 160, 199] {
-        agent.on_ack(&AckEvent { is_cumulative: false, in_recovery: true, ..ack(ms, MSS, 100) });
+        agent.on_ack(&AckEvent {
+            is_cumulative: false,
+            in_recovery: true,
+            growth: Growth::default(),
+            ..ack(ms, MSS, 100)
+        });
         assert!(!agent.is_waiting(), "{ms}");
     }
-    agent.on_ack(&AckEvent { is_cumulative: false, in_recovery: true, ..ack(201, MSS, 100) });
+    agent.on_ack(&AckEvent {
+        is_cumulative: false,
+        in_recovery: true,
+        growth: Growth::default(),
+        ..ack(201, MSS, 100)
+    });
     assert!(agent.is_waiting());
 }
 

@@ -7,7 +7,8 @@
 //!
 //! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w` after a brake,
 //! in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may be more than twice what is in flight and
-//! five packets, so that the one that does not hold does not grow away. What leaves is paced at two windows in a round trip.
+//! five packets, so that the one that does not hold does not grow away. What leaves is paced at two windows in a round trip; a paced
+//! window is hardly ever full, and half of it counts as in use.
 //!
 //! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC 9768), exactly,
 //! where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow start of CUBIC's window ends
@@ -21,7 +22,7 @@ use crate::algorithm::{Algorithm, Name, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::cubic::CubicConfig;
 use crate::delivery::Demands;
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, Growth, RestartCause, RestartEvent, SendEvent};
 use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::Hystart;
 
@@ -110,7 +111,8 @@ impl CongestionController for Abc {
     fn on_ack(&mut self, ack: &AckEvent) {
         self.srtt = ack.rtt.srtt;
         self.follow(ack);
-        self.cubic.on_ack(ack);
+        let growth = Growth { is_in_use: ack.uses(self.cwnd().0 as f64), ..ack.growth };
+        self.cubic.on_ack(&AckEvent { growth, ..*ack });
         self.bound(ack);
     }
 
@@ -138,6 +140,10 @@ impl CongestionController for Abc {
 
     fn demands(&self) -> Demands {
         Demands { marks: true, ..Demands::default() }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -170,7 +176,7 @@ impl CongestionController for Abc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, loss};
+    use crate::testing::{ack, loss, unused};
 
     const MSS: u64 = 1_000;
 
@@ -213,6 +219,17 @@ mod tests {
         // Linux keeps 717/1024 of 100
         assert_eq!((abc.cwnd(), abc.state()), (Bytes(70 * MSS), "cubic_window"));
         assert!((abc.window - 100_000.0).abs() < 1e-9);
+    }
+
+    /// Paced by the round trip of before an outage, a window is never full. Linux takes one for used of which half is in flight
+    /// (slow start), RFC 9002 section 7.8 one that pacing alone holds back.
+    #[test]
+    fn a_paced_window_grows_when_half_of_it_is_in_flight() {
+        for (flight, window) in [(5, 11), (4, 10)] {
+            let mut abc = abc(10);
+            abc.on_ack(&unused(AckEvent { prior_flight_size: Bytes(flight * MSS), ..at(MSS, 0) }));
+            assert_eq!(abc.cubic.cwnd(), Bytes(window * MSS));
+        }
     }
 
     #[test]

@@ -65,6 +65,9 @@ impl Stack {
     pub const ANY: Self = Self { loss_recovery: None, sets: &[], needs: &[], profile: "", telemetry: false };
 }
 
+/// The switches of a receiver that answers every packet, as those of the datacentre papers do.
+pub(crate) const ACK_EVERY_PACKET: &[(&str, Setting)] = &[("delayed_ack", Setting::Switch(false))];
+
 /// The value of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {

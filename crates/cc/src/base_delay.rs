@@ -49,6 +49,16 @@ impl BaseDelay {
         SimDuration(current.saturating_sub(self.base()).max(0) as u64)
     }
 
+    /// A timeout: samples of before are older than a round trip (RFC 6817 section 2.4.2), and no queue is known of.
+    pub(crate) fn forget_current(&mut self) {
+        self.latest.clear();
+    }
+
+    /// True once there has been a sample.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.minutes.is_empty()
+    }
+
     /// The base delay, ns; zero before the first sample.
     pub(crate) fn base(&self) -> i64 {
         self.minutes.iter().copied().min().unwrap_or(0)

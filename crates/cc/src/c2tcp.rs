@@ -10,7 +10,8 @@
 //! Departures: the ratio is not cut to an integer; a window grows only while it is in use; while the sender recovers from losses
 //! nothing is decided, and time goes on; every ACK with a sample counts, also in the first second of a stage of CUBIC, in which the
 //! authors' module, as Linux, takes none. The setpoint may be given as a time (`setpoint`), which is how the paper's flexibility is
-//! offered here; what adapts it over time is left out.
+//! offered here; what adapts it over time is left out. Once the window has started over, a loss of before that proves spurious restores
+//! nothing.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -67,12 +68,22 @@ pub struct C2tcp {
     /// Segments that the good condition has counted since it last added one.
     counted: f64,
     above: Option<Above>,
+    /// The window has started over since CUBIC's last episode, which is not to be undone any more.
+    has_started_over: bool,
 }
 
 impl C2tcp {
     pub(crate) fn new(config: &C2tcpConfig, start: Start) -> Self {
         let cubic = LinuxCubic::new(&CubicConfig { hystart: Hystart::Linux, ..CubicConfig::linux() }, start);
-        Self { config: *config, mss: start.mss, cubic, setpoint: SimDuration::ZERO, counted: 0.0, above: None }
+        Self {
+            config: *config,
+            mss: start.mss,
+            cubic,
+            setpoint: SimDuration::ZERO,
+            counted: 0.0,
+            above: None,
+            has_started_over: false,
+        }
     }
 
     /// What a round trip says. The setpoint is also the interval.
@@ -117,11 +128,13 @@ impl C2tcp {
             now,
             cause: CongestionCause::Loss,
             flight_size: cwnd,
+            decrease_from: cwnd,
             newly_lost: Bytes::ZERO,
             inflight: cwnd,
         });
         self.set_window(now, self.mss);
         self.counted = 0.0;
+        self.has_started_over = true;
     }
 
     fn set_window(&mut self, now: SimTime, window: u64) {
@@ -139,11 +152,14 @@ impl CongestionController for C2tcp {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.has_started_over &= event.is_repeated();
         self.cubic.on_congestion(event);
     }
 
     fn on_spurious(&mut self, now: SimTime) {
-        self.cubic.on_spurious(now);
+        if !self.has_started_over {
+            self.cubic.on_spurious(now);
+        }
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
@@ -152,6 +168,10 @@ impl CongestionController for C2tcp {
 
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.cubic.on_restart(restart);
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -181,7 +201,7 @@ impl CongestionController for C2tcp {
 mod tests {
     use super::*;
     use crate::event::RttStats;
-    use crate::testing::ack;
+    use crate::testing::{ack, loss, recovering, unused};
 
     const MSS: u64 = 1_000;
 
@@ -215,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_window_not_in_use_or_in_recovery_does_not_grow() {
-        for idle in [AckEvent { is_cwnd_limited: false, ..at(0, 50) }, AckEvent { in_recovery: true, ..at(0, 50) }] {
+        for idle in [unused(at(0, 50)), recovering(at(0, 50))] {
             let mut c2tcp = c2tcp(2);
             c2tcp.judge(&idle, SimDuration::from_millis(50));
             assert_eq!(c2tcp.cwnd(), Bytes(2 * MSS));
@@ -254,9 +274,20 @@ mod tests {
     fn nothing_is_decided_during_recovery() {
         let mut c2tcp = c2tcp(100);
         judge(&mut c2tcp, 0, 101);
-        c2tcp.judge(&AckEvent { in_recovery: true, ..at(150, 101) }, SimDuration::from_millis(101));
+        c2tcp.judge(&recovering(at(150, 101)), SimDuration::from_millis(101));
         assert_eq!(c2tcp.cwnd(), Bytes(100 * MSS));
         assert_eq!(judge(&mut c2tcp, 151, 101), 1);
+    }
+
+    /// The bad condition is no mistake (the paper's section III): proof that a loss of before was one does not undo it.
+    #[test]
+    fn a_spurious_loss_does_not_undo_the_bad_condition() {
+        let mut c2tcp = c2tcp(100);
+        c2tcp.on_congestion(&loss(100 * MSS));
+        judge(&mut c2tcp, 0, 101);
+        assert_eq!(judge(&mut c2tcp, 101, 101), 1);
+        c2tcp.on_spurious(SimTime(102_000_000));
+        assert_eq!(c2tcp.cwnd(), Bytes(MSS));
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl CongestionController for Classic {
         self.slow_start.on_congestion(event);
         if !event.is_repeated() {
             self.before_episode = Some((self.cwnd, self.ssthresh));
-            let flight = event.flight_size.0 as f64 / self.mss as f64;
+            let flight = event.decrease_from.0 as f64 / self.mss as f64;
             let kept = self.rule.decrease(event, self.cwnd, flight);
             debug_assert!(kept >= 0.0 && kept <= flight.max(self.cwnd), "a decrease to {kept} of {:?}", self.rule);
             self.ssthresh = Some(kept.max(2.0));
@@ -196,11 +196,16 @@ impl CongestionController for Classic {
         }
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         Bytes((self.cwnd * self.mss as f64) as u64)
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if restart.cause == RestartCause::Timeout {
             self.rule.on_timeout();
         }

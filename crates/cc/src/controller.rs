@@ -50,7 +50,8 @@ use crate::{
 pub trait CongestionController: Debug + Send {
     /// The handshake has settled what ACKs can tell of marks: how many there were (RFC 9768, RFC 8257, QUIC), or, if they are
     /// not `counted`, no more than that there was one (RFC 3168), or nothing. Told once, before anything else; until then an
-    /// algorithm takes them for counted. False declines ECN: data leaves as not ECN-capable.
+    /// algorithm takes them for counted. False declines ECN: data leaves as not ECN-capable, as it does where
+    /// [`Demands::no_ecn`] says that there is no answer to marks.
     fn on_feedback(&mut self, _counted: bool) -> bool {
         true
     }
@@ -70,14 +71,14 @@ pub trait CongestionController: Debug + Send {
 
     /// The window starts over from what the standards, or the stack, provide for: after a lost SYN, a timeout (following
     /// [`Self::on_congestion`], or alone where the timeout belongs to an episode under way), idle time, or because it was
-    /// not used. A controller whose window is of another making ignores it.
+    /// not used. A controller whose window is of another making may ignore the last two; a timeout leaves one segment to any.
     fn on_restart(&mut self, _restart: &RestartEvent) {}
 
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
     fn on_send(&mut self, _sent: &SendEvent) {}
 
     /// True if [`Self::on_send`] never changes window or rate but after idle time, so that segments that leave at one moment may be let go
-    /// together. Of those built in it is true but for a few.
+    /// together.
     fn keeps_window_on_send(&self) -> bool {
         false
     }
@@ -315,13 +316,15 @@ macro_rules! dispatch {
                 match self { $(Self::$variant(inner) => inner.on_handshake(srtt),)* }
             }
             fn on_feedback(&mut self, counted: bool) -> bool {
-                match self {
+                let takes_marks = match self {
                     Self::Prague(prague) if !counted => {
                         *self = prague.in_its_place();
                         false
                     }
                     $(Self::$variant(inner) => inner.on_feedback(counted),)*
-                }
+                };
+                //= rfc3168-5-as-a-loss
+                takes_marks && !self.demands().no_ecn
             }
             fn on_telemetry(&mut self, hops: &[HopRecord]) {
                 match self { $(Self::$variant(inner) => inner.on_telemetry(hops),)* }
@@ -343,28 +346,16 @@ macro_rules! dispatch {
                 self.check_window();
             }
             fn keeps_window_on_send(&self) -> bool {
-                match self {
-                    Self::External(inner) => inner.keeps_window_on_send(),
-                    Self::Allegro(_) | Self::Vivace(_) => false, // an interval may begin with a segment
-                    _ => true,
-                }
+                match self { $(Self::$variant(inner) => inner.keeps_window_on_send(),)* }
             }
             fn wants_to_stop(&self) -> bool {
-                match self {
-                    Self::External(inner) => inner.wants_to_stop(),
-                    _ => false,
-                }
+                match self { $(Self::$variant(inner) => inner.wants_to_stop(),)* }
             }
             fn is_decision_due(&self) -> bool {
-                match self {
-                    Self::External(inner) => inner.is_decision_due(),
-                    _ => false,
-                }
+                match self { $(Self::$variant(inner) => inner.is_decision_due(),)* }
             }
             fn decide(&mut self, now: SimTime) {
-                if let Self::External(inner) = self {
-                    inner.decide(now);
-                }
+                match self { $(Self::$variant(inner) => inner.decide(now),)* }
             }
             fn state(&self) -> &'static str {
                 match self { $(Self::$variant(inner) => inner.state(),)* }
@@ -444,3 +435,6 @@ impl Controller {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,8 +12,9 @@
 //! the one before (the paper: after three), is never more than delta windows, and the detector remembers four round trips
 //! (the paper: five). More than 30 % lost over two round trips takes three tenths of the window.
 //!
-//! Departures: after a timeout, of which neither says anything, the window is two segments and slow start begins anew. A
-//! window grows only while it is in use. The times are the sender's RTT samples, and SRTT is TCP's.
+//! Departures: after a timeout, of which neither says anything, slow start begins anew from TCP's loss window; what stood in the queue
+//! before is forgotten, and slow start goes on by ACKs without an RTT sample (Karn's rule). A window grows only while it is in use.
+//! The times are the sender's RTT samples, and SRTT is TCP's. Neither says anything of marks: data is not ECN-capable.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -23,7 +24,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::windowed_min::WindowedMin;
 
 declare! {
@@ -46,7 +47,7 @@ impl Algorithm for CopaConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "a target rate of 1 / (delta dq), approached at a speed that doubles",
         source: "Arun and Balakrishnan, NSDI 2018",
-        departures: "where the paper and its authors' sender differ, the sender's steps: speed, memory of the detector; a timeout begins slow start anew",
+        departures: "where the paper and its authors' sender differ, the sender's steps: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
         ..Name::called("copa")
     }];
 
@@ -110,19 +111,30 @@ struct Losses {
     since: SimTime,
     acked: u64,
     lost: u64,
+    /// An ACK has told of a loss since the last with an RTT sample.
+    is_new: bool,
 }
 
 impl Losses {
-    /// True if it was too much, at the end of two round trips.
-    fn on_ack(&mut self, ack: &AckEvent, rtt: SimDuration, mss: f64) -> bool {
+    fn count(&mut self, ack: &AckEvent) {
         self.acked += ack.newly_acked.0;
         self.lost += ack.newly_lost.0;
+        self.is_new |= ack.newly_lost.0 > 0;
+    }
+
+    /// True if something was lost since it was last asked.
+    fn take_new(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// True if it was too much, at the end of two round trips.
+    fn are_too_many(&mut self, now: SimTime, rtt: SimDuration, mss: f64) -> bool {
         let all = (self.acked + self.lost) as f64;
-        if ack.now.saturating_since(self.since) <= SimDuration(2 * rtt.0) || all < TELLING * mss {
+        if now.saturating_since(self.since) <= SimDuration(2 * rtt.0) || all < TELLING * mss {
             return false;
         }
         let is_much = self.lost as f64 > TOO_MUCH_LOST * all;
-        *self = Self { since: ack.now, acked: 0, lost: 0 };
+        *self = Self { since: now, ..Self::default() };
         is_much
     }
 }
@@ -213,19 +225,21 @@ impl Copa {
     }
 
     fn move_window(&mut self, ack: &AckEvent, rtt: SimDuration) {
-        let acked = ack.newly_acked.0 as f64;
         let target = self.target();
         self.in_slow_start &=
             self.window < target * self.mss && self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh as f64);
         if self.in_slow_start {
-            if ack.is_cwnd_limited {
-                self.window += acked;
-            }
-            return;
+            return self.slow_start(ack);
         }
         self.velocity.update(ack.now, rtt);
-        for _ in 0..((acked / self.mss) as u64).max(1) {
-            self.move_by_a_packet(target, ack.is_cwnd_limited);
+        for _ in 0..((ack.newly_acked.0 as f64 / self.mss) as u64).max(1) {
+            self.move_by_a_packet(target, ack.growth.is_in_use);
+        }
+    }
+
+    fn slow_start(&mut self, ack: &AckEvent) {
+        if ack.growth.is_in_use {
+            self.window += ack.newly_acked.0 as f64;
         }
     }
 
@@ -244,28 +258,34 @@ impl Copa {
 
 impl CongestionController for Copa {
     fn on_ack(&mut self, ack: &AckEvent) {
-        let Some(rtt) = ack.rtt_sample else { return };
+        self.losses.count(ack);
+        let Some(rtt) = ack.rtt_sample else {
+            if self.in_slow_start {
+                self.slow_start(ack);
+            }
+            return;
+        };
         let is_alone = self.sample(ack.now, rtt, ack.rtt.srtt);
-        self.compete(ack.now, rtt, is_alone, ack.newly_lost.0 > 0);
+        let has_lost = self.losses.take_new();
+        self.compete(ack.now, rtt, is_alone, has_lost);
         if ack.newly_acked.0 > 0 {
             self.move_window(ack, rtt);
         }
-        if self.losses.on_ack(ack, rtt, self.mss) {
+        if self.losses.are_too_many(ack.now, rtt, self.mss) {
             self.window = (KEPT * self.window).max(LEAST_WINDOW * self.mss);
         }
     }
 
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.is_timeout() {
-            self.window = LEAST_WINDOW * self.mss;
-            self.velocity = Velocity::new();
-            (self.in_slow_start, self.ssthresh) = (true, None);
-        }
-    }
+    /// Losses are found in the ACKs, and a timeout brings a restart.
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
     /// Its window bounds sending in recovery, too: it takes no notice of single losses.
     fn demands(&self) -> Demands {
-        Demands { recovery_window: true, ..Demands::default() }
+        Demands { recovery_window: true, no_ecn: true, ..Demands::default() }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -273,6 +293,11 @@ impl CongestionController for Copa {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::Timeout {
+            self.velocity = Velocity::new();
+            (self.in_slow_start, self.ssthresh) = (true, None);
+            (self.standing, self.rtt_standing) = (WindowedMin::default(), 0); // of the last half SRTT, which is over
+        }
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0);
         }
@@ -382,14 +407,46 @@ mod tests {
         assert!((copa.packets - 2.0).abs() < 1e-9, "{}", copa.packets);
     }
 
+    /// The paper's section 2.2 halves 1/delta in a round trip with losses; a duplicate ACK may have no RTT sample.
+    #[test]
+    fn a_loss_told_without_a_sample_counts() {
+        let mut copa = copa(20_000);
+        copa.packets = 9.0;
+        feed(&mut copa, 0, 100, 0);
+        copa.packets = 9.0;
+        copa.on_ack(&AckEvent { rtt_sample: None, newly_lost: Bytes(1_000), ..ack(0) });
+        let rtt = SimDuration::from_millis(100);
+        let has_lost = copa.losses.take_new();
+        copa.compete(SimTime(1_000_000_000), rtt, false, has_lost);
+        assert!((copa.packets - 4.5).abs() < 1e-9, "{}", copa.packets);
+    }
+
+    /// Karn's rule leaves no samples while all that was outstanding is sent again: slow start, RFC 5681 section 3.1, goes by ACKs.
+    #[test]
+    fn slow_start_after_a_timeout_needs_no_sample() {
+        let mut copa = copa(20_000);
+        feed(&mut copa, 0, 100, 0);
+        feed(&mut copa, 100, 400, 0); // a queue of 300 ms: a target of 2.7 packets
+        copa.on_restart(&crate::testing::restart(RestartCause::Timeout, 1_000));
+        assert_eq!((copa.cwnd(), copa.pacing_rate()), (Bytes(1_000), None));
+        for acked in [1_000, 2_000, 4_000] {
+            copa.on_ack(&AckEvent { rtt_sample: None, ..ack(acked) });
+        }
+        assert_eq!(copa.cwnd(), Bytes(8_000));
+    }
+
     #[test]
     fn more_than_three_tenths_lost_take_three_tenths_of_the_window() {
         for (lost, kept) in [(30, false), (45, true)] {
             let mut losses = Losses::default();
             let event = |now, acked, lost| AckEvent { now: SimTime(now), newly_lost: Bytes(lost), ..ack(acked) };
             let rtt = SimDuration::from_millis(100);
-            assert!(!losses.on_ack(&event(1, 100_000, lost * 1_000), rtt, 1_000.0));
-            assert_eq!(losses.on_ack(&event(201_000_000, 1_000, 0), rtt, 1_000.0), kept); // 30 of 131; 45 of 146
+            let mut after = |event: AckEvent| {
+                losses.count(&event);
+                losses.are_too_many(event.now, rtt, 1_000.0)
+            };
+            assert!(!after(event(1, 100_000, lost * 1_000)));
+            assert_eq!(after(event(201_000_000, 1_000, 0)), kept); // 30 of 131; 45 of 146
         }
     }
 }

@@ -267,7 +267,7 @@ impl CongestionController for Cubic {
             //= rfc9438-4.10-hystart
             self.state.ssthresh = Some(self.state.cwnd);
         }
-        if !ack.is_cwnd_limited {
+        if !ack.growth.is_in_use {
             self.unlimited_since.get_or_insert(ack.now);
             return;
         }
@@ -302,7 +302,7 @@ impl CongestionController for Cubic {
             state.w_max = Some(state.cwnd * keep);
             //= rfc9438-4.6-two-segments
             // Section 4.6: ssthresh = flight_size * beta_cubic, at least two segments.
-            let flight = event.flight_size.0 as f64 / self.mss as f64;
+            let flight = event.decrease_from.0 as f64 / self.mss as f64;
             //= rfc9438-4.6-seven-tenths
             //= rfc8511-3-cubic
             state.ssthresh = Some((flight * event.fraction_kept(beta, self.config.beta_ecn)).max(2.0));
@@ -340,6 +340,10 @@ impl CongestionController for Cubic {
         }
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -354,6 +358,7 @@ impl CongestionController for Cubic {
 
     /// Another window begins another stage, whose curve leads from there to `W_max`.
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if let Some(ssthresh) = restart.ssthresh {
             self.state.ssthresh = Some(ssthresh.0 as f64 / self.mss as f64);
         }

@@ -3,8 +3,8 @@
 //! Source: RFC 8257 sections 3.3 (the fraction of marked octets, the answer), 3.4 (losses), 3.5 (other), 4.1 (parameters);
 //! Alizadeh et al., SIGCOMM 2010. The receiver's part (section 3.2) is the endpoint's: `dctcp_feedback`.
 //!
-//! Departures: SYNs, pure ACKs and retransmissions are not ECN-capable. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip; the
-//! window does not grow on ACKs that tell of marks (RFC 3168 section 6.1.2).
+//! Departures: SYNs, pure ACKs and retransmissions are not ECN-capable. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip, and
+//! leaves two segments at least. The window does not grow on ACKs that tell of marks (RFC 3168 section 6.1.2).
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimTime};
@@ -30,7 +30,7 @@ impl Algorithm for DctcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "Reno's window, reduced in proportion to how much is marked; sets tcp.ecn and dctcp_feedback at both ends",
         source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
-        departures: "none; the reduction is at once, where Linux spreads it over a round trip",
+        departures: "SYNs, pure ACKs and retransmissions are not ECN-capable; the reduction is at once, where Linux spreads it over a round trip, and leaves two segments at least",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),
@@ -169,6 +169,10 @@ impl CongestionController for Dctcp {
 
     fn on_spurious(&mut self, now: SimTime) {
         self.window.on_spurious(now);
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

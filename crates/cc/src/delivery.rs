@@ -18,6 +18,8 @@ pub struct Demands {
     pub marks: bool,
     /// A timeout leaves another window than the loss window of RFC 5681 section 3.1, by the algorithm's source.
     pub own_loss_window: bool,
+    /// The controller has no answer to marks: data leaves as not ECN-capable, so that a queue drops it instead.
+    pub no_ecn: bool,
 }
 
 impl Demands {

@@ -37,7 +37,7 @@ pub struct AckEvent {
     pub now: SimTime,
     /// Data delivered by this ACK, cumulatively or selectively.
     pub newly_acked: Bytes,
-    /// True if it advanced `snd_una`. Windows grow on such ACKs only (RFC 5681 section 3.1).
+    /// True if it advanced `snd_una` (RFC 5681 section 3.1).
     pub is_cumulative: bool,
     /// Data marked lost on this ACK.
     pub newly_lost: Bytes,
@@ -57,11 +57,13 @@ pub struct AckEvent {
     pub rtt: RttStats,
     /// The ACK's timestamps option, if it carried one.
     pub timestamps: Option<SegmentTimestamps>,
-    /// True if cwnd, and nothing else, held data back since the last ACK.
+    /// True if cwnd held data back, and nothing else, when the sender stopped last.
     pub is_cwnd_limited: bool,
-    /// True during fast recovery, the ACK that ends it included (not while recovering from a timeout, which
-    /// slow-starts).
+    /// True during fast recovery or the answer to a mark, the ACK that ends it included (not while recovering from a
+    /// timeout, which slow-starts).
     pub in_recovery: bool,
+    /// What the stack permits on this ACK. The facts above say what happened; this says what follows for a window.
+    pub growth: Growth,
     /// What bounded sending when it arrived, while a window is being reduced step by step (RFC 9937); `None` if that was cwnd.
     /// Linux has no other cwnd in that time. Controllers of plug-ins are not told.
     pub reduced_window: Option<Bytes>,
@@ -74,10 +76,32 @@ pub struct AckEvent {
 }
 
 impl AckEvent {
-    /// True if a window that counts acknowledged data may grow: new data, cwnd in full use, nothing to recover.
+    /// True if a window that counts acknowledged data may grow, as the stack judges it.
     pub fn may_grow(&self) -> bool {
+        self.growth.is_due && self.growth.is_in_use
+    }
+
+    /// True if a window of this size is in use, of which pacing holds back a part: half of it counts.
+    pub(crate) fn uses(&self, cwnd: f64) -> bool {
+        self.growth.is_in_use || 2.0 * self.prior_flight_size.0 as f64 >= cwnd
+    }
+}
+
+/// The stack's verdict on growth, which its switches decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Growth {
+    /// The ACK brought new data, and nothing is being recovered. Where the network reorders, a SACK may count as new data, and
+    /// the ACK that ends a recovery may count.
+    pub is_due: bool,
+    /// The window is in use, as the validation of the window judges it.
+    pub is_in_use: bool,
+}
+
+impl Growth {
+    /// The verdict of RFC 5681, by the facts alone.
+    pub fn of_facts(is_cumulative: bool, is_cwnd_limited: bool, in_recovery: bool) -> Self {
         //= rfc5681-3.1-new-data-only
-        self.is_cumulative && self.is_cwnd_limited && !self.in_recovery
+        Self { is_due: is_cumulative && !in_recovery, is_in_use: is_cwnd_limited }
     }
 }
 
@@ -102,8 +126,10 @@ pub struct CongestionEvent {
     pub now: SimTime,
     /// What began the episode.
     pub cause: CongestionCause,
-    /// What a decrease starts from: `FlightSize` at that moment (RFC 5681), or cwnd where the stack decreases from that.
+    /// `FlightSize` at that moment: sent and not cumulatively acknowledged (RFC 5681).
     pub flight_size: Bytes,
+    /// What the stack has a decrease start from: `FlightSize` up to cwnd (RFC 5681), or cwnd.
+    pub decrease_from: Bytes,
     /// Data marked lost so far.
     pub newly_lost: Bytes,
     /// Thought to be in the network, without what is lost (RFC 6675's pipe).

@@ -11,8 +11,9 @@
 //! of weight min(3/w, 1/4). The window moves over one round trip and rests for the next.
 //!
 //! Departures: alpha does not follow the throughput, as it did in the prototype. "Nothing waits" means less than a
-//! threshold, as in ns-2's FAST (0.75 ms). There is no slow start of another kind: after a timeout the same equation leads
-//! the window up. Losses halve it. The prototype's burstiness control is left to the stack's pacing.
+//! threshold, as in ns-2's FAST (0.75 ms). There is no slow start of another kind: the window doubles below ssthresh only, and
+//! after a timeout the same equation leads it up, where a round trip is one of time until all that was outstanding is repaired.
+//! Losses halve it. The prototype's burstiness control is left to the stack's pacing.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -21,7 +22,8 @@ use ackclock_units::{Bytes, SimDuration};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
+use crate::repair_rounds::RepairRounds;
 
 declare! {
     /// Parameters of [`Fast`].
@@ -42,7 +44,7 @@ impl Algorithm for FastConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "keeps alpha packets of the flow queued, by an equation on the RTT",
         source: "Wei, Jin, Low, Hegde, IEEE/ACM ToN 14(6), 2006; threshold of ns-2's",
-        departures: "alpha is constant; no slow start but the equation's own doubling; losses halve",
+        departures: "alpha is constant; no slow start but the equation's own doubling, below ssthresh; losses halve",
         ..Name::called("fast")
     }];
 
@@ -66,6 +68,7 @@ pub struct Fast {
     base_rtt: f64,
     mean_rtt: f64,
     round: u64,
+    repair: RepairRounds,
     rests: bool,
     before_episode: Option<f64>,
 }
@@ -83,6 +86,7 @@ impl Fast {
             base_rtt: 0.0,
             mean_rtt: 0.0,
             round: 0,
+            repair: RepairRounds::default(),
             rests: true,
             before_episode: None,
         }
@@ -103,12 +107,15 @@ impl Fast {
 
     /// The equation.
     fn next_window(&self) -> f64 {
-        if self.is_path_empty() {
-            return 2.0 * self.window;
-        }
+        let twice = 2.0 * self.window;
         let gamma = self.config.gamma;
         let wanted = self.base_rtt / self.mean_rtt * self.window + self.config.alpha * self.mss;
-        (2.0 * self.window).min((1.0 - gamma) * self.window + gamma * wanted)
+        let next = twice.min((1.0 - gamma) * self.window + gamma * wanted);
+        if self.is_path_empty() {
+            self.ssthresh.map_or(twice, |ssthresh| next.max(twice.min(ssthresh as f64)))
+        } else {
+            next
+        }
     }
 
     fn begin_round(&mut self) {
@@ -131,17 +138,18 @@ impl Fast {
 
 impl CongestionController for Fast {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if !ack.is_cumulative || ack.in_recovery {
+        if !ack.growth.is_due {
             return;
         }
         if let Some(rtt) = ack.rtt_sample {
             self.sample(rtt.0 as f64);
         }
-        if ack.round != self.round {
+        let ends_round_of_repair = self.repair.end_round(ack);
+        if ack.round != self.round || ends_round_of_repair {
             self.round = ack.round;
             self.begin_round();
         }
-        if ack.is_cwnd_limited {
+        if ack.growth.is_in_use {
             self.grow(ack.newly_acked.0 as f64);
         }
     }
@@ -149,7 +157,7 @@ impl CongestionController for Fast {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
             self.before_episode = Some(self.window);
-            self.window = (event.flight_size.0 as f64 / 2.0).max(2.0 * self.mss);
+            self.window = (event.decrease_from.0 as f64 / 2.0).max(2.0 * self.mss);
             self.ssthresh = Some(self.window as u64);
         }
         if event.is_timeout() {
@@ -165,6 +173,10 @@ impl CongestionController for Fast {
         }
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         Bytes(self.window as u64)
     }
@@ -175,9 +187,11 @@ impl CongestionController for Fast {
         }
         self.window = restart.window.0 as f64;
         (self.target, self.origin) = (self.window, self.window);
+        self.rests |= restart.cause == RestartCause::Timeout;
+        self.repair.on_restart(restart);
     }
 
-    /// That of the last loss; while the path is empty there is none.
+    /// The threshold below which the window doubles, until a queue shows.
     fn ssthresh(&self) -> Option<Bytes> {
         if self.is_path_empty() { self.ssthresh.map(Bytes) } else { Some(self.cwnd()) }
     }
@@ -211,6 +225,16 @@ mod tests {
         // never more than twice: 0.5 * 4 + 0.5 * (3.6 + 20) = 13.8
         assert!((fast(4_000, 90.0, 100.0).next_window() - 8_000.0).abs() < 1e-6);
         assert!((fast(100_000, 50.0, 50.7).next_window() - 200_000.0).abs() < 1e-6); // below the threshold
+    }
+
+    /// RFC 5681 section 3.1: below ssthresh the window may double; from there on it does not.
+    #[test]
+    fn doubling_ends_at_ssthresh() {
+        let mut fast = fast(100_000, 50.0, 50.0);
+        fast.ssthresh = Some(150_000);
+        assert!((fast.next_window() - 150_000.0).abs() < 1e-6);
+        fast.ssthresh = Some(100_000);
+        assert!((fast.next_window() - 110_000.0).abs() < 1e-6); // 0.5 * 100 + 0.5 * (100 + 20) segments
     }
 
     #[test]

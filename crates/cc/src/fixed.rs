@@ -66,6 +66,10 @@ impl CongestionController for Fixed {
         Demands { own_loss_window: true, ..Demands::default() }
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window
     }

@@ -6,15 +6,20 @@
 //! their counts whole packets. Unless it is given, T is the least round trip of the connection, the bound of the window, in the
 //! paper that of the host's link, is that of the slowest link on the path over T, and the first window is the stack's. The
 //! paper's fabric loses nothing: here a loss changes nothing (the full queue is in the records), and a timeout is followed by the
-//! loss window. A window below a segment is one segment, paced at W / T, as all are.
+//! loss window. Until what had been outstanding is repaired, a round trip is one of time. A window below a segment is one segment,
+//! paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
+//!
+//! The paper's receivers answer every packet, and a path of few segments needs that: `delayed_ack` is off at both ends unless a
+//! scenario says otherwise.
 
 use ackclock_declare::{declare, default, unset};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use crate::algorithm::{Algorithm, Name, Stack};
+use crate::algorithm::{ACK_EVERY_PACKET, Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
+use crate::repair_rounds::RepairRounds;
 use crate::telemetry::{HopRecord, Telemetry};
 
 declare! {
@@ -36,10 +41,10 @@ declare! {
 
 impl Algorithm for HpccConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by the load that links with telemetry = true report",
+        summary: "a window by the load that links with telemetry = true report; sets tcp.delayed_ack = false at both ends",
         source: "Li et al., SIGCOMM 2019",
-        departures: "T and the bound of the window are learned unless given; a loss changes nothing, a timeout is TCP's",
-        stack: Stack { telemetry: true, ..Stack::ANY },
+        departures: "T and the bound of the window are learned unless given; a loss changes nothing, a timeout is TCP's; data is not ECN-capable",
+        stack: Stack { telemetry: true, sets: ACK_EVERY_PACKET, ..Stack::ANY },
         ..Name::called("hpcc")
     }];
 
@@ -65,6 +70,7 @@ pub struct Hpcc {
     stage: u64,
     /// lastUpdateSeq.
     last_update: u64,
+    repair: RepairRounds,
 }
 
 impl Hpcc {
@@ -81,6 +87,7 @@ impl Hpcc {
             load: 0.0,
             stage: 0,
             last_update: 0,
+            repair: RepairRounds::default(),
         }
     }
 
@@ -131,7 +138,7 @@ impl CongestionController for Hpcc {
             return;
         }
         if self.measure_inflight() {
-            let is_new_round = ack.snd_una > self.last_update;
+            let is_new_round = self.repair.end_round(ack) || ack.snd_una > self.last_update;
             self.compute_window(is_new_round);
             if is_new_round {
                 self.last_update = ack.snd_nxt;
@@ -148,10 +155,15 @@ impl CongestionController for Hpcc {
             self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
             self.reference = self.window;
         }
+        self.repair.on_restart(restart);
     }
 
     fn demands(&self) -> Demands {
-        Demands { recovery_window: true, marks: true, ..Demands::default() }
+        Demands { recovery_window: true, no_ecn: true, ..Demands::default() }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

@@ -3,8 +3,9 @@
 //! Source: RFC 6817. Departures: slow start, which the RFC leaves out, is an option and off. One-way delays come from the
 //! timestamps option, and are not used until the receiver's tick is known; without the option the round trip counts.
 //! A window that holds the sender back counts as in flight, though a host that sends in bursts leaves a part of it free until a
-//! burst fits: else neither would ever move. After a timeout the window grows by LEDBAT's own rule, without slow start. The RFC's `INIT_CWND` is the stack's
-//! initial window.
+//! burst fits: else neither would ever move. After a timeout the window grows by LEDBAT's own rule, without slow start, and until
+//! there is a sample of after it no queue is known of. An ACK without a sample (Karn's rule) counts with the latest ones. The RFC's
+//! `INIT_CWND` is the stack's initial window.
 //!
 //! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
 
@@ -14,7 +15,7 @@ use ackclock_units::{Bytes, SimDuration};
 use crate::algorithm::{Algorithm, Name};
 use crate::base_delay::BaseDelay;
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::peer_clock::Clocks;
 
 words! {
@@ -119,7 +120,7 @@ impl Ledbat {
         //= rfc6817-2.4.2-gain
         let step = self.config.gain * off_target * ack.newly_acked.0 as f64 * self.mss / self.window;
         //= rfc6817-2.4.2-allowed-increase
-        let in_use = if ack.is_cwnd_limited { self.window } else { 0.0 };
+        let in_use = if ack.growth.is_in_use { self.window } else { 0.0 };
         let in_flight = in_use.max(ack.prior_flight_size.0 as f64) + f64::from(self.config.allowed_increase) * self.mss;
         self.window = (self.window + step).min(in_flight).max(LEAST_WINDOW * self.mss);
     }
@@ -127,14 +128,18 @@ impl Ledbat {
 
 impl CongestionController for Ledbat {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if !ack.is_cumulative || ack.in_recovery {
+        if !ack.growth.is_due {
             return;
         }
-        let Some(delay) = self.sample(ack) else { return };
-        self.queueing = self.delay.queueing(ack.now, delay);
+        if let Some(delay) = self.sample(ack) {
+            self.queueing = self.delay.queueing(ack.now, delay);
+        }
+        if !self.delay.is_known() {
+            return;
+        }
         self.in_slow_start &= self.ssthresh.is_none_or(|ssthresh| self.window < ssthresh as f64);
         //= rfc6817-2.4.2-slow-start
-        if self.in_slow_start && ack.is_cwnd_limited {
+        if self.in_slow_start && ack.growth.is_in_use {
             self.window += (ack.newly_acked.0 as f64).min(2.0 * self.mss);
         } else {
             self.adjust(ack);
@@ -162,6 +167,10 @@ impl CongestionController for Ledbat {
         }
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         Bytes(self.window as u64)
     }
@@ -171,6 +180,10 @@ impl CongestionController for Ledbat {
             self.ssthresh = Some(ssthresh.0);
         }
         self.window = restart.window.0 as f64;
+        if restart.cause == RestartCause::Timeout {
+            self.delay.forget_current();
+            self.queueing = SimDuration::ZERO;
+        }
     }
 
     /// Without slow start the window itself: there is none to come.
@@ -187,7 +200,7 @@ impl CongestionController for Ledbat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, loss, timeout};
+    use crate::testing::{ack, loss, restart, timeout, unused};
 
     fn ledbat() -> Ledbat {
         let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
@@ -226,9 +239,21 @@ mod tests {
         let rtt_sample = Some(SimDuration::from_millis(50));
         for window in [10_900.0, 20_000.0] {
             ledbat.window = window;
-            ledbat.on_ack(&AckEvent { rtt_sample, is_cwnd_limited: false, ..ack(10_000) });
+            ledbat.on_ack(&unused(AckEvent { rtt_sample, ..ack(10_000) }));
             assert_eq!(ledbat.cwnd(), Bytes(11_000)); // not in use: 10 segments in flight and one more
         }
+    }
+
+    /// Section 2.4.2: samples older than a round trip are none of the current delay, and an ACK without one (Karn's rule) goes by the
+    /// list as it is.
+    #[test]
+    fn after_a_timeout_it_grows_without_a_sample() {
+        let mut ledbat = ledbat();
+        after(&mut ledbat, 50);
+        after(&mut ledbat, 400);
+        ledbat.on_restart(&restart(RestartCause::Timeout, 2_000));
+        ledbat.on_ack(&AckEvent { rtt_sample: None, ..ack(2_000) });
+        assert_eq!(ledbat.cwnd(), Bytes(3_000)); // off_target 1: a segment for a window
     }
 
     //= rfc6817-2.4.2-timeout

@@ -5,7 +5,7 @@
 //! then, in which every flow sees the empty path (4.4).
 //!
 //! Departures: those of LEDBAT (`ledbat.rs`) that are not of its slow start. Slow start is scaled by the gain, the one that ends a slowdown included; "2 RTT" are two
-//! smoothed round trips. Losses halve the window, as RFC 6817 says; one in the pause of a slowdown halves the window to which that
+//! smoothed round trips. After a timeout slow start begins anew. Losses halve the window, as RFC 6817 says; one in the pause of a slowdown halves the window to which that
 //! leads back, which is a reading of this project.
 //!
 //! Checked: gain, target, slow start's end and slowdowns against implementations of revision 01; later ones have not
@@ -17,7 +17,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use crate::algorithm::{Algorithm, Name};
 use crate::base_delay::BaseDelay;
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 
 declare! {
     /// Parameters of [`LedbatPlusPlus`].
@@ -40,7 +40,7 @@ impl Algorithm for LedbatPlusPlusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "LEDBAT that is fair to itself: multiplicative decrease, slowdowns now and then, round trips",
         source: "draft-irtf-iccrg-ledbat-plus-plus-01",
-        departures: "none known; the ramp after a slowdown is scaled by the gain as slow start is",
+        departures: "a timeout begins slow start anew; a loss in the pause of a slowdown halves the window to which it leads back; the ramp after a slowdown is scaled by the gain as slow start is",
         ..Name::called("ledbat_plus_plus")
     }];
 
@@ -159,7 +159,7 @@ impl LedbatPlusPlus {
             Phase::SlowStart | Phase::Ramp { .. } => self.gain() * acked,
             Phase::Avoidance { .. } => self.step() * self.mss * acked / self.window,
         };
-        if moved < 0.0 || ack.is_cwnd_limited {
+        if moved < 0.0 || ack.growth.is_in_use {
             self.window = (self.window + moved).max(LEAST_WINDOW * self.mss);
         }
     }
@@ -167,7 +167,7 @@ impl LedbatPlusPlus {
 
 impl CongestionController for LedbatPlusPlus {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if !ack.is_cumulative || ack.in_recovery {
+        if !ack.growth.is_due {
             return;
         }
         if let Some(rtt) = ack.rtt_sample {
@@ -188,7 +188,6 @@ impl CongestionController for LedbatPlusPlus {
         }
         if event.is_timeout() {
             self.window = self.mss;
-            self.phase = Phase::SlowStart;
         } else if self.phase == Phase::SlowStart {
             self.begin_avoidance(event.now, SimDuration::ZERO);
         }
@@ -198,6 +197,10 @@ impl CongestionController for LedbatPlusPlus {
         if let Some(window) = self.before_episode.take() {
             self.window = self.window.max(window);
         }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -222,6 +225,11 @@ impl CongestionController for LedbatPlusPlus {
             self.ssthresh = Some(ssthresh.0);
         }
         self.window = restart.window.0 as f64;
+        if restart.cause == RestartCause::Timeout {
+            self.phase = Phase::SlowStart;
+            self.delay.forget_current();
+            self.queueing = SimDuration::ZERO;
+        }
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -294,6 +302,20 @@ mod tests {
         controller.ssthresh = Some(400_000);
         controller.on_congestion(&crate::testing::loss(400_000));
         assert_eq!((controller.cwnd(), controller.ssthresh), (Bytes(2_000), Some(200_000)));
+    }
+
+    /// RFC 5681 section 3.1: after a timeout the sender slow-starts, whether or not an episode was under way.
+    #[test]
+    fn a_timeout_in_a_recovery_begins_slow_start() {
+        let mut controller = plus_plus(100_000);
+        controller.phase = Phase::Avoidance { until: SimTime::NEVER };
+        feed(&mut controller, 0, 120, 0);
+        (0..4).for_each(|_| _ = feed(&mut controller, 1, 300, 0));
+        controller.on_congestion(&crate::testing::loss(100_000));
+        controller.on_restart(&crate::testing::restart(RestartCause::Timeout, 1_000));
+        controller.on_ack(&AckEvent { rtt_sample: None, ..ack(1_000) });
+        // a gain of 1, and a queue of 180 ms that is of before the timeout
+        assert_eq!((controller.cwnd(), controller.phase), (Bytes(2_000), Phase::SlowStart));
     }
 
     #[test]

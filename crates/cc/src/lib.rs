@@ -18,6 +18,7 @@
 //!     now: SimTime::ZERO,
 //!     cause: CongestionCause::Loss,
 //!     flight_size: Bytes(8_000),
+//!     decrease_from: Bytes(8_000),
 //!     newly_lost: Bytes(1_000),
 //!     inflight: Bytes(7_000),
 //! });
@@ -50,12 +51,14 @@ pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod linux_cubic;
 pub mod linux_reno;
+mod loss_window;
 pub mod nimbus;
 pub mod pcc;
 mod peer_clock;
 pub mod powertcp;
 pub mod prague;
 pub mod reno;
+mod repair_rounds;
 mod response;
 mod segment_window;
 pub mod siad;
@@ -102,7 +105,8 @@ pub use dqn::{
     WindowRules, frozen, learned,
 };
 pub use event::{
-    AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, RttStats, SegmentTimestamps, SendEvent,
+    AckEvent, CongestionCause, CongestionEvent, Growth, RestartCause, RestartEvent, RttStats, SegmentTimestamps,
+    SendEvent,
 };
 #[doc(inline)]
 pub use external::{ExternalConfig, ExternalController, Start};

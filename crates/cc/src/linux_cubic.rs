@@ -257,6 +257,10 @@ impl CongestionController for LinuxCubic {
         self.last_sent = sent.now;
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }
@@ -273,8 +277,8 @@ impl CongestionController for LinuxCubic {
         // A timeout forgets all also where it belongs to the episode under way.
         if restart.cause == RestartCause::Timeout {
             self.state = State::default();
-            self.slow_start.forget_rounds();
         }
+        self.slow_start.on_restart(restart);
         self.window.on_restart(restart);
     }
 

@@ -53,6 +53,10 @@ impl CongestionController for LinuxReno {
         self.window.undo();
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }
@@ -66,6 +70,7 @@ impl CongestionController for LinuxReno {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         self.window.on_restart(restart);
     }
 

@@ -14,7 +14,9 @@
 //! too); the competing window is Linux's CUBIC without HyStart, from its rate of 5 s before as there; S and R are of the segments
 //! acknowledged in the last smoothed RTT, where CCP takes the kernel's samples; the two signals are compared without the shift
 //! by two round trips, which changes the age of what is looked at and not its spectrum; reports come every 10 ms and weigh twice. The
-//! first second is CUBIC's, too, and has no fixed rate. mu is the largest smoothed R so far, unless it is given.
+//! first second is CUBIC's, too, and has no fixed rate. mu is the largest smoothed R so far, unless it is given. A mark is answered as a
+//! loss is: by CUBIC while it competes, by nothing while it holds the delay. A timeout leaves TCP's loss window, which bounds what is in
+//! flight until slow start has led it to the rate; a timeout and a lost SYN restart CUBIC's window, too.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -32,8 +34,9 @@ use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::cubic::CubicConfig;
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, Growth, RestartCause, RestartEvent};
 use crate::linux_cubic::LinuxCubic;
+use crate::loss_window::LossWindow;
 use crate::slow_start::Hystart;
 
 declare! {
@@ -59,7 +62,7 @@ impl Algorithm for NimbusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "holds the delay, and is CUBIC while others answer its pulses as flows do that fill a queue",
         source: "Goyal et al., SIGCOMM 2022; the authors' implementation for CCP",
-        departures: "one flow pulses, there are no watchers; the competing window is Linux's CUBIC",
+        departures: "one flow pulses, there are no watchers; the competing window is Linux's CUBIC; a timeout leaves TCP's loss window",
         ..Name::called("nimbus")
     }];
 
@@ -110,7 +113,8 @@ pub struct Nimbus {
     mode: Mode,
     switched: SimTime,
     cubic: LinuxCubic,
-    /// The last loss that was answered.
+    loss_window: LossWindow,
+    /// The last loss or mark that was answered.
     answered: Option<SimTime>,
     meter: RateMeter,
     detector: Detector,
@@ -139,6 +143,7 @@ impl Nimbus {
             mode: if config.mode_switch { Mode::Competing } else { Mode::Holding },
             switched: SimTime::ZERO,
             cubic: cubic(start),
+            loss_window: LossWindow::default(),
             answered: None,
             meter: RateMeter::default(),
             detector: Detector::new(),
@@ -179,6 +184,11 @@ impl Nimbus {
     /// What it sends at now, octets/s.
     fn sending_rate(&self) -> f64 {
         (self.rate + self.pulse()).max(LEAST_SHARE * self.link_rate)
+    }
+
+    fn most_in_flight(&self) -> u64 {
+        let in_flight = IN_FLIGHT * self.sending_rate() * self.srtt.as_secs_f64();
+        in_flight.max(LEAST_WINDOW * self.mss as f64) as u64
     }
 
     /// Every 10 ms: samples, the rate, and the mode.
@@ -254,25 +264,35 @@ impl Nimbus {
         }
     }
 
-    /// CUBIC's window is a rate, so that it is in use if what is in flight is half of it. It has no recovery: losses are answered
-    /// once in a round trip.
+    /// CUBIC's window is a rate, so that it is in use if what is in flight is half of it. It has no recovery: losses and marks are
+    /// answered once in a round trip.
     fn compete_on(&mut self, ack: &AckEvent) {
         if ack.newly_lost.0 > 0 {
-            self.answer_loss(ack.now);
-            return;
+            return self.answer(ack.now, CongestionCause::Loss);
         }
-        let in_use = ack.is_cwnd_limited || 2 * ack.prior_flight_size.0 >= self.cubic.cwnd().0;
-        self.cubic.on_ack(&AckEvent { is_cwnd_limited: in_use, in_recovery: false, ..*ack });
+        if ack.newly_ce_marked.0 > 0 {
+            return self.answer(ack.now, CongestionCause::Ecn);
+        }
+        let is_in_use = ack.uses(self.cubic.cwnd().0 as f64);
+        let growth = Growth { is_due: ack.growth.is_due || ack.is_cumulative, is_in_use };
+        self.cubic.on_ack(&AckEvent { growth, in_recovery: false, ..*ack });
         self.follow_cubic();
     }
 
-    fn answer_loss(&mut self, now: SimTime) {
+    fn answer(&mut self, now: SimTime, cause: CongestionCause) {
         if self.answered.is_some_and(|answered| now.saturating_since(answered).as_secs_f64() < self.rtt) {
             return;
         }
         let cwnd = self.cubic.cwnd();
-        let (cause, newly_lost) = (CongestionCause::Loss, Bytes::ZERO);
-        self.cubic.on_congestion(&CongestionEvent { now, cause, flight_size: cwnd, newly_lost, inflight: cwnd });
+        let newly_lost = Bytes::ZERO;
+        self.cubic.on_congestion(&CongestionEvent {
+            now,
+            cause,
+            flight_size: cwnd,
+            decrease_from: cwnd,
+            newly_lost,
+            inflight: cwnd,
+        });
         self.answered = Some(now);
         self.follow_cubic();
     }
@@ -301,6 +321,7 @@ impl CongestionController for Nimbus {
         if self.mode == Mode::Competing {
             self.compete_on(ack);
         }
+        self.loss_window.on_ack(ack, self.most_in_flight());
     }
 
     fn deadline(&self) -> SimTime {
@@ -313,15 +334,16 @@ impl CongestionController for Nimbus {
         self.next_report = now + REPORT;
     }
 
-    /// Losses matter to what competes only, and a timeout is one; others are found in the ACKs.
+    /// Losses matter to what competes only, and a timeout is one; others, and marks, are found in the ACKs.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if self.mode == Mode::Competing && event.is_timeout() {
-            self.answer_loss(event.now);
+            self.answer(event.now, CongestionCause::Loss);
         }
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if self.mode == Mode::Competing && matches!(restart.cause, RestartCause::SynLost | RestartCause::Outer) {
+        self.loss_window.on_restart(restart);
+        if self.mode == Mode::Competing && !matches!(restart.cause, RestartCause::Idle | RestartCause::Unused) {
             self.cubic.on_restart(restart);
             self.follow_cubic();
         }
@@ -331,12 +353,15 @@ impl CongestionController for Nimbus {
         Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         if self.rate <= 0.0 {
             return Bytes(self.initial_window);
         }
-        let in_flight = IN_FLIGHT * self.sending_rate() * self.srtt.as_secs_f64();
-        Bytes(in_flight.max(LEAST_WINDOW * self.mss as f64) as u64)
+        Bytes(self.loss_window.bound(self.most_in_flight()))
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -373,7 +398,7 @@ impl CongestionController for Nimbus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, timeout};
+    use crate::testing::{ack, timeout, unused};
 
     fn nimbus(mode: Mode) -> Nimbus {
         let config = NimbusConfig { link_rate: Some(Bandwidth(8_000_000)), ..NimbusConfig::default() };
@@ -433,7 +458,7 @@ mod tests {
     #[test]
     fn competing_its_rate_is_cubics_window_in_a_round_trip_and_falls_with_it() {
         let mut nimbus = nimbus(Mode::Competing);
-        nimbus.on_ack(&AckEvent { prior_flight_size: Bytes(10_000), is_cwnd_limited: false, ..ack(0) });
+        nimbus.on_ack(&unused(AckEvent { prior_flight_size: Bytes(10_000), ..ack(0) }));
         assert_near(nimbus.rate, 10_000.0 / 0.1);
         let lost = |ms: u64| AckEvent { now: SimTime(ms * 1_000_000), newly_lost: Bytes(1_000), ..ack(0) };
         nimbus.on_ack(&lost(200));

@@ -2,6 +2,9 @@
 //!
 //! Time is cut into monitor intervals, each with a rate of its own. Once the fate of all that left in one is known, its
 //! rate, loss and delay make a utility. [`Allegro`] and [`Vivace`] differ in the utility and in where they go from there.
+//!
+//! Of both their sources say nothing of timeouts and marks. A timeout leaves TCP's loss window, which bounds what is in flight until slow
+//! start has led it to the rate; data is not ECN-capable.
 
 pub mod allegro;
 mod monitor;
@@ -18,7 +21,8 @@ pub use vivace::VivaceConfig;
 
 use crate::controller::{CongestionController, Start};
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
+use crate::loss_window::LossWindow;
 use allegro::AllegroStrategy;
 use monitor::{Interval, Monitor};
 use vivace::VivaceStrategy;
@@ -84,6 +88,7 @@ struct Pcc<S: Strategy> {
     srtt: SimDuration,
     /// bit/s; zero before the first round trip is known.
     rate: u64,
+    loss_window: LossWindow,
 }
 
 impl<S: Strategy> Pcc<S> {
@@ -95,6 +100,7 @@ impl<S: Strategy> Pcc<S> {
             initial_window: start.initial_window,
             srtt: SimDuration::ZERO,
             rate: 0,
+            loss_window: LossWindow::default(),
         }
     }
 
@@ -130,6 +136,7 @@ impl<S: Strategy> Pcc<S> {
         }
         self.monitor.on_ack();
         self.learn(ack.now);
+        self.loss_window.on_ack(ack, self.most_in_flight());
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
@@ -146,12 +153,13 @@ impl<S: Strategy> Pcc<S> {
         }
     }
 
-    fn cwnd(&self) -> Bytes {
-        if self.rate == 0 {
-            return Bytes(self.initial_window);
-        }
+    fn most_in_flight(&self) -> u64 {
         let in_flight = ROUND_TRIPS_IN_FLIGHT * Bandwidth(self.rate).bytes_in(self.srtt).0;
-        Bytes(in_flight.max(self.initial_window))
+        in_flight.max(self.initial_window)
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.loss_window.bound(self.most_in_flight()))
     }
 }
 
@@ -173,6 +181,9 @@ macro_rules! controllers {
                 self.0.on_ack(ack);
             }
             fn on_congestion(&mut self, _event: &CongestionEvent) {}
+            fn on_restart(&mut self, restart: &RestartEvent) {
+                self.0.loss_window.on_restart(restart);
+            }
             fn on_send(&mut self, sent: &SendEvent) {
                 self.0.on_send(sent);
             }
@@ -189,7 +200,7 @@ macro_rules! controllers {
                 self.0.on_timer(now);
             }
             fn demands(&self) -> Demands {
-                Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+                Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
             }
             fn cwnd(&self) -> Bytes {
                 self.0.cwnd()

@@ -11,15 +11,20 @@
 //! full of the host's link, or if that is not given of the slowest link on the path; by the round trip alone nothing is known of
 //! the path, and `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
 //! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here one changes
-//! nothing, and a timeout is followed by the loss window. A window below a segment is one segment, paced at cwnd / tau, as all are.
+//! nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a round trip is one of time. A
+//! window below a segment is one segment, paced at cwnd / tau, as all are. Marks have no part in the paper: data is not ECN-capable.
+//!
+//! The paper's receivers answer every packet, and a path of few segments needs that: `delayed_ack` is off at both ends unless a
+//! scenario says otherwise.
 
 use ackclock_declare::{declare, default, required, unset};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::algorithm::{Algorithm, Name, Stack};
+use crate::algorithm::{ACK_EVERY_PACKET, Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
+use crate::repair_rounds::RepairRounds;
 use crate::telemetry::{HopRecord, Telemetry};
 
 declare! {
@@ -58,10 +63,10 @@ declare! {
 
 impl Algorithm for PowerTcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by queue and its change, as links with telemetry = true report them",
+        summary: "a window by queue and its change, as links with telemetry = true report them; sets tcp.delayed_ack = false at both ends",
         source: "Addanki et al., NSDI 2022, algorithm 1",
-        departures: "the window has a bound; tau and line rate are learned unless given; a loss changes nothing",
-        stack: Stack { telemetry: true, ..Stack::ANY },
+        departures: "the window has a bound; tau and line rate are learned unless given; a loss changes nothing; data is not ECN-capable",
+        stack: Stack { telemetry: true, sets: ACK_EVERY_PACKET, ..Stack::ANY },
         ..Name::called("powertcp")
     }];
 
@@ -72,9 +77,10 @@ impl Algorithm for PowerTcpConfig {
 
 impl Algorithm for ThetaPowerTcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "PowerTCP by the round trip alone, without telemetry",
+        summary: "PowerTCP by the round trip alone, without telemetry; sets tcp.delayed_ack = false at both ends",
         source: "Addanki et al., NSDI 2022, algorithm 2",
-        departures: "1 / (1 - gradient) where the RTT falls; the window has a bound; tau is learned unless given; a loss changes nothing",
+        departures: "1 / (1 - gradient) where the RTT falls; the window has a bound; tau is learned unless given; a loss changes nothing; data is not ECN-capable",
+        stack: Stack { sets: ACK_EVERY_PACKET, ..Stack::ANY },
         ..Name::called("powertcp_theta")
     }];
 
@@ -111,6 +117,7 @@ pub struct PowerTcp {
     power: f64,
     /// The windows of before this were remembered.
     last_update: u64,
+    repair: RepairRounds,
     /// The last round trip and when it was.
     previous: Option<(SimDuration, SimTime)>,
 }
@@ -129,6 +136,7 @@ impl PowerTcp {
             old_window: window,
             power: 1.0,
             last_update: 0,
+            repair: RepairRounds::default(),
             previous: None,
         }
     }
@@ -168,6 +176,10 @@ impl PowerTcp {
         self.window = next.clamp(0.1 * self.mss, most);
     }
 
+    fn ends_round(&mut self, ack: &AckEvent) -> bool {
+        self.repair.end_round(ack) || ack.snd_una > self.last_update
+    }
+
     /// `UpdateOld`: once in a round trip.
     fn update_old(&mut self, ack: &AckEvent) {
         self.old_window = self.window;
@@ -186,7 +198,7 @@ impl PowerTcp {
         if let Some(measured) = self.power_of_links() {
             self.smooth(measured);
             self.update_window();
-            if ack.snd_una > self.last_update {
+            if self.ends_round(ack) {
                 self.update_old(ack);
             }
         }
@@ -198,7 +210,7 @@ impl PowerTcp {
         let Some(rtt) = ack.rtt_sample else { return };
         if let Some(measured) = self.power_of_round_trip(ack.now, rtt) {
             self.smooth(measured);
-            if ack.snd_una > self.last_update {
+            if self.ends_round(ack) {
                 self.update_window();
                 self.update_old(ack);
             }
@@ -229,10 +241,15 @@ impl CongestionController for PowerTcp {
             self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
             self.old_window = self.window;
         }
+        self.repair.on_restart(restart);
     }
 
     fn demands(&self) -> Demands {
-        Demands { recovery_window: true, marks: true, ..Demands::default() }
+        Demands { recovery_window: true, no_ecn: true, ..Demands::default() }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

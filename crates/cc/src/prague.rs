@@ -148,11 +148,6 @@ impl Prague {
         self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
 
-    /// A paced window is hardly ever full: half of it counts.
-    fn is_in_use(&self, ack: &AckEvent) -> bool {
-        ack.is_cwnd_limited || 2.0 * ack.prior_flight_size.0 as f64 >= self.cwnd
-    }
-
     fn update_marks(&mut self, ack: &AckEvent) {
         self.marks.count(ack);
         self.is_slower = ack.now.saturating_since(self.observed.began).0 >= self.virtual_rtt().0 / 2;
@@ -206,7 +201,7 @@ impl CongestionController for Prague {
         //= rfc9331-4.3-scalable
         self.srtt = ack.rtt.srtt;
         self.update_marks(ack);
-        if ack.is_cumulative && !ack.in_recovery && self.is_in_use(ack) {
+        if ack.growth.is_due && ack.uses(self.cwnd) {
             self.grow(ack);
         }
         self.answer_marks(ack);
@@ -234,6 +229,10 @@ impl CongestionController for Prague {
     fn demands(&self) -> Demands {
         // Two segments, also after a timeout: `MIN_CWND_RTT` of the authors' module.
         Demands { marks: true, own_loss_window: true, ..Demands::default() }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     /// Whole segments, rounded up: pacing keeps to the fraction.

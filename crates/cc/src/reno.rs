@@ -171,7 +171,7 @@ impl CongestionController for Reno {
             // same segment leaves it alone.
             //= rfc8511-3-default
             let fraction = event.fraction_kept(self.config.beta, self.config.beta_ecn);
-            let kept = (event.flight_size.0 as f64 * fraction) as u64;
+            let kept = (event.decrease_from.0 as f64 * fraction) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
         //= rfc5681-3.1-one-segment-after-timeout
@@ -183,6 +183,10 @@ impl CongestionController for Reno {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = ssthresh;
         }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -198,6 +202,7 @@ impl CongestionController for Reno {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
         if let Some(ssthresh) = restart.ssthresh {
             self.ssthresh = Some(ssthresh.0);
         }
@@ -213,7 +218,7 @@ impl CongestionController for Reno {
 mod tests {
     use super::*;
     use crate::event::CongestionCause;
-    use crate::testing::{ack, loss, timeout};
+    use crate::testing::{ack, loss, timeout, unused};
 
     fn reno(increase: Increase) -> Reno {
         let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
@@ -345,7 +350,7 @@ mod tests {
     #[test]
     fn a_window_not_in_use_does_not_grow() {
         let mut reno = reno(Increase::Bytes);
-        reno.on_ack(&AckEvent { is_cwnd_limited: false, ..ack(1_000) });
+        reno.on_ack(&unused(ack(1_000)));
         assert_eq!(reno.cwnd(), Bytes(10_000));
     }
 }

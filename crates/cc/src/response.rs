@@ -8,7 +8,7 @@ use ackclock_units::interrupt::{Rounds, ask};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, ControllerConfig};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RttStats};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, Growth, RttStats};
 
 /// What to drive a controller with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub fn mean_window(config: &ControllerConfig, drive: Drive) -> f64 {
             now: clock.now(),
             cause: CongestionCause::Loss,
             flight_size: controller.cwnd(),
+            decrease_from: controller.cwnd(),
             newly_lost: drive.mss,
             inflight: controller.cwnd(),
         });
@@ -108,6 +109,7 @@ fn ack(clock: &Clock, newly_acked: Bytes, flight: Bytes, rtt: SimDuration) -> Ac
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        growth: Growth { is_due: true, is_in_use: true },
         reduced_window: None,
         round: clock.round,
         is_paced: false,

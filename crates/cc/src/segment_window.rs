@@ -116,7 +116,7 @@ impl SegmentWindow {
 
     /// The amount from which an episode makes the window decrease, in segments.
     pub(crate) fn decrease_from(&self, event: &CongestionEvent) -> u64 {
-        event.flight_size.0 / self.mss
+        event.decrease_from.0 / self.mss
     }
 
     /// An episode leaves `kept` segments, but two at least; a repeated timeout leaves ssthresh alone.

@@ -219,12 +219,12 @@ impl CongestionController for Siad {
         if let Some(sample) = ack.rtt_sample {
             self.take_sample(sample);
         }
-        if ack.in_recovery || !ack.is_cumulative {
+        if !ack.growth.is_due {
             return;
         }
         if self.is_queue_left(ack.round) {
             self.decrease_again(ack.round);
-        } else if ack.is_cwnd_limited {
+        } else if ack.growth.is_in_use {
             self.grow(ack.newly_acked.0 as f64);
         }
     }
@@ -258,6 +258,10 @@ impl CongestionController for Siad {
             self.ssthresh = ssthresh;
             self.check = None;
         }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

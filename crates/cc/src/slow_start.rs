@@ -6,7 +6,7 @@
 use ackclock_declare::words;
 use ackclock_units::SimTime;
 
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::hystart::{HyStart, Rules};
 use crate::hystart_plus_plus::HyStartPlusPlus;
 
@@ -176,18 +176,26 @@ impl SlowStart {
     }
 
     pub(crate) fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.carried = 0;
-        //= rfc3465-2.3-one-after-timeout
-        self.after_timeout = event.is_timeout();
+        (self.carried, self.after_timeout) = (0, false);
         if let Watch::PlusPlus(hystart) = &mut self.watch {
             hystart.stop();
-        } else if event.is_timeout() {
-            self.forget_rounds();
+        }
+        if event.is_timeout() {
+            self.on_timeout();
+        }
+    }
+
+    /// The window starts over.
+    pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::Timeout {
+            self.on_timeout();
         }
     }
 
     /// The retransmission timer expired, within an episode or not: what the ACKs told before it is forgotten.
-    pub(crate) fn forget_rounds(&mut self) {
+    fn on_timeout(&mut self) {
+        //= rfc3465-2.3-one-after-timeout
+        (self.carried, self.after_timeout) = (0, true);
         if let Watch::HyStart(hystart) = &mut self.watch {
             hystart.reset();
         }
@@ -239,6 +247,8 @@ impl SlowStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::loss;
+    use ackclock_units::Bytes;
 
     const WINDOW: Window = Window { cwnd: 10_000, ssthresh: Some(12_500), mss: 1_000 };
 
@@ -265,6 +275,16 @@ mod tests {
         assert!((left - 0.876_6).abs() < 1e-9); // two segments less what is missing
         let beyond = slow_start.grow_segments(Pace::Ordinary, Parts { cwnd, ..window }, 1_000);
         assert!((beyond.0 - cwnd).abs() < 1e-12 && (beyond.1 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_ack_counts_one_segment_after_a_timeout_within_an_episode_too() {
+        let mut slow_start = SlowStart::new(Hystart::Off);
+        slow_start.on_congestion(&loss(10_000));
+        assert_eq!(slow_start.byte_limit(1_000), 2_000);
+        let (now, window) = (SimTime::ZERO, Bytes(1_000));
+        slow_start.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window, ssthresh: None });
+        assert_eq!(slow_start.byte_limit(1_000), 1_000); // RFC 3465 section 2.3
     }
 
     #[test]

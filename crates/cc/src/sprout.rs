@@ -13,7 +13,10 @@
 //!
 //! Departures: those; losses are repaired by TCP and change nothing; the queue's estimate is anew in each tick, and so drains by no
 //! forecast; before the first arrival the initial window may leave, and where nothing is in flight a segment, in place of the
-//! heartbeat of 50 ms. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
+//! heartbeat of 50 ms; a timeout leaves one segment until the next tick. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
+//!
+//! A low forecast may be less than what is in flight at its rate: on a round trip of some 80 ms, or a shorter one whose ACKs wait for
+//! a second packet, the rate stays where an outage has left it. The paper's paths have 40 ms, and receivers that see each packet.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -158,7 +161,7 @@ impl CongestionController for Sprout {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

@@ -7,7 +7,8 @@
 //! Departures: the delay is that of the round trip, since hosts here take no time; the endpoint's own window and target
 //! (section 3.4) are left out with it, and so is the number of hops, which belongs into `base_target`. A window below one
 //! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced. After a timeout the
-//! stack's loss window bounds the window, which the paper's algorithm 1 does not have.
+//! stack's loss window bounds the window, which the paper's algorithm 1 does not have. An ACK without an RTT sample (Karn's rule), of
+//! which the paper's network cards know none, counts as one below the target. Marks are answered as losses are.
 //!
 //! Checked: constants and target against simulators of others; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -17,7 +18,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 
 declare! {
     /// Parameters of [`Swift`]. Windows are in segments.
@@ -113,27 +114,30 @@ impl Swift {
 impl CongestionController for Swift {
     fn on_ack(&mut self, ack: &AckEvent) {
         self.timeouts = 0;
-        let Some(rtt) = ack.rtt_sample else { return };
-        self.rtt = rtt;
-        let (delay, target) = (rtt.0 as f64, self.target());
+        self.rtt = ack.rtt_sample.unwrap_or(self.rtt);
+        let (delay, target) = (ack.rtt_sample.map_or(0.0, |rtt| rtt.0 as f64), self.target());
         if delay >= target {
             if self.can_decrease(ack.now) {
                 let excess = self.config.beta * (delay - target) / delay;
                 self.decrease(ack.now, excess.min(self.config.max_decrease));
             }
-        } else if ack.is_cumulative && ack.is_cwnd_limited && !ack.in_recovery {
+        } else if ack.may_grow() {
             let acked = ack.newly_acked.0 as f64 / self.mss;
             self.window += self.config.additive_increase * acked / self.window.max(1.0);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.timeouts = if event.is_timeout() { self.timeouts + 1 } else { 0 };
-        if self.timeouts >= RETRANSMIT_RESET {
-            self.window = self.config.min_window;
-        } else if self.can_decrease(event.now) {
+        if !event.is_timeout() {
+            self.timeouts = 0;
+        }
+        if self.can_decrease(event.now) {
             self.decrease(event.now, self.config.max_decrease);
         }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -144,6 +148,13 @@ impl CongestionController for Swift {
     fn on_restart(&mut self, restart: &RestartEvent) {
         let window = restart.window.0 as f64 / self.mss;
         self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
+        // Those of an episode under way count, too, which brings no other event.
+        if restart.cause == RestartCause::Timeout {
+            self.timeouts += 1;
+            if self.timeouts >= RETRANSMIT_RESET {
+                self.window = self.config.min_window;
+            }
+        }
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
@@ -167,8 +178,7 @@ impl CongestionController for Swift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::RestartCause;
-    use crate::testing::{ack, loss};
+    use crate::testing::{ack, loss, restart, timeout};
 
     fn swift(window: u64) -> Swift {
         let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
@@ -190,6 +200,15 @@ mod tests {
         let held = swift.window;
         assert!((feed(&mut swift, 240, 62, 0) - held).abs() < 1e-9); // within a round trip of the last
         assert!((feed(&mut swift, 1_200, 900, 0) - held * 0.5).abs() < 1e-9); // 0.8 * 850/900 is more than a half
+    }
+
+    /// Karn's rule leaves no samples while all that was outstanding is sent again.
+    #[test]
+    fn it_grows_without_a_sample() {
+        let mut swift = swift(10_000);
+        swift.rtt = SimDuration::from_millis(900);
+        swift.on_ack(&AckEvent { rtt_sample: None, ..ack(10_000) });
+        assert!((swift.window - 11.0).abs() < 1e-9, "{}", swift.window); // additive_increase for a window
     }
 
     #[test]
@@ -224,18 +243,12 @@ mod tests {
 
     #[test]
     fn a_timeout_raises_no_window_and_takes_a_large_one_to_the_loss_window() {
-        let restart = |window| RestartEvent {
-            now: SimTime::ZERO,
-            cause: RestartCause::Timeout,
-            window: Bytes(window),
-            ssthresh: None,
-        };
         let mut swift = swift(10_000);
         swift.window = 0.3;
-        swift.on_restart(&restart(1_000));
+        swift.on_restart(&restart(RestartCause::Timeout, 1_000));
         assert!((swift.window - 0.3).abs() < 1e-12, "{}", swift.window);
         swift.window = 10.0;
-        swift.on_restart(&restart(3_000));
+        swift.on_restart(&restart(RestartCause::Timeout, 3_000));
         assert!((swift.window - 3.0).abs() < 1e-12, "{}", swift.window);
     }
 
@@ -243,15 +256,15 @@ mod tests {
     fn five_timeouts_in_a_row_leave_the_smallest_window_and_a_repair_begins_to_count_anew() {
         let mut swift = swift(10_000);
         swift.rtt = SimDuration::from_secs(1); // within which no second decrease is made
-        for _ in 0..4 {
-            swift.on_congestion(&crate::testing::timeout(10_000, true));
-        }
+        let expire = |swift: &mut Swift| swift.on_restart(&restart(RestartCause::Timeout, 2_000));
+        swift.on_congestion(&timeout(10_000, false)); // the others belong to its episode, and bring no other event
+        (0..4).for_each(|_| expire(&mut swift));
         swift.on_congestion(&loss(10_000));
         for _ in 0..4 {
-            swift.on_congestion(&crate::testing::timeout(10_000, true));
+            expire(&mut swift);
             assert!(swift.window > 1.0);
         }
-        swift.on_congestion(&crate::testing::timeout(10_000, true));
+        expire(&mut swift);
         assert!((swift.window - 0.001).abs() < 1e-12); // RETX_RESET_THRESHOLD = 5
     }
 }

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::delivery::SegmentReport;
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RttStats, SendEvent};
+use crate::event::{
+    AckEvent, CongestionCause, CongestionEvent, Growth, RestartCause, RestartEvent, RttStats, SendEvent,
+};
 
 pub(crate) fn ack(newly_acked: u64) -> AckEvent {
     let rtt = SimDuration::from_millis(100);
@@ -23,6 +25,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        growth: Growth { is_due: true, is_in_use: true },
         reduced_window: None,
         round: 0,
         is_paced: false,
@@ -52,14 +55,29 @@ pub(crate) fn lost(octets: u64) -> SegmentReport {
     }
 }
 
+/// The ACK, with a window of which a part was not used.
+pub(crate) fn unused(ack: AckEvent) -> AckEvent {
+    AckEvent { is_cwnd_limited: false, growth: Growth { is_in_use: false, ..ack.growth }, ..ack }
+}
+
+/// The ACK, during fast recovery.
+pub(crate) fn recovering(ack: AckEvent) -> AckEvent {
+    AckEvent { in_recovery: true, growth: Growth { is_due: false, ..ack.growth }, ..ack }
+}
+
 pub(crate) fn loss(flight_size: u64) -> CongestionEvent {
     CongestionEvent {
         now: SimTime::ZERO,
         cause: CongestionCause::Loss,
         flight_size: Bytes(flight_size),
+        decrease_from: Bytes(flight_size),
         newly_lost: Bytes(1_000),
         inflight: Bytes(flight_size),
     }
+}
+
+pub(crate) fn restart(cause: RestartCause, window: u64) -> RestartEvent {
+    RestartEvent { now: SimTime::ZERO, cause, window: Bytes(window), ssthresh: None }
 }
 
 pub(crate) fn timeout(flight_size: u64, repeated: bool) -> CongestionEvent {

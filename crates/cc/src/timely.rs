@@ -6,8 +6,10 @@
 //!
 //! Departures: a segment of the paper, for which its hardware reports one completion, is here so much acknowledged data, and the
 //! round trip of an event the last sample in it; hosts take no time, so that none is subtracted, and packets, not whole segments,
-//! are spaced by the rate. A fabric without losses has no answer to them: one halves the rate. In flight are two round trips of
-//! the rate at most. The smallest rate is a packet in a round trip. Without `initial_rate` the first is the initial
+//! are spaced by the rate. A fabric without losses has no answer to them: one halves the rate, which does not grow until it is
+//! recovered from, and a timeout leaves TCP's loss window, which bounds what is in flight until slow start has led it to the rate. Marks
+//! have no part in the paper: data is not ECN-capable. In flight are two round trips of the rate at most. The smallest rate is a
+//! packet in a smoothed round trip. Without `initial_rate` the first is the initial
 //! window over the first round trip (the paper's is a share of the line rate).
 
 use ackclock_declare::{declare, default, unset};
@@ -16,7 +18,8 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::loss_window::LossWindow;
 
 declare! {
     /// Parameters of [`Timely`]; the defaults are for a fabric of 10 Gbit/s and some 20 us.
@@ -52,7 +55,7 @@ impl Algorithm for TimelyConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "a rate that follows the gradient of the RTT between two thresholds, which are those of a datacentre",
         source: "Mittal et al., SIGCOMM 2015",
-        departures: "decisions by acknowledged data, not by completions of hardware; a loss halves the rate",
+        departures: "decisions by acknowledged data, not by completions of hardware; a loss halves the rate, a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("timely")
     }];
 
@@ -92,6 +95,7 @@ pub struct Timely {
     /// Events with a falling round trip in a row.
     falling: u64,
     did: Did,
+    loss_window: LossWindow,
 }
 
 impl Timely {
@@ -107,6 +111,7 @@ impl Timely {
             difference: 0.0,
             falling: 0,
             did: Did::Additive,
+            loss_window: LossWindow::default(),
         }
     }
 
@@ -144,6 +149,11 @@ impl Timely {
         }
     }
 
+    fn most_in_flight(&self) -> u64 {
+        let in_flight = ROUND_TRIPS_IN_FLIGHT * Bandwidth(self.rate as u64).bytes_in(self.srtt).0;
+        in_flight.max(self.initial_window)
+    }
+
     fn increase(&mut self, times: f64) {
         self.did = if times > 1.0 { Did::Hyperactive } else { Did::Additive };
         self.set_rate(self.rate + times * self.config.additive_increase.0 as f64);
@@ -157,15 +167,20 @@ impl Timely {
 
 impl CongestionController for Timely {
     fn on_ack(&mut self, ack: &AckEvent) {
+        self.loss_window.on_ack(ack, self.most_in_flight());
         self.acked += ack.newly_acked.0;
         let Some(rtt) = ack.rtt_sample.filter(|rtt| !rtt.is_zero()) else { return };
         self.srtt = ack.rtt.srtt.max(SimDuration(1));
         if self.rate == 0.0 {
             self.begin(rtt);
         } else if self.acked >= self.config.segment.0 {
+            let before = self.rate;
             self.on_completion(rtt, ack.rtt.min_rtt.max(SimDuration(1)));
+            if ack.in_recovery {
+                self.set_rate(self.rate.min(before));
+            }
         } else {
-            return;
+            return self.set_rate(self.rate); // the smallest follows the round trip
         }
         self.acked = 0;
     }
@@ -176,13 +191,20 @@ impl CongestionController for Timely {
         }
     }
 
+    fn on_restart(&mut self, restart: &RestartEvent) {
+        self.loss_window.on_restart(restart);
+    }
+
     fn demands(&self) -> Demands {
-        Demands { recovery_window: true, marks: true, ..Demands::default() }
+        Demands { recovery_window: true, no_ecn: true, ..Demands::default() }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
-        let in_flight = ROUND_TRIPS_IN_FLIGHT * Bandwidth(self.rate as u64).bytes_in(self.srtt).0;
-        Bytes(in_flight.max(self.initial_window))
+        Bytes(self.loss_window.bound(self.most_in_flight()))
     }
 
     fn pacing_rate(&self) -> Option<Bandwidth> {
@@ -210,8 +232,10 @@ impl CongestionController for Timely {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::RttStats;
-    use crate::testing::{ack, loss};
+    use crate::event::{RestartCause, RttStats};
+    use crate::testing::{ack, loss, recovering, restart};
+
+    const RTT: SimDuration = SimDuration::from_micros(40);
 
     /// With a rate of 1 Gbit/s after a first round trip of 100 us; gradients are of 20 us.
     fn timely(gain: f64) -> Timely {
@@ -293,5 +317,19 @@ mod tests {
             timely.on_congestion(&loss(10_000));
         }
         assert_rate(timely.rate / 1e6, 200.0); // 1000 octets in 40 us
+        assert_rate(acked(&mut timely, 1, 20), 400.0); // in 20 us, before there is a decision
+    }
+
+    /// RFC 5681 section 3.1: the loss window after a timeout, and slow start; no growth in a recovery.
+    #[test]
+    fn a_timeout_leaves_the_loss_window_and_a_recovery_no_growth() {
+        let mut timely = timely(0.875);
+        let stats = RttStats { latest: RTT, srtt: RTT, rttvar: SimDuration::ZERO, min_rtt: RTT };
+        timely.on_ack(&recovering(AckEvent { rtt_sample: Some(RTT), rtt: stats, ..ack(64_000) }));
+        assert_rate(timely.rate / 1e6, 1_000.0); // 40 us are below T_low
+        timely.on_restart(&restart(RestartCause::Timeout, 1_000));
+        assert_eq!(timely.cwnd(), Bytes(1_000));
+        acked(&mut timely, 1_000, 40);
+        assert_eq!(timely.cwnd(), Bytes(2_000));
     }
 }

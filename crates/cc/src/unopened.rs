@@ -26,6 +26,10 @@ impl CongestionController for Unopened {
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.initial_window
     }

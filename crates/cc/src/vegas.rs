@@ -13,12 +13,12 @@
 //! | at its end | the window stays | loses an eighth | falls to W `BaseRTT` / RTT + 1 |
 //! | +1 segment | spread over the round trip | 1/W for an ACK | at the end of the round trip |
 //! | kept on duplicate ACKs | 3/4 | 3/4 | 1/2 |
-//! | after a timeout | 2 segments | 2 segments | 1 segment |
 //!
 //! Departures: retransmission is the stack's, without Vegas' finer clock and its checks on the first two ACKs after a
 //! retransmission, and so is the rule that a window falls once for all the losses of a round trip; ns-2's halving for a
 //! segment lost twice, its raising of `BaseRTT` with one segment in flight and its fine-grained timer are left out. The
-//! window counts bytes and moves by segments. A round trip without a sample leaves the window as it is (brakmo, ns2); one
+//! window counts bytes and moves by segments. After a timeout the window is TCP's loss window (RFC 5681 section 3.1), where the paper's and
+//! ns-2's Vegas begin with two segments. A round trip without a sample leaves the window as it is (brakmo, ns2); one
 //! with at most two is Reno's (linux).
 
 mod envelope;
@@ -34,7 +34,7 @@ use ackclock_units::{Bytes, SimDuration};
 
 use crate::algorithm::{Algorithm, Name, Need, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use forward::ForwardDelay;
 use skew_tolerant::SkewTolerantDelay;
 
@@ -260,7 +260,7 @@ impl Vegas {
 
     /// What this ACK shows; recovery and duplicate ACKs show nothing, since their delays are not the path's.
     fn sample(&mut self, ack: &AckEvent) -> Option<Sample> {
-        if !ack.is_cumulative || ack.in_recovery {
+        if !ack.growth.is_due {
             return None;
         }
         if let Some(rtt) = ack.rtt_sample {
@@ -331,6 +331,12 @@ impl Vegas {
         self.ssthresh = Some(self.ssthresh.unwrap_or(self.cwnd).min(self.cwnd));
     }
 
+    /// What was measured up to here is of another window.
+    fn forget_round(&mut self, grows: bool) {
+        self.round = Round { number: self.round.number, ..Round::default() };
+        self.grows = grows;
+    }
+
     fn end_avoidance_round(&mut self) {
         self.grows = self.diff < self.config.alpha;
         if self.grows {
@@ -370,7 +376,7 @@ impl CongestionController for Vegas {
         if let Some(sample) = self.sample(ack) {
             self.round.add(sample);
         }
-        if ack.is_cumulative && !ack.in_recovery && ack.round != self.round.number {
+        if ack.growth.is_due && ack.round != self.round.number {
             self.end_round(ack.round);
         }
         self.grow(ack);
@@ -380,17 +386,11 @@ impl CongestionController for Vegas {
         if !event.is_repeated() {
             self.before_episode = Some((self.cwnd, self.ssthresh));
             let keeps_more = self.config.variant != VegasVariant::Linux && !event.is_timeout();
-            let kept = if keeps_more { event.flight_size.0 * 3 / 4 } else { event.flight_size.0 / 2 };
+            let kept = if keeps_more { event.decrease_from.0 * 3 / 4 } else { event.decrease_from.0 / 2 };
             self.ssthresh = Some(kept.max(self.least_window()));
         }
-        self.cwnd = match (event.is_timeout(), self.config.variant) {
-            (true, VegasVariant::Linux) => self.mss,
-            (true, _) => self.least_window(),
-            (false, _) => self.ssthresh.unwrap_or(self.cwnd),
-        };
-        // What was measured up to here is of another window.
-        self.round = Round { number: self.round.number, ..Round::default() };
-        self.grows = event.is_timeout();
+        self.cwnd = if event.is_timeout() { self.mss } else { self.ssthresh.unwrap_or(self.cwnd) };
+        self.forget_round(false);
     }
 
     fn on_spurious(&mut self, _now: ackclock_units::SimTime) {
@@ -398,6 +398,10 @@ impl CongestionController for Vegas {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = ssthresh;
         }
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {
@@ -409,6 +413,9 @@ impl CongestionController for Vegas {
             self.ssthresh = Some(ssthresh.0);
         }
         self.cwnd = restart.window.0;
+        if restart.cause == RestartCause::Timeout {
+            self.forget_round(true);
+        }
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -11,8 +11,11 @@
 //!
 //! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell them, where
 //! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
-//! ALGLIB. Where nothing is in flight one segment may leave at any time. As there, a profile of fewer than five windows, or one
+//! ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing is in flight one segment may leave at any
+//! time, after a timeout one until the next epoch. As there, a profile of fewer than five windows, or one
 //! that no window of fits the delay, begins slow start anew.
+//!
+//! Behind a short queue delays say little of the window: the curve is nearly flat, and windows of thousands of packets follow, as there.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -358,7 +361,7 @@ impl CongestionController for Verus {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

@@ -2,7 +2,7 @@
 
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, CubicConfig,
-    Hystart, Increase, RenoConfig, RttStats, SendEvent,
+    Growth, Hystart, Increase, RenoConfig, RttStats, SendEvent,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use proptest::prelude::*;
@@ -63,6 +63,7 @@ fn ack(now: SimTime, controller: &Controller, bytes: u64, rtt_us: u64, is_paced:
         timestamps: None,
         is_cwnd_limited: true,
         in_recovery: false,
+        growth: Growth { is_due: true, is_in_use: true },
         reduced_window: None,
         round,
         is_paced,
@@ -93,7 +94,15 @@ proptest! {
                 }
                 Event::Congestion(cause) => {
                     let (flight_size, newly_lost, inflight) = (before, Bytes(MSS), before);
-                    controller.on_congestion(&CongestionEvent { now, cause, flight_size, newly_lost, inflight });
+                    let decrease_from = flight_size;
+                    controller.on_congestion(&CongestionEvent {
+                        now,
+                        cause,
+                        flight_size,
+                        decrease_from,
+                        newly_lost,
+                        inflight,
+                    });
                     prop_assert!(controller.cwnd() <= before.max(Bytes(2 * MSS)));
                 }
                 Event::Spurious => {

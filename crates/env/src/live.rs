@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use ackclock_agent::{Agent, AgentConfig, Observation};
 use ackclock_cc::{
-    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, RestartCause, RestartEvent, RttStats,
-    SendEvent,
+    AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, Growth, RestartCause, RestartEvent,
+    RttStats, SendEvent,
 };
 use ackclock_scenario::Scenario;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -138,10 +138,12 @@ impl LiveFlow {
             _ => CongestionCause::Loss,
         };
         let inflight = self.segments(ack.inflight);
+        let flight_size = self.segments(in_flight_before(ack));
         let event = CongestionEvent {
             now: self.now,
             cause,
-            flight_size: self.agent.cwnd().min(self.segments(in_flight_before(ack))),
+            flight_size,
+            decrease_from: self.agent.cwnd().min(flight_size),
             newly_lost: self.segments(ack.lost),
             inflight,
         };
@@ -159,6 +161,13 @@ impl LiveFlow {
 
     fn event(&self, ack: &KernelAck, rtt_sample: Option<SimDuration>) -> AckEvent {
         let prior = self.segments(in_flight_before(ack));
+        // in slow start half of the window in use is enough, as the kernel judges it
+        let is_cwnd_limited = if self.agent.is_in_charge() {
+            prior.0 + self.mss >= self.agent.cwnd().0
+        } else {
+            2 * prior.0 >= self.agent.cwnd().0
+        };
+        let in_recovery = matches!(ack.state, REDUCED | RECOVERY);
         AckEvent {
             now: self.now,
             newly_acked: self.segments(ack.acked),
@@ -171,13 +180,9 @@ impl LiveFlow {
             rtt_sample,
             rtt: self.rtt,
             timestamps: None,
-            // in slow start half of the window in use is enough, as the kernel judges it
-            is_cwnd_limited: if self.agent.is_in_charge() {
-                prior.0 + self.mss >= self.agent.cwnd().0
-            } else {
-                2 * prior.0 >= self.agent.cwnd().0
-            },
-            in_recovery: matches!(ack.state, REDUCED | RECOVERY),
+            is_cwnd_limited,
+            in_recovery,
+            growth: Growth::of_facts(ack.acked > 0, is_cwnd_limited, in_recovery),
             reduced_window: None,
             round: self.round,
             is_paced: true,

@@ -73,29 +73,19 @@ impl LinkClock {
     #[inline]
     pub(crate) fn serialize(&mut self, pace: Pace, now: SimTime, octets: u64) -> SimTime {
         let begins = self.free_at.max(now);
-        let (end, _) = self.clock_in(pace, now, octets);
+        let end = self.clock_in(pace, now, octets);
         self.sent += end - begins;
         self.count(octets);
         end
     }
 
-    /// The same of a link whose packets are clocked ahead of time: each counts as sent for as long as it takes alone.
+    /// Returns when the last bit has left, rounded up.
     #[inline]
-    pub(crate) fn serialize_ahead(&mut self, pace: Pace, time: SimTime, octets: u64) -> SimTime {
-        let (end, alone) = self.clock_in(pace, time, octets);
-        self.sent += alone;
-        self.count(octets);
-        end
-    }
-
-    /// Returns when the last bit has left, and how long the packet would take alone, both rounded up.
-    #[inline]
-    fn clock_in(&mut self, pace: Pace, now: SimTime, octets: u64) -> (SimTime, SimDuration) {
+    fn clock_in(&mut self, pace: Pace, now: SimTime, octets: u64) -> SimTime {
         let old = self.free_at;
         if pace.is_whole() {
-            let alone = SimDuration(octets * pace.numerator);
-            self.free_at = old.max(now) + alone;
-            return (self.free_at, alone);
+            self.free_at = old.max(now) + SimDuration(octets * pace.numerator);
+            return self.free_at;
         }
         let (whole, rest) = pace.parts(octets);
         // Exact end of the packet before: `floor` nanoseconds and `fraction`.
@@ -109,7 +99,7 @@ impl LinkClock {
         }
         self.fraction = sum;
         self.free_at = SimTime(end + u64::from(sum > 0));
-        (self.free_at, SimDuration(whole + u64::from(rest > 0)))
+        self.free_at
     }
 
     #[inline]

@@ -111,7 +111,7 @@ impl LinkConfig {
 
     /// True if how much may wait before it can be changed.
     pub fn takes_limit(&self) -> bool {
-        let place = QueuePlace { link: &self.name, rate: self.rate, seed: 0 };
+        let place = QueuePlace { link: &self.name, seed: 0 };
         Queue::of(self, &place).room().is_some()
     }
 
@@ -123,7 +123,7 @@ impl LinkConfig {
 
     /// True if the link's queue has an internal of this name to report.
     pub fn reports(&self, name: &str) -> bool {
-        Link::new(self, 0).inspect(name).is_some()
+        Link::new(self, 0).inspect(SimTime::ZERO, name).is_some()
     }
 }
 

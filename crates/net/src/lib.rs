@@ -11,8 +11,8 @@
 //! use ackclock_units::{Bandwidth, SimTime};
 //!
 //! let config = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(2) });
-//! let place = QueuePlace { link: "bottleneck", rate: Bandwidth(10_000_000), seed: 1 };
-//! let mut queue = Queue::new(&config, &place);
+//! let place = QueuePlace { link: "bottleneck", seed: 1 };
+//! let mut queue = Queue::new(&config, &place, Bandwidth(10_000_000));
 //! for _ in 0..3 {
 //!     let packet = Packet { size: 1_500, ..Packet::default() };
 //!     queue.enqueue(SimTime::ZERO, Queued { packet, octets: 1_500, since: SimTime::ZERO });

@@ -178,10 +178,9 @@ impl Link {
         Bytes(rest.served.as_ref().map_or_else(|| rest.waits.waiting_octets(), |served| served.waiting_octets()))
     }
 
-    /// The wait at the link: on a served link that of the packet that entered service last, nothing if none waits;
-    /// otherwise that of a packet that would arrive now.
-    pub fn current_wait(&self, now: SimTime) -> SimDuration {
-        let clocked = || self.clock.free_at().saturating_since(now);
+    /// The wait of the packet that entered service last, nothing if none waits; as of the last call that moved time.
+    pub fn current_wait(&self) -> SimDuration {
+        let clocked = || self.rest.waits.latest_wait(|octets| self.wire.pace.rounded_up(octets));
         self.rest.served.as_ref().map_or_else(clocked, |served| served.wait())
     }
 
@@ -196,8 +195,7 @@ impl Link {
         self.clock.free_at()
     }
 
-    /// Time for which the link has been sending, up to `now`; on a link that packets enter ahead of time, what it took
-    /// to send those that have arrived.
+    /// Time for which the link has been sending, up to `now`.
     pub fn busy_time(&self, now: SimTime) -> SimDuration {
         self.rest.served.as_ref().map_or_else(|| self.clocked_busy_time(now), |served| served.busy_time(now))
     }
@@ -207,9 +205,9 @@ impl Link {
         Some(self.rest.served.as_ref()?.carried(now))
     }
 
-    /// What the discipline calls `name`, if it has such a thing.
-    pub fn inspect(&self, name: &str) -> Option<f64> {
-        self.rest.served.as_ref()?.inspect(name)
+    /// What the discipline calls `name`, if it has such a thing, as it is at `now`.
+    pub fn inspect(&self, now: SimTime, name: &str) -> Option<f64> {
+        self.rest.served.as_ref()?.inspect(now, name)
     }
 
     /// Begins the measurement window: averages from here on.
@@ -234,11 +232,11 @@ impl Link {
     /// What a link's counts are at `now`, up to which it has been advanced.
     fn window(&self, now: SimTime) -> Window {
         let delivered = (self.rest.turns << 32 | u64::from(self.transit.left())) + self.rest.waits.passed();
-        let admitted = match &self.rest.served {
-            None => Some(delivered + self.held_packets() as u64),
+        let begun = match &self.rest.served {
+            None => Some(delivered + (self.held_packets() - self.not_begun(now)) as u64),
             Some(_) => None,
         };
-        Window { at: now, busy: self.busy_time(now), delivered, admitted }
+        Window { at: now, busy: self.busy_time(now), delivered, begun }
     }
 
     /// Packets dropped since the beginning of the run.

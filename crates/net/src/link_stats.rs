@@ -10,8 +10,8 @@ pub(crate) struct Window {
     pub(crate) busy: SimDuration,
     /// Packets that came out at the far end.
     pub(crate) delivered: u64,
-    /// Packets that were not dropped when they came; `None` where each is told to [`LinkStats::on_accepted`].
-    pub(crate) admitted: Option<u64>,
+    /// Packets whose service has begun; `None` where each is told to [`LinkStats::on_accepted`].
+    pub(crate) begun: Option<u64>,
 }
 
 /// Counts and distributions over the measurement window.
@@ -30,7 +30,7 @@ pub struct LinkStats {
     occupancy: Occupancy,
     /// Packets waiting, weighted by nanoseconds.
     queue_packets: Histogram,
-    /// Wait of each accepted packet, nanoseconds.
+    /// Wait of each packet whose service began, nanoseconds.
     queueing_delay: Histogram,
     window: SimDuration,
     busy: SimDuration,
@@ -121,8 +121,8 @@ impl LinkStats {
     pub(crate) fn finish(&mut self, end: Window, waiting: usize, used: Option<f64>) {
         self.on_queue_change(end.at, waiting);
         self.queue_packets = self.occupancy.take();
-        if let Some(admitted) = end.admitted {
-            self.without_wait = admitted - self.start.admitted.unwrap_or(0) - self.queueing_delay.weight();
+        if let Some(begun) = end.begun {
+            self.without_wait = begun - self.start.begun.unwrap_or(0) - self.queueing_delay.weight();
         }
         self.queueing_delay.add_weighted(0, std::mem::take(&mut self.without_wait));
         self.delivered_packets = end.delivered - self.start.delivered;
@@ -170,7 +170,7 @@ impl LinkStats {
         &self.queue_packets
     }
 
-    /// Wait of each accepted packet before its service, nanoseconds.
+    /// Wait of each packet whose service began, nanoseconds.
     pub fn queueing_delay(&self) -> &Histogram {
         &self.queueing_delay
     }

@@ -141,13 +141,20 @@ pub trait QueueDiscipline: Debug + Send {
     /// Where each packet that is dropped or marked is told of.
     fn tally(&mut self) -> &mut Tally;
 
+    /// The link has this rate, which is above zero: told before the first packet, and whenever it has changed. Whatever a discipline
+    /// derives from the rate follows from this call alone.
+    fn set_rate(&mut self, now: SimTime, rate: Bandwidth);
+
+    /// Between which hosts packets travel: told before the first packet, where it is known.
+    fn set_hosts(&mut self, _hosts: &HostTable) {}
+
     /// The room in which packets wait, of a discipline in which that can change.
     fn room(&mut self) -> Option<&mut Room> {
         None
     }
 
-    /// Reports named internals (`"drop_probability"`, `"average_packets"`) to whoever asks.
-    fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+    /// Reports named internals (`"drop_probability"`, `"average_packets"`) as they are at `now` to whoever asks.
+    fn inspect(&self, _now: SimTime, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// Where a queue stands: what a discipline may need beside its parameters.
@@ -155,8 +162,6 @@ pub trait QueueDiscipline: Debug + Send {
 pub struct QueuePlace<'a> {
     /// The name of the link.
     pub link: &'a str,
-    /// The rate of the link.
-    pub rate: Bandwidth,
     /// The seed of the run, from which the queue derives its random streams.
     pub seed: u64,
 }
@@ -168,8 +173,8 @@ impl QueuePlace<'_> {
     }
 
     /// What a discipline from outside starts from.
-    fn start(&self) -> PartStart {
-        PartStart { rate: self.rate, seed: self.random().bits() }
+    fn start(&self, rate: Bandwidth) -> PartStart {
+        PartStart { rate, seed: self.random().bits() }
     }
 }
 
@@ -183,9 +188,6 @@ pub(crate) trait Parameters: Declared {
 
     /// What does not go together of values each in its range.
     fn review(&self, _review: &mut Review<'_>) {}
-
-    /// Takes the host of each endpoint, where that matters.
-    fn set_hosts(&mut self, _hosts: &HostTable) {}
 }
 
 fn part_of<K: Parameters>(into: fn(K) -> QueueConfig) -> Part<QueueConfig> {
@@ -215,14 +217,6 @@ macro_rules! disciplines {
         }
 
         impl QueueConfig {
-            /// Tells the queue on which host each endpoint is.
-            pub fn set_hosts(&mut self, hosts: &HostTable) {
-                match self {
-                    $(Self::$name(config) => config.set_hosts(hosts),)*
-                    Self::External(_) => {}
-                }
-            }
-
             /// How much may wait, of a discipline that has one limit for all.
             pub fn limit(&self) -> Option<QueueLimit> {
                 let limits = match self {
@@ -242,12 +236,14 @@ macro_rules! disciplines {
         }
 
         impl Queue {
-            /// An empty queue.
-            pub fn new(config: &QueueConfig, place: &QueuePlace<'_>) -> Self {
-                match config {
+            /// An empty queue of a link of this rate.
+            pub fn new(config: &QueueConfig, place: &QueuePlace<'_>, rate: Bandwidth) -> Self {
+                let mut queue = match config {
                     $(QueueConfig::$name(config) => Self::$name(Box::new($module::$name::new(config, place))),)*
-                    QueueConfig::External(config) => Self::External(config.make(&place.start())),
-                }
+                    QueueConfig::External(config) => Self::External(config.make(&place.start(rate))),
+                };
+                queue.set_rate(SimTime::ZERO, rate);
+                queue
             }
         }
 
@@ -261,7 +257,7 @@ macro_rules! disciplines {
 impl Queue {
     /// What waits for a link, with the device that takes from it, if it has one.
     pub fn of(link: &LinkConfig, place: &QueuePlace<'_>) -> Self {
-        let discipline = Self::new(&link.queue, place);
+        let discipline = Self::new(&link.queue, place, link.rate);
         match link.device_queue {
             // A variant of its own would make the calls below recursive, and they would not be inlined into a link's.
             Some(limit) => Self::External(Box::new(Device::new(discipline, limit))),
@@ -303,8 +299,14 @@ macro_rules! dispatch {
             fn room(&mut self) -> Option<&mut Room> {
                 match self { $(Self::$name(queue) => queue.room(),)* }
             }
-            fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-                match self { $(Self::$name(queue) => queue.inspect(record),)* }
+            fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+                match self { $(Self::$name(queue) => queue.set_rate(now, rate),)* }
+            }
+            fn set_hosts(&mut self, hosts: &HostTable) {
+                match self { $(Self::$name(queue) => queue.set_hosts(hosts),)* }
+            }
+            fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$name(queue) => queue.inspect(now, record),)* }
             }
         }
     };

@@ -126,6 +126,11 @@ impl RateProcess {
         Some(self.capacity(SimTime::ZERO, now)? + at_zero)
     }
 
+    /// The rate at `now`, outages aside, and until when it holds; `None` if it does not change at given instants.
+    pub(crate) fn step_at(&self, now: SimTime) -> Option<(Bandwidth, SimTime)> {
+        if let Source::Steps(clock) = &self.source { Some(clock.steps.at(now)) } else { None }
+    }
+
     /// True if it changes.
     pub fn changes(&self) -> bool {
         !matches!(self.source, Source::Constant(..))
@@ -136,6 +141,21 @@ impl RateProcess {
         if let Source::Constant(pace, clock) = &self.source {
             clock.check_pace(*pace);
         }
+    }
+
+    /// The instant before which all has happened when a window begins or ends at `now`: of a trace, whose packets leave at instants,
+    /// the nanosecond before.
+    pub(crate) fn just_before(&self, now: SimTime) -> SimTime {
+        if let Source::Trace(_) = &self.source { SimTime(now.0.saturating_sub(1)) } else { now }
+    }
+
+    /// Octets that the link could have sent from `from` on and before `until`, and at `until` if what leaves then has left; `None` if
+    /// that is its rate times the span.
+    pub(crate) fn capacity_within(&self, from: SimTime, until: SimTime, has_left: bool) -> Option<f64> {
+        let Source::Trace(reader) = &self.source else { return self.capacity(from, until) };
+        let at_zero = if from == SimTime::ZERO { reader.capacity_at_zero() } else { 0.0 };
+        let last = if has_left && reader.has_used(until) { until } else { self.just_before(until) };
+        Some(at_zero + reader.capacity(self.just_before(from), last))
     }
 
     /// Octets that the link could have sent after `from` and until `until`; `None` if that is its rate times the span.

@@ -98,6 +98,7 @@ impl<T: Copy> Schedule<T> {
         assert!(steps.first().is_some_and(|(at, _)| at.is_zero()), "a schedule begins at time zero");
         assert!(steps.is_sorted_by(|(one, _), (next, _)| one < next), "the instants of a schedule ascend");
         assert!(period.is_none_or(|period| steps.iter().all(|(at, _)| *at < period)), "a period holds all its steps");
+        let period = period.filter(|_| steps.len() > 1); // one value that begins again is one value for ever
         Self { steps, period }
     }
 

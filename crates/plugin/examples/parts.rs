@@ -40,7 +40,7 @@ impl CongestionController for Fraction {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         assert!(!self.config.panics, "as it was asked to");
-        let kept = (event.flight_size.0 as f64 * self.config.beta) as u64;
+        let kept = (event.decrease_from.0 as f64 * self.config.beta) as u64;
         self.ssthresh = Some(kept.max(2 * self.mss));
         self.cwnd = if event.is_timeout() { self.mss } else { kept.max(2 * self.mss) };
     }
@@ -99,6 +99,8 @@ impl QueueDiscipline for Coin {
         self.octets -= next.octets;
         Some(next)
     }
+
+    fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {}
 
     fn len(&self) -> usize {
         self.packets.len()

@@ -14,7 +14,7 @@ use ackclock_units::Bandwidth;
 pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC};
 
 /// The form of everything in this module.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// No value.
 pub const NONE: u64 = u64::MAX;
@@ -171,8 +171,10 @@ pub struct QueueTable {
     pub dequeue: extern "C" fn(*mut QueueHead, now: u64, token: *mut u32) -> Status,
     /// `ready_at`: `Done` and the time, or `Nothing`.
     pub ready_at: extern "C" fn(*const QueueHead, now: u64, time: *mut u64) -> Status,
+    /// `set_rate`, in bit/s.
+    pub set_rate: extern "C" fn(*mut QueueHead, now: u64, rate: u64) -> Status,
     /// `inspect`.
-    pub inspect: extern "C" fn(*const QueueHead, context: *mut c_void, InspectC) -> Status,
+    pub inspect: extern "C" fn(*const QueueHead, now: u64, context: *mut c_void, InspectC) -> Status,
 }
 
 /// What a queue shows, up to date after each call; its own state lies behind it. What waits in it the host knows: what it handed

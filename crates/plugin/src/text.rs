@@ -11,13 +11,16 @@ impl Text {
         Self { data: text.as_ptr(), len: text.len() }
     }
 
-    /// What the text says.
+    /// What the text says. A text that C writes as `{NULL, 0}` is empty, and so is what is not UTF-8.
     ///
     /// # Safety
     ///
-    /// The other side keeps it alive for the time of the call, and it is UTF-8.
+    /// The other side keeps it alive for the time of the call.
     pub(crate) unsafe fn read<'a>(self) -> &'a str {
-        // SAFETY: as above; what is no UTF-8 is empty.
+        if self.data.is_null() {
+            return "";
+        }
+        // SAFETY: as above, and a slice may not begin at null.
         std::str::from_utf8(unsafe { std::slice::from_raw_parts(self.data, self.len) }).unwrap_or_default()
     }
 }
@@ -41,4 +44,17 @@ extern "C" fn take(context: *mut c_void, text: Text) {
     let out = unsafe { &mut *context.cast::<String>() };
     // SAFETY: a callee hands over a text that it keeps alive.
     out.push_str(unsafe { text.read() });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C's usual empty text; `std::slice::from_raw_parts` says that null is undefined behaviour "even for zero-length slices".
+    #[test]
+    fn a_text_of_null_is_empty() {
+        let text = Text { data: std::ptr::null(), len: 0 };
+        // SAFETY: there is nothing to keep alive.
+        assert_eq!(unsafe { text.read() }, "");
+    }
 }

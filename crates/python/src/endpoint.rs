@@ -180,6 +180,18 @@ impl PyEndpoint {
         Ok(())
     }
 
+    /// True if a SYN that arrives in TIME-WAIT opens a connection anew: it begins beyond all that the old one had.
+    ///
+    /// Args:
+    ///     packet: As in `on_packet`.
+    ///
+    /// Raises:
+    ///     ValueError: If the bytes are no such headers.
+    fn is_reopened_by(&self, packet: &[u8]) -> PyResult<bool> {
+        let (_, segment) = parse(packet).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(self.inner.is_reopened_by(&segment))
+    }
+
     /// Tell that `deadline_ns` has come.
     ///
     /// Args:

@@ -86,6 +86,8 @@ pub(crate) struct Sender {
     recovery_start: Option<SimTime>,
     is_recovering: bool,
     repairing: Repairing,
+    /// Data leaves as ECN-capable: ECN is on, and the controller has an answer to marks.
+    pub(crate) sends_ect: bool,
     marked_before: u64,
     rtt_sample: Option<SimDuration>,
     pub(crate) episodes: Episodes,
@@ -125,6 +127,7 @@ impl Sender {
             recovery_start: None,
             is_recovering: false,
             repairing: Repairing::default(),
+            sends_ect: false,
             marked_before: 0,
             rtt_sample: None,
             episodes: Episodes::default(),
@@ -138,7 +141,8 @@ impl Sender {
     pub(crate) fn open(&mut self, controller: &ControllerConfig) {
         let datagram = Bytes(self.config.datagram());
         self.controller = Controller::new(controller, datagram, self.config.initial_window(), None);
-        self.controller.on_feedback(self.config.ecn); // with which QUIC always counts (RFC 9000 section 13.4.1)
+        // With ECN, QUIC always counts marks (RFC 9000 section 13.4.1).
+        self.sends_ect = self.controller.on_feedback(self.config.ecn) && self.config.ecn;
         let demands = self.controller.demands();
         self.has_controller_timer = demands.has_timer();
         if demands.samples {

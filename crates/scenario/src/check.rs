@@ -181,8 +181,8 @@ pub(crate) fn check(
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
     checker.resolve_queues(&topology, &flows, &appliances, &splits);
     checker.resolve_discards(&topology, &flows);
-    let trace = checker.trace(&topology, &flows);
     checker.changes();
+    let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     let network = std::mem::take(&mut checker.network);
     let (seed, duration) = (checker.seed, checker.duration.unwrap_or_default());

@@ -1,6 +1,6 @@
 //! Reno's relatives on a network, held to laws of their papers.
 
-use crate::common::{mean_window, run, without_queue};
+use crate::common::{mean_window, numbers, run, simulate, without_queue};
 use ackclock_sim::Summary;
 
 #[test]
@@ -74,4 +74,21 @@ fn yeahs_queue_goes_up_to_q_max_and_no_further() {
     let most = summary.links[0].queue_packets.max;
     assert!((80.0..=100.0).contains(&most), "{most}");
     assert!(summary.links[0].utilization > 0.97, "{}", summary.links[0].utilization);
+}
+
+/// RFC 5681 section 3.1, equation (3): beyond ssthresh a window grows by a segment in a round trip, however small a part of an octet
+/// that is for one ACK, and whatever part of an octet ssthresh has.
+#[test]
+fn a_large_window_of_parts_of_segments_grows_beyond_its_ssthresh() {
+    for controller in ["{ kind = \"aimd\", b = 0.3 }", "\"westwood\"", "{ kind = \"cubic\", variant = \"rfc9438\" }"] {
+        let outcome = simulate(&format!(
+            "duration = \"8 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n\
+             [topology.bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\nqueue = {{ kind = \"drop_tail\", limit = \"20000 packets\" }}\n\
+             discard = [{{ kind = \"probability\", p = 1.0, of = \"data\", from = \"1.2 s\", until = \"1.8 s\" }}]\n\
+             [tcp]\nprofile = \"rfc\"\nmss = 536\n[trace]\ninterval = \"500 ms\"\nflows = [\"cwnd\"]\n[[flow]]\ncontroller = {controller}\n"
+        ));
+        let cwnd = numbers(&outcome.flows, "cwnd_bytes");
+        let last = &cwnd[cwnd.len() - 4..];
+        assert!(last.windows(2).all(|pair| pair[1] > pair[0]), "{controller}: {last:?}");
+    }
 }

@@ -1,7 +1,10 @@
 //! Controllers that whoever reads a scenario brings along.
 
+use std::sync::{Arc, Mutex};
+
 use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig};
 use ackclock_scenario::{BlamedField, Diagnostic, Extensions, Origin, Refusal, Scenario};
+use ackclock_sim::Simulation;
 use ackclock_units::Bytes;
 
 /// Holds so many segments.
@@ -101,4 +104,54 @@ fn without_extensions_every_request_is_a_mistake() {
     let text = dumbbell(r#"{ kind = "external", name = "steady", parameters = { segments = 7 } }"#);
     let error = Scenario::parse(&text, "test.toml", &[]).expect_err("nobody brings it");
     assert!(error.to_string().contains("this program does not bring"), "{error}");
+}
+
+/// Holds 20 segments, and keeps what ACKs tell.
+#[derive(Clone, Debug)]
+struct Recorder {
+    cwnd: Bytes,
+    acks: Arc<Mutex<Vec<AckEvent>>>,
+}
+
+impl CongestionController for Recorder {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.acks.lock().expect("no thread has failed").push(*ack);
+    }
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.cwnd)
+    }
+}
+
+/// The ACK that ends a recovery is a part of it, whatever the stack permits: `growth_at_recovery_end` is on in Linux's profile and off
+/// in that of the RFCs (docs/reference/tcp-switches.md).
+#[test]
+fn an_ack_tells_facts_and_what_the_stack_permits_apart() {
+    for (profile, permitted) in [("linux-6.x", true), ("rfc", false)] {
+        let acks: Arc<Mutex<Vec<AckEvent>>> = Arc::default();
+        let kept = Arc::clone(&acks);
+        let extensions = Extensions::new(move |_| {
+            let acks = Arc::clone(&kept);
+            Ok(ExternalConfig::new("recorder", move |start| Recorder {
+                cwnd: Bytes(20 * start.mss.0),
+                acks: Arc::clone(&acks),
+            }))
+        });
+        let text = dumbbell(r#"{ kind = "external", name = "recorder" }"#);
+        let overrides = [
+            format!("tcp.profile=\"{profile}\""),
+            "topology.bottleneck.discard=[{ kind = \"range\", first = 200, last = 200, of = \"data\" }]".to_owned(),
+        ];
+        let scenario = Scenario::parse_with(&text, "test.toml", &overrides, &extensions).expect("valid");
+        let recoveries = Simulation::new(scenario.config()).finish().summary.flows[0].fast_recoveries;
+        let acks = acks.lock().expect("no thread has failed");
+        let in_recovery: Vec<_> = acks.iter().filter(|ack| ack.in_recovery).collect();
+        assert!(recoveries > 0 && in_recovery.len() as u64 > recoveries);
+        let due = in_recovery.iter().filter(|ack| ack.growth.is_due).count() as u64;
+        assert_eq!(due, if permitted { recoveries } else { 0 }, "{profile}");
+        assert!(in_recovery.last().is_some_and(|ack| ack.is_cumulative));
+    }
 }

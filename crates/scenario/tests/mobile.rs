@@ -104,3 +104,26 @@ fn sprout_keeps_the_95th_percentile_of_the_delay_under_its_100_ms_where_the_link
     assert!(held < 100.0 && filled > 1_000.0, "{held} ms beside {filled}");
     assert!(sprout.links[0].utilization > 0.5, "{}", sprout.links[0].utilization);
 }
+
+#[test]
+fn an_outage_leaves_sprout_its_forecast_and_no_more() {
+    // All that is in flight is lost, and the timer tells. From then on no more leaves than is forecast.
+    let after = |reorder: &str, discard: &str| {
+        run(&format!(
+            "duration = \"12 s\"\nmeasure = {{ from = \"6 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n[topology.bottleneck]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+             queue = {{ kind = \"drop_tail\", limit = \"1000 packets\" }}\n{reorder}\ndiscard = [{discard}]\n\
+             [tcp]\nprofile = \"linux-6.x\"\n[[flow]]\ncontroller = \"sprout\"\n"
+        ))
+    };
+    let outage = "{ kind = \"probability\", p = 1.0, of = \"data\", from = \"3 s\", until = \"3.2 s\" }";
+    for summary in
+        [after("", outage), after("reorder = { kind = \"probability\", p = 0.02, extra = \"12 ms\" }", outage)]
+    {
+        let link = &summary.links[0];
+        assert!(link.utilization > 0.7, "{}", link.utilization);
+        // 100 ms of 10 Mbit/s, of which the path holds 20: what is forecast queues for less.
+        assert!(link.queueing_delay_ms.p95 < 100.0, "{:?}", link.queueing_delay_ms);
+        assert_eq!(summary.flows[0].timeouts, 0, "after it");
+    }
+}

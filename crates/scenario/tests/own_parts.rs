@@ -38,6 +38,8 @@ impl QueueDiscipline for OneOrTwo {
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
         (!self.packets.is_empty()).then(|| self.packets.remove(0))
     }
+    fn set_rate(&mut self, _now: SimTime, _rate: ackclock_units::Bandwidth) {}
+
     fn len(&self) -> usize {
         self.packets.len()
     }

@@ -47,6 +47,7 @@ mod queues;
 mod quic_laws;
 mod recovery_laws;
 mod reference;
+mod repairs;
 mod scenario;
 mod switches;
 mod traffic;

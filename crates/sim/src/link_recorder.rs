@@ -50,9 +50,9 @@ impl LinkRecorder {
                 LinkSeries::Throughput if link.is_served() => rate(sent - sent_before, span),
                 LinkSeries::Throughput => link.rate().0 as f64 * (sent - sent_before) as f64 / span.0 as f64,
                 LinkSeries::Marks => (counts.3 - marks) as f64,
-                LinkSeries::QueueDelay => link.current_wait(now).as_secs_f64(),
+                LinkSeries::QueueDelay => link.current_wait().as_secs_f64(),
                 LinkSeries::DropProbability | LinkSeries::AverageQueue => {
-                    kind.internal().and_then(|name| link.inspect(name)).unwrap_or(f64::NAN)
+                    kind.internal().and_then(|name| link.inspect(now, name)).unwrap_or(f64::NAN)
                 }
             });
         }

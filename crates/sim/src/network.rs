@@ -10,9 +10,10 @@ mod uplink;
 
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
+use ackclock_net::queue::HostTable;
 use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
-    PacketId, Packets, Payload, Router, UnderWay,
+    PacketId, Packets, Payload, QueueLimit, Router, UnderWay,
 };
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
@@ -93,12 +94,14 @@ enum Feeder {
     Several,
 }
 
-/// Nothing ever waits for a link that a single, no faster link feeds, and nothing looks at its packets.
+/// A single, no faster link feeds this one, so that little ever waits for it and all of that has room, and nothing looks at its packets.
 fn is_express(config: &NetworkConfig, link: LinkId, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
     let (this, before) = (config.link(link), config.link(feeder));
     let is_watched = this.capture || this.discarder.is_some() || config.node(this.from).discarder.is_some();
+    let is_unlimited = this.queue.limit() == Some(QueueLimit::Unlimited);
     !is_watched
+        && is_unlimited
         && !this.is_served()
         && !before.is_served()
         && this.rate >= before.rate
@@ -167,8 +170,23 @@ impl Network {
         start
     }
 
-    /// All routes are known: finds the links on which nothing can ever wait.
-    pub(crate) fn find_express_links(&mut self, config: &NetworkConfig) {
+    /// All routes are known: queues learn between which hosts they lead, and links on the way are found that packets enter ahead of time.
+    pub(crate) fn close_routes(&mut self, config: &NetworkConfig) {
+        let ends = |route: &[Hop]| {
+            let link = |hop: &Hop| if let Next::Link(link) = hop.next() { Some(config.link(link)) } else { None };
+            let from = route.first().and_then(link).map_or(0, |link| link.from.index());
+            let to = route.iter().rev().find_map(link).map_or(0, |link| link.to.index());
+            [from as u32, to as u32]
+        };
+        let routes = self.hops.split_inclusive(|hop| *hop == Hop::END);
+        let hosts = routes.flat_map(|route| std::iter::repeat_n(ends(route), route.len())).collect();
+        let hosts = HostTable::Routes(hosts);
+        self.links.iter_mut().filter_map(Link::served).for_each(|mut link| link.set_hosts(&hosts));
+        self.find_express_links(config);
+    }
+
+    /// Finds the links that packets enter ahead of time.
+    fn find_express_links(&mut self, config: &NetworkConfig) {
         let mut feeder: Vec<Feeder> = vec![Feeder::None; self.links.len()];
         let mut before = Feeder::Several; // hosts send at any rate, and what they have sent may come in bunches
         for hop in &self.hops {
@@ -185,7 +203,7 @@ impl Network {
                 && is_express(config, link, feeder[link.index()])
             {
                 *hop = hop.express();
-                self.links[link.index()].enter_ahead();
+                self.links[link.index()].enter_ahead(self.host_noise.is_on(link));
             }
         }
     }
@@ -366,14 +384,20 @@ impl Network {
             at = next;
             packet.hop = packet.hop.next();
             link = self.links[at.index()].clocked().expect("an express link is but a clock");
-            passage = link.admit_ahead(passage.arrival, packet.size);
+            passage = link.admit_ahead(now, passage.arrival, packet.size);
             if LOOKS && let Some(watch) = &mut self.watch {
                 let on = |link| At { link, packet: self.packets.get(packet.packet), captures: &self.captures };
                 watch.on_delivery(now, &on(before.0), before.1);
                 watch.on_passage(now, &on(at), before.1, passage);
             }
         }
-        let arrival = self.host_noise.at(at, passage.arrival);
+        let arrival = match self.host_noise.at(at, passage.arrival) {
+            None => passage.arrival,
+            Some(noticed) => {
+                link.note(now, passage.arrival, packet.size);
+                noticed
+            }
+        };
         if self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
             link.pass_on(now, arrival, packet.size);
             return self.leave(at, arrival, packet);

@@ -85,7 +85,8 @@ declare! {
         rate_halving: bool = false,
         /// What a decrease, and PRR with it, starts from.
         decrease_from: DecreaseFrom = DecreaseFrom::FlightSize,
-        /// A timeout while what was outstanding at the last one, or at a fast retransmit, is not yet acknowledged.
+        /// A timeout, or a retransmission that RACK finds lost, while what was outstanding at the last timeout or fast
+        /// retransmit is not yet acknowledged.
         timeout_in_recovery: TimeoutInRecovery = TimeoutInRecovery::NewEpisode,
         /// The ACK that ends a fast recovery, or the answer to a mark, may grow cwnd (Linux).
         growth_at_recovery_end: bool = false,

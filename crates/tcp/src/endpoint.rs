@@ -9,6 +9,7 @@ mod arrival;
 mod departure;
 mod handshake;
 mod invariants;
+mod opening;
 
 use std::sync::Arc;
 
@@ -148,6 +149,8 @@ struct Handshake {
     retries: u32,
     /// When the first left.
     began: SimTime,
+    /// Both ends sent a SYN before either had one.
+    is_simultaneous: bool,
     /// A SYN that the application has not answered yet.
     deferred_syn: Option<Box<Segment>>,
 }
@@ -157,7 +160,14 @@ impl Handshake {
         // The MSS option counts no options, of which timestamps come with every segment (RFC 6691).
         let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };
         let offered_mss = config.mss + options;
-        Self { offered_mss, ecn: Flags::default(), retries: 0, began: SimTime::ZERO, deferred_syn: None }
+        Self {
+            offered_mss,
+            ecn: Flags::default(),
+            retries: 0,
+            began: SimTime::ZERO,
+            is_simultaneous: false,
+            deferred_syn: None,
+        }
     }
 }
 
@@ -177,7 +187,7 @@ pub struct Endpoint {
     only_receives: bool,
     /// The application will read no more: data that arrives draws a reset.
     refuses_data: bool,
-    /// The peer's FIN came before ours was written.
+    /// There is no TIME-WAIT: the peer's FIN came before ours was written, or a reset ended it.
     peer_closed_first: bool,
     paws: bool,
     negotiated: Negotiated,
@@ -261,7 +271,6 @@ impl Endpoint {
     /// Time has reached [`Self::deadline`]: retransmissions, probes, delayed ACKs and paced segments that are due.
     pub fn on_timer(&mut self, now: SimTime, out: &mut impl Output) {
         self.run_timers(now, out);
-        debug_assert!(self.deadline() > now, "a timer that has fired is due later, or not at all: {self:?}");
         self.check();
         self.check_timers(now);
     }
@@ -332,6 +341,14 @@ impl Endpoint {
     /// Both directions are closed, and both ends know: TIME-WAIT, or CLOSED where the peer closed first.
     fn is_over(&self) -> bool {
         self.sender.is_finished() && self.receiver.is_finished()
+    }
+
+    /// True if a SYN that arrives in TIME-WAIT opens a connection anew, which is the owner's to make (RFC 9293 section 3.6.1, MAY-2):
+    /// its sequence number, or its timestamp, lies beyond all that the old one had.
+    //= rfc9293-3.6.1-reopen
+    pub fn is_reopened_by(&self, segment: &Segment) -> bool {
+        let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has_any(Flags::ACK.with(Flags::RST));
+        is_syn && self.state() == State::TimeWait && self.receiver.is_beyond(segment.seq, segment.timestamps)
     }
 
     fn fail(&mut self, error: ConnectionError) {

@@ -21,8 +21,8 @@ pub(crate) struct Detected {
     pub(crate) newly_lost: u64,
     /// Other segments are lost unless they are delivered until then.
     pub(crate) wait_until: Option<SimTime>,
-    /// A retransmission that was thought to be in the network is lost.
-    pub(crate) lost_retransmission: bool,
+    /// Retransmissions that were thought to be in the network are lost: when the last of them left, as far as that is known.
+    pub(crate) lost_retransmission: Option<SimTime>,
 }
 
 /// See the module. Positions are offsets in the stream; amounts count as the scoreboard's do.
@@ -234,7 +234,11 @@ impl Recovery {
         let until = self.phase.ends_at().filter(|_| is_repairing).unwrap_or(u64::MAX);
         let once = board.detect_loss_by_fack(self.dup_thresh, until);
         let again = if is_fast { board.mark_overtaken_retransmissions() } else { 0 };
-        Detected { newly_lost: once + again, wait_until: None, lost_retransmission: again > 0 }
+        Detected {
+            newly_lost: once + again,
+            wait_until: None,
+            lost_retransmission: (again > 0).then_some(SimTime::ZERO),
+        }
     }
 
     /// RFC 8985 section 6.2, step 5.
@@ -250,9 +254,15 @@ impl Recovery {
         };
         let once = board.mark_lost_while(&mut judge);
         //= rfc8985-6.2-lost-retransmission
-        let again = board.mark_retransmissions_lost_while(&mut judge);
+        let mut left = SimTime::ZERO;
+        let again = board.mark_retransmissions_lost_while(|sent| {
+            let is_lost = judge(sent);
+            left = if is_lost { left.max(sent.at) } else { left };
+            is_lost
+        });
         let wait_until = if waits { detector.latest_due(board) } else { None };
-        Detected { newly_lost: once + again, wait_until, lost_retransmission: board.retransmitted() < retransmitted }
+        let lost_retransmission = (board.retransmitted() < retransmitted).then_some(left);
+        Detected { newly_lost: once + again, wait_until, lost_retransmission }
     }
 
     fn inputs(&self, board: &Scoreboard, rtt: &RttStats) -> ReoWndInputs {

@@ -11,7 +11,8 @@
 //! echo is that of the last segment in order (RFC 7323 section 4.3), so that it would always be older, and the probe of section
 //! 7 could not tell of the holes below it. A DSACK widens the window once reordering has been seen, with the next ACK that delivers
 //! something, and unless it is of a tail loss probe, which the timer sent: as Linux has it. Delivered segments are looked at in the
-//! order of the stream, not of sending; RACK's RTT is that of the last of them.
+//! order of the stream, not of sending; RACK's RTT is that of the last of them. The least RTT is that of the whole connection, and
+//! not of a window of time.
 
 use ackclock_units::{SimDuration, SimTime};
 

@@ -11,7 +11,7 @@ mod reports;
 mod window;
 
 use ackclock_units::{SimDuration, SimTime};
-use ackclock_wire::Seq;
+use ackclock_wire::{Seq, Timestamps};
 
 use crate::autotuning::ReceiveAutotuning;
 use crate::clock::is_before;
@@ -156,6 +156,17 @@ impl Receiver {
     /// The offset that a sequence number of the peer means.
     pub(crate) fn offset_of(&self, seq: Seq) -> Option<u64> {
         seq.offset_near(self.peer_initial, self.rcv_nxt)
+    }
+
+    /// True if a SYN with this number begins beyond all that has arrived, or was sent later by its timestamp.
+    pub(crate) fn is_beyond(&self, seq: Seq, timestamps: Option<Timestamps>) -> bool {
+        let is_later = |value| self.has_timestamps && is_before(self.ts_recent, value);
+        seq.is_after(self.peer_initial, self.rcv_nxt) || timestamps.is_some_and(|timestamps| is_later(timestamps.value))
+    }
+
+    /// What the last ACK acknowledged.
+    pub(crate) fn last_ack_sent(&self) -> u64 {
+        self.last_ack_sent
     }
 
     /// Octets of payload that the application has read at `now`.
@@ -314,6 +325,13 @@ impl Receiver {
 
     #[inline(never)] // as with ACKs
     fn on_any_arrival(&mut self, now: SimTime, arrival: &Arrival) {
+        //= rfc9293-3.10.7.4-text-after-fin
+        if self.is_finished() && arrival.start >= self.rcv_nxt {
+            if arrival.start >= self.window_end() {
+                self.acks.request();
+            }
+            return;
+        }
         // Cut off what lies outside the window.
         let window_end = self.window_end();
         let start = arrival.start.max(self.rcv_nxt);

@@ -5,7 +5,8 @@
 //!
 //! Departures: Tahoe retransmits from the first missing octet on after a fast retransmit, as it does after a timeout.
 //! `NewReno` leaves recovery with cwnd = ssthresh (RFC 6582 section 3.2 step 3, option 2) and restarts the timer on the
-//! first partial ACK only (the "impatient" variant, section 4).
+//! first partial ACK only (the "impatient" variant, section 4); with `rto.restart_on_retransmission` every retransmission of the first
+//! segment restarts it, which comes to the "slow but steady" one.
 
 use crate::prr::{Prr, PrrAck};
 use crate::rate_halving::RateHalving;

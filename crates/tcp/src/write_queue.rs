@@ -245,9 +245,13 @@ impl WriteQueue {
             && (end == self.end || self.records.binary_search(&end).is_err())
     }
 
-    /// RFC 9293 section 3.8.6.2.1 (4): the override timeout is over, and what fits goes, however little.
-    pub(crate) fn override_silly_window(&mut self) {
+    /// RFC 9293 section 3.8.6.2.1 (4): the override timeout is over, and what fits goes up to `end`, however little. It is pushed
+    /// (Linux).
+    pub(crate) fn override_silly_window(&mut self, end: u64) {
         self.overrides_silly_window = true;
+        if let Err(place) = self.pushes.binary_search(&end) {
+            self.pushes.insert(place, end);
+        }
     }
 
     pub(crate) fn overrides_silly_window(&self) -> bool {
@@ -404,8 +408,9 @@ mod tests {
         let mut queue = WriteQueue::new(&TcpConfig { nagle: Nagle::Classic, ..TcpConfig::default() });
         queue.write(Write { more: true, ..of(1_300) }, sent(1));
         assert!(queue.holds_back(300, 1, 1_001, MSS) && !queue.holds_back(1_000, 1, 1, MSS));
-        queue.override_silly_window();
+        queue.override_silly_window(1_301);
         assert!(!queue.holds_back(300, 1, 1_001, MSS));
+        assert!(queue.is_pushed(Range { start: 1_001, end: 1_301 })); // as Linux 6.18 does
         queue.on_new_sent(300, 1_301, MSS);
         assert!(!queue.overrides_silly_window());
     }

@@ -55,6 +55,27 @@ fn a_timeout_in_a_recovery_is_an_episode_of_its_own_or_a_part_of_it() {
     assert_eq!(episodes(TimeoutInRecovery::SameEpisode), [loss]);
 }
 
+/// RFC 5681 section 4.3: the loss of a retransmission is a second indication of congestion, for which the window is lowered twice.
+//= rfc5681-4.3-lost-retransmission
+#[test]
+fn a_retransmission_that_rack_finds_lost_is_an_episode_of_its_own_or_a_part_of_it() {
+    let episodes = |timeout_in_recovery| {
+        let rack = LossDetection::Rack;
+        let config = TcpConfig { timeout_in_recovery, loss_detection: rack, tlp: true, ..plain() };
+        let mut pair = opened(&config, &[(1, 2)]);
+        pair.write(OPENER, 40_000);
+        pair.run_for(ms(2_000));
+        assert_eq!(pair.ends[OPENER].counters().timeouts, 0);
+        let episodes = pair.ends[OPENER].take_episodes().into_iter();
+        episodes.map(|episode| (episode.cause, episode.ssthresh_after)).collect::<Vec<_>>()
+    };
+    // As above. New data that left after the retransmission tells at 200 ms that this is lost: half of what is outstanding, bounded by
+    // cwnd, 5.
+    let (first, second) = ((EpisodeCause::Loss, Some(Bytes(5_000))), (EpisodeCause::Loss, Some(Bytes(2_500))));
+    assert_eq!(episodes(TimeoutInRecovery::NewEpisode), [first, second]);
+    assert_eq!(episodes(TimeoutInRecovery::SameEpisode), [first]);
+}
+
 #[test]
 fn the_ack_that_ends_a_recovery_may_grow_the_window() {
     let cwnd = |growth_at_recovery_end| {

@@ -53,7 +53,7 @@ impl CongestionController for SquareRoot {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
-            let flight = event.flight_size.0 as f64 / self.mss;
+            let flight = event.decrease_from.0 as f64 / self.mss;
             self.ssthresh = Some((flight - self.parameters.beta * flight.sqrt()).max(2.0));
         }
         self.window = if event.is_timeout() { 1.0 } else { self.ssthresh.unwrap_or(self.window) };
@@ -90,6 +90,7 @@ mod tests {
             now: SimTime::ZERO,
             cause: CongestionCause::Loss,
             flight_size: Bytes(100_000),
+            decrease_from: Bytes(100_000),
             newly_lost: Bytes(1_000),
             inflight: Bytes(99_000),
         });

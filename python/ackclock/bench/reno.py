@@ -53,7 +53,7 @@ class Reno(CongestionController):
         if not event.is_repeated:
             self.before = (self.cwnd_bytes, self.ssthresh_bytes)
             # ssthresh = max (FlightSize / 2, 2*SMSS), equation (4).
-            self.ssthresh_bytes = max(event.flight_size_bytes // 2, 2 * self.mss)
+            self.ssthresh_bytes = max(event.decrease_from_bytes // 2, 2 * self.mss)
         self.cwnd_bytes = self.mss if is_timeout else (self.ssthresh_bytes or self.cwnd_bytes)
 
     def on_spurious(self, now_ns: int) -> None:

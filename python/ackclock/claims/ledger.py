@@ -12,7 +12,8 @@ from typing import Any
 
 from ackclock import kernel
 from ackclock._core import Scenario
-from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study, Verdict
+from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study
+from ackclock.claims.forms import Verdict
 from ackclock.claims.intervals import Interval, of_ends, of_mean, of_spread
 from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, Runs, mean

@@ -48,7 +48,10 @@ def main() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
     code = failures.guarded(lambda: app(standalone_mode=True))
-    sys.exit(code or failures.guarded(_flush))
+    code = code or failures.guarded(_flush)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # all is done and told: while Python ends there is nothing to end
+    sys.exit(code)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

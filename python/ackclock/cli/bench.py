@@ -1,6 +1,7 @@
 """`ackclock bench`: how fast this build is on this machine."""
 
 import json
+import math
 import platform
 import sys
 from collections.abc import Sequence
@@ -47,6 +48,12 @@ GYM = "gym"
 _GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM, THREADS]))
 
 
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number of seconds")
+    return value
+
+
 def bench(
     groups: Annotated[
         list[str] | None,
@@ -58,7 +65,10 @@ def bench(
         ),
     ] = None,
     min_cpu_s: Annotated[
-        float, typer.Option("--min-cpu", metavar="SECONDS", min=0.0, help="Least CPU time spent on each case.")
+        float,
+        typer.Option(
+            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Least CPU time spent on each case."
+        ),
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     history: Annotated[

@@ -36,7 +36,8 @@ def claims(
         ),
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Use at most N seeds for claims that rest on several.")
+        int | None,
+        typer.Option(min=1, max=1_000_000, metavar="N", help="Use at most N seeds for claims that rest on several."),
     ] = None,
     settle: Annotated[
         bool,

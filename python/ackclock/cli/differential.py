@@ -11,10 +11,12 @@ from rich.table import Table
 from ackclock import storage
 from ackclock.cli import failures
 from ackclock.cli.display import name, output
+from ackclock.script.differential import reactions
 from ackclock.script.differential.as_script import script_of
 from ackclock.script.differential.cases import Case, draw
 from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
 from ackclock.script.differential.shrink import shrink
+from ackclock.script.differential.states import draw_probe
 from ackclock.system import cores
 
 SCRIPTS_AT_MOST = 20
@@ -53,6 +55,32 @@ def differential(count: int, seed: int, into: Path | None, controller: str | Non
     return counts
 
 
+def states(count: int, seed: int) -> Counter[reactions.Kind]:
+    """Hand single segments to connections in every state, and print where the endpoint and the kernel differ.
+
+    Args:
+        count: How many.
+        seed: Of the first; the others count up from it.
+
+    Returns:
+        How many segments came to what.
+    """
+    _need_a_kernel(None)
+    table = Table("seed", "segment", "outcome", "the endpoint", "the kernel", box=None, show_edge=False)
+    counts: Counter[reactions.Kind] = Counter()
+    seeds = range(seed, seed + count)
+    with _pool(count) as pool:
+        for number, found in zip(seeds, pool.map(reactions.compare, map(draw_probe, seeds)), strict=True):
+            counts[found.kind] += 1
+            if found.kind in (reactions.Kind.UNSETTLED, reactions.Kind.DIFFERENT):
+                row = (str(number), str(found.probe), str(found.kind), found.ours, found.theirs)
+                table.add_row(*map(name, row))
+    if table.row_count:
+        output().print(table)
+    output().print(", ".join(f"{counts[kind]} {kind}" for kind in reactions.Kind) + f" of {count} segments")
+    return counts
+
+
 def _need_a_kernel(controller: str | None) -> None:
     from ackclock.script.kernel import KernelError, KernelHost
 
@@ -71,10 +99,13 @@ def _available() -> list[str]:
 
 
 def _played(cases: list[Case]) -> Iterator[Comparison]:
-    """Two at a time for each core: a kernel mostly waits."""
-    processes = min(len(cases), 2 * cores())
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with _pool(len(cases)) as pool:
         yield from pool.map(_compare, cases)
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    """Two processes for each core: a kernel mostly waits."""
+    return ProcessPoolExecutor(min(count, 2 * cores()), mp_context=multiprocessing.get_context("spawn"))
 
 
 def _compare(case: Case) -> Comparison:

@@ -31,7 +31,9 @@ def evaluate(
         str,
         typer.Option(metavar="NAMES", help="Controllers to compare with, or `random` actions; separated by commas."),
     ] = "random,cubic,bbr",
-    seeds: Annotated[int, typer.Option(min=0, help="Number of seeds, from 1 on; 0 takes each file's own seed.")] = 0,
+    seeds: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Number of seeds, from 1 on; 0 takes each file's own seed.")
+    ] = 0,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value in every file.")
     ] = None,

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock import input_files, storage
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
+
+_MOST = 64 << 20
+"""Octets of the longest policy, as scenarios read it."""
 
 
 class Form(StrEnum):
@@ -39,12 +42,12 @@ def export(
     storage.check_file(output, force=force)
     if not model.exists():
         raise InputError(f"there is no {model}; give a folder that `ackclock train` wrote, or an ONNX file")
-    if model.is_file() and to is Form.ONNX:
+    if not model.is_dir() and to is Form.ONNX:
         raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf")
-    content, own = (_read(model), "cubic") if model.is_file() else _trained(model)
+    content, own = _trained(model) if model.is_dir() else (_read(model), "cubic")
     lines: list[str] = []
     if to is Form.BPF:
-        content, lines = _in_whole_numbers(content)
+        content, lines = _in_whole_numbers(content, model)
     storage.write_file(output, content)
     answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
     if not quiet:
@@ -55,10 +58,7 @@ def export(
 
 
 def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}") from error
+    return input_files.octets(file, remedy="give a folder that `ackclock train` wrote, or an ONNX file", most=_MOST)
 
 
 def _trained(model: Path) -> tuple[bytes, object]:
@@ -78,14 +78,14 @@ def _trained(model: Path) -> tuple[bytes, object]:
 _DECISIONS = 20_000
 
 
-def _in_whole_numbers(content: bytes) -> tuple[bytes, list[str]]:
+def _in_whole_numbers(content: bytes, model: Path) -> tuple[bytes, list[str]]:
     """Return a policy in whole numbers, and what it loses by them."""
     from ackclock import _core
 
     try:
         whole, flows, differ, mean, greatest = _core.quantised_policy(content, None, _DECISIONS)
     except ValueError as error:
-        raise InputError(str(error)) from error
+        raise InputError(f"{model}: {error}") from error
     found = "decisions are those in floating point"
     if differ:
         found = f"{differ:,} decisions ({100 * differ / _DECISIONS:.2f} %) differ from those in floating point"

@@ -79,7 +79,7 @@ def guarded(work: Callable[[], object]) -> int:
     except BaseException as error:
         if type(error).__name__ != _PANIC:
             raise
-        return _explain_panic(error)
+        return _interrupted() if _signals else _explain_panic(error)
     return DONE
 
 

@@ -72,7 +72,11 @@ def run(
     threads: Annotated[
         int,
         typer.Option(
-            "--threads", min=1, metavar="N", help="Run parts of the network on up to N cores; the results are the same."
+            "--threads",
+            min=1,
+            max=4096,
+            metavar="N",
+            help="Run parts of the network on up to N cores; the results are the same.",
         ),
     ] = 1,
     events: Annotated[
@@ -116,6 +120,7 @@ def run(
         typer.Option(
             "--seeds",
             min=2,
+            max=1_000_000,
             metavar="N",
             help="Repeat with N seeds and random starts: means with intervals, and who has more.",
             rich_help_panel=_SHORT,

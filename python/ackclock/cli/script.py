@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ackclock import input_files
 from ackclock.cli import failures
 from ackclock.cli.answers import answer
 from ackclock.cli.display import name, output
@@ -53,11 +54,16 @@ def script(
         typer.Option(
             metavar="N",
             min=1,
+            max=1_000_000_000,
             help="Instead of scripts, play N random cases against the endpoint and this machine's kernel (needs root).",
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the first random case.")] = 1,
+    states: Annotated[
+        bool,
+        typer.Option("--states", help="With --differential: draw single segments in every state, not transfers."),
+    ] = False,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Seed of the first random case.")] = 1,
     controller: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +78,8 @@ def script(
     ] = None,
 ) -> None:
     """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
+    if states:
+        return _play_states(differential, seed, has_others=bool(files or controller or into))
     if differential is not None:
         return _play_cases(differential, seed, into, controller, has_files=bool(files))
     if not files:
@@ -129,6 +137,18 @@ def _play_cases(count: int, seed: int, into: Path | None, controller: str | None
         raise typer.Exit(failures.FAILED)
 
 
+def _play_states(count: int | None, seed: int, *, has_others: bool) -> None:
+    from ackclock.cli.differential import states
+    from ackclock.script.differential.reactions import Kind
+
+    if count is None or has_others:
+        raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
+    counts = states(count, seed)
+    answer(segments=count, counts={str(kind): counts[kind] for kind in Kind})
+    if counts[Kind.DIFFERENT]:
+        raise typer.Exit(failures.FAILED)
+
+
 def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:
     try:
         chosen: dict[str, Any] = {"definitions": dict(map(definition, definitions))}
@@ -169,10 +189,7 @@ def _scripts(files: list[Path]) -> Iterator[Path]:
 
 
 def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise failures.InputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    return input_files.text(file, remedy="give a packet script (.pkt)")
 
 
 def _run(file: Path, text: str, make: Callable[[], Backend], options: Options) -> Verdict | None:

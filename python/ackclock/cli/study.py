@@ -11,7 +11,7 @@ import typer
 from ackclock import extras
 from ackclock.cli import check
 from ackclock.cli.failures import InputError, errors
-from ackclock.cli.sweep import BackendName, check_backend
+from ackclock.cli.sweep import MOST_JOBS, BackendName, check_backend
 from ackclock.figures.files import FORMS
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def study(
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs; by default one per core.")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Number of parallel runs; by default one per core."),
     ] = None,
     backend: Annotated[
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")

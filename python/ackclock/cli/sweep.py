@@ -22,16 +22,16 @@ from ackclock.sweep import (
     GridError,
     Point,
     SweepFolder,
-    flow_table,
     grid_of,
-    group_table,
-    link_table,
-    means,
     parse_axis,
     parse_pair,
     running,
+    tidy,
 )
 from ackclock.sweep.ending import load_sweep
+
+MOST_JOBS = 4096
+"""Runs at a time; a cluster has some hundreds of cores."""
 
 
 class BackendName(StrEnum):
@@ -67,7 +67,8 @@ def sweep(
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs; by default one per core.")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Number of parallel runs; by default one per core."),
     ] = None,
     backend: Annotated[
         BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
@@ -172,11 +173,5 @@ def _same(folder: SweepFolder, points: list[Point]) -> bool:
 
 def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
     rows = [(point.parameters, folder.summary(point)) for point in points]
-    flows = flow_table(rows)
-    averages = means(flows, points[0].parameters)
-    tables = {"sweep": flows, "links": link_table(rows), "means": averages}
-    groups = group_table(rows)
-    if not groups.is_empty():
-        tables["groups"] = groups
-    for name, table in tables.items():
+    for name, table in tidy.tables(rows).items():
         storage.write_file(folder.table(name), parquet(table))

@@ -2,7 +2,6 @@
 
 import importlib
 import signal
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -16,6 +15,7 @@ from ackclock.cli import check
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import training_progress
+from ackclock.decoding import decoded_toml
 
 if TYPE_CHECKING:
     from ackclock.learn.setting import Setting
@@ -40,7 +40,7 @@ def train(
         AlgorithmName, typer.Option(help="DQN needs an agent with discrete actions.")
     ] = AlgorithmName.ppo,
     steps: Annotated[
-        int, typer.Option(min=1, help="Total number of decisions, rounded up to whole rollouts.")
+        int, typer.Option(min=1, max=2**53, help="Total number of decisions, rounded up to whole rollouts.")
     ] = 100_000,
     seed: Annotated[
         int, typer.Option(min=0, max=2**64 - 1, help="Seed of network initialisation, exploration and episodes.")
@@ -65,7 +65,7 @@ def train(
         list[str] | None,
         typer.Option("--hyper", metavar="KEY=VALUE", help="A hyperparameter, such as learning_rate=1e-4."),
     ] = None,
-    checkpoint_every: Annotated[int, typer.Option(min=1, help="Decisions between checkpoints.")] = 10_000,
+    checkpoint_every: Annotated[int, typer.Option(min=1, max=2**53, help="Decisions between checkpoints.")] = 10_000,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -142,8 +142,8 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
 
 def _value(text: str) -> object:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return decoded_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import gymnasium
 
+from ackclock import input_files
 from ackclock._core import Scenario, ScenarioError
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
 from ackclock.gym.environments import DQN_NEWRENO
@@ -46,7 +47,7 @@ class Source:
             file: Its place.
             overrides: Changes.
         """
-        return cls(file.read_text(encoding="utf-8"), str(file.resolve()), tuple(overrides))
+        return cls(input_files.text(file, remedy="give a scenario file (.toml)"), str(file.resolve()), tuple(overrides))
 
     def scenario(self) -> Scenario:
         """Return the scenario.

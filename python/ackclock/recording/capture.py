@@ -8,6 +8,9 @@ since a sender may wait with data for a while after an ACK. Data that end a sile
 sample: they waited for the program and not for an ACK. Where the second half is next to nothing the capture was made
 at the sender's host, and its least value is taken always: what varies there is the sender.
 
+A SYN with another number than the one before it, between the same ports, begins another connection (RFC 9293 section
+3.10.7.4): the end of the first need not have been captured.
+
 Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
 with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
 Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
@@ -17,6 +20,7 @@ until all that had been sent then is acknowledged.
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
@@ -24,7 +28,7 @@ from typing import Final
 import dpkt
 import numpy as np
 
-from ackclock.captures import Captured, CaptureError, End, segments
+from ackclock.captures import Captured, CaptureError, End, options_of, segments
 from ackclock.manifests import Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
@@ -49,6 +53,8 @@ class _Way:
     destination: End
     first_s: float
     base: int | None = None
+    is_opened: bool = False
+    """Whether `base` is that of a SYN."""
     sent_to: int = 0
     acked_to: int = 0
     mss: int | None = None
@@ -76,6 +82,11 @@ class _Way:
     """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
     episodes: list[Episode] = field(default_factory=list)
 
+    @property
+    def uncaptured(self) -> int:
+        """Octets that were acknowledged and are in no frame of the capture: it lost some."""
+        return max(0, self.acked_to - self.octets)
+
     def offset(self, number: int, near: int) -> int:
         """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
         assert self.base is not None
@@ -93,14 +104,15 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         RecordingError: If it is none, damaged, or without data over TCP.
     """
     ways: dict[tuple[End, End], _Way] = {}
-    first_s = last_s = math.nan
+    first_s: Decimal | None = None
+    time_s = 0.0
     count = 0
     try:
         for captured in segments(path):
             count += 1
-            first_s = captured.time_s if math.isnan(first_s) else first_s
-            last_s = captured.time_s
-            _take(ways, captured, captured.time_s - first_s)
+            first_s = captured.time_s if first_s is None else first_s
+            time_s = float(captured.time_s - first_s)
+            _take(ways, captured, time_s)
     except CaptureError as error:
         raise RecordingError(str(error)) from error
     streams = [_stream(way) for way in ways.values() if way.octets > 0]
@@ -113,14 +125,14 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     about: Recording = {
         "form": "capture",
         "release": None,
-        "began_unix_s": first_s,
+        "began_unix_s": None if first_s is None else float(first_s),
         "records": count,
         "missed": None,
         "cpu_s": None,
         "tracepoints_cpu_s": None,
         "notes": _notes(list(ways.values())),
     }
-    return streams, last_s - first_s, about
+    return streams, time_s, about
 
 
 def _notes(ways: list[_Way]) -> list[str]:
@@ -128,6 +140,11 @@ def _notes(ways: list[_Way]) -> list[str]:
     if any(way.octets and not way.near for way in ways):
         notes.append(
             "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"
+        )
+    if missing := sum(way.uncaptured for way in ways):
+        notes.append(
+            f"frames are missing: {missing:,} octets were acknowledged that the capture does not have, so that what "
+            "was sent is not known"
         )
     if any(way.octets and way.shift is None for way in ways):
         notes.append(
@@ -140,14 +157,14 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
     there, back = (captured.source, captured.destination), (captured.destination, captured.source)
     header = captured.header
     is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
-    if is_opening and there in ways and ways[there].is_finished:
+    if is_opening and there in ways and _is_another(ways[there], header):
         # Ports that are used again: what was before stays under a name of its own.
         ways[(there[0], (b"", len(ways)))] = ways.pop(there)
         if back in ways:
             ways[(back[0], (b"", len(ways)))] = ways.pop(back)
     way = ways.setdefault(there, _Way(*there, time_s))
     other = ways.setdefault(back, _Way(*back, time_s))
-    options = dict(dpkt.tcp.parse_opts(header.opts)) if header.opts else {}
+    options = options_of(header)
     if is_opening:
         _open(way, other, header, options, time_s)
     way.last_s = time_s
@@ -159,9 +176,14 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
         way.is_finished = True
 
 
+def _is_another(way: _Way, header: dpkt.tcp.TCP) -> bool:
+    """Whether a SYN begins another connection than the one whose way is known."""
+    return way.is_finished or (way.base != (header.seq + 1) % _WRAP and (way.is_opened or way.octets > 0))
+
+
 def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
-    if way.base is None:
-        way.base = (header.seq + 1) % _WRAP
+    if not way.is_opened:
+        way.base, way.is_opened = (header.seq + 1) % _WRAP, True
         way.acked_to = -1
         way.waiting.append((0, time_s))
     elif way.sent_to == 0:
@@ -208,11 +230,11 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
 
 
 def _segments_in(way: _Way, payload: int) -> int:
-    """A host's own capture shows what its card is still to cut into segments."""
-    if way.mss is None:
+    """A host's own capture shows what its card is still to cut into segments; what fits the MSS was one already."""
+    if way.mss is None or payload <= way.mss:
         return 1
     size = max(way.mss - (_TIMESTAMPS if way.has_timestamps else 0), 1)
-    return max(1, math.ceil(payload / size))
+    return math.ceil(payload / size)
 
 
 def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
@@ -274,8 +296,9 @@ def _stream(way: _Way) -> Stream:
     elapsed_s = stream.end_s - stream.start_s
     stream.delivered_bytes = int(acked[-1]) if acked.size else None
     stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
-    stream.throughput_bps = rate(way.octets, elapsed_s)
-    stream.sent_segments, stream.retransmitted_segments = way.segments, way.retransmitted
+    stream.throughput_bps = None if way.uncaptured else rate(way.octets, elapsed_s)
+    if not way.uncaptured:
+        stream.sent_segments, stream.retransmitted_segments = way.segments, way.retransmitted
     stream.episodes = way.episodes
     samples = far_s + _near(way, time_s, far_s)
     stream.rtt_ms = distribution_ms(samples)

@@ -1,22 +1,26 @@
-"""A report of `iperf3 --json` as streams: what its client says of each interval, and of the whole.
+"""A report of `iperf3 --json` or `--json-stream` as streams: what its client says of each interval, and of the whole.
 
 Source: reports of iperf 3.12, as they were made here: `intervals[].streams[]` with `bytes`, `retransmits`,
 `snd_cwnd`, `snd_wnd` (octets), `rtt` and `rttvar` (microseconds), `end.streams[].sender` and `.receiver`,
-`end.sender_tcp_congestion`.
+`end.sender_tcp_congestion`. `--json-stream` (since 3.17) writes `start`, each of `intervals` and `end` as `{"event":
+..., "data": ...}` in a line of its own. What stands before the report, such as a warning, is passed over.
 
 Departures: the round trip is the smoothed one at the end of each interval; single samples are not in a report, so
 that there is no distribution. What a sender is told to have sent is what it wrote to its socket, which may hold it
 for a while. Reports of UDP are refused.
 """
 
-import json
 import math
+import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 import numpy as np
 
+from ackclock.decoding import decoded
+from ackclock.input_files import octets
 from ackclock.manifests import Recording
+from ackclock.reading import mismatch
 from ackclock.recording.streams import RecordingError, Stream
 
 _MICRO: Final = 1e-6
@@ -37,14 +41,10 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         RecordingError: If it is none, or one of UDP, or of a test that failed.
     """
     report = _report(path)
-    start, end = _part(report, "start", path), _part(report, "end", path) if report.get("end") else {}
-    protocol = _part(start, "test_start", path).get("protocol", "TCP") if "test_start" in start else "TCP"
-    if report.get("error"):
-        raise RecordingError(f"{path}: iperf3 says that it failed: {report['error']}")
-    if protocol != "TCP":
-        raise RecordingError(f"{path}: start.test_start.protocol is {protocol}; only reports of TCP are read")
+    start: dict[str, Any] = dict(report["start"])
+    end: dict[str, Any] = dict(report.get("end") or {})
     intervals = report.get("intervals")
-    if not isinstance(intervals, list) or not intervals:
+    if not intervals:
         raise RecordingError(f"{path}: intervals is missing or empty; record with iperf3 --json --interval 0.1")
     rows = _rows(intervals, path)
     streams = [_stream(socket, rows[socket], start, end) for socket in rows]
@@ -62,55 +62,158 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     return streams, lasted, about
 
 
-def _report(path: Path) -> dict[str, Any]:
-    text = path.read_text(encoding="utf-8", errors="replace")
+class _Row(TypedDict):
+    socket: int
+    start: float
+    end: float
+    bytes: float
+    omitted: NotRequired[bool]
+    sender: NotRequired[bool]
+    snd_cwnd: NotRequired[float]
+    snd_wnd: NotRequired[float]
+    rtt: NotRequired[float]
+    rttvar: NotRequired[float]
+
+
+class _Interval(TypedDict):
+    streams: NotRequired[list[_Row]]
+
+
+class _Half(TypedDict):
+    socket: NotRequired[int]
+    bytes: NotRequired[int]
+    bits_per_second: NotRequired[float]
+    retransmits: NotRequired[int]
+
+
+class _Whole(TypedDict):
+    sender: NotRequired[_Half | None]
+    receiver: NotRequired[_Half | None]
+
+
+class _End(TypedDict):
+    streams: NotRequired[list[_Whole]]
+    sender_tcp_congestion: NotRequired[str]
+
+
+class _Connected(TypedDict):
+    socket: int
+    local_host: str
+    local_port: int
+    remote_host: str
+    remote_port: int
+
+
+class _Timestamp(TypedDict):
+    timesecs: NotRequired[float]
+
+
+class _Test(TypedDict):
+    protocol: NotRequired[str]
+
+
+class _Start(TypedDict):
+    connected: NotRequired[list[_Connected]]
+    timestamp: NotRequired[_Timestamp]
+    test_start: NotRequired[_Test]
+    tcp_mss_default: NotRequired[int]
+    system_info: NotRequired[str]
+
+
+class _Report(TypedDict):
+    """What is read of a report."""
+
+    start: _Start
+    intervals: NotRequired[list[_Interval]]
+    end: NotRequired[_End | None]
+    error: NotRequired[str]
+
+
+BEGIN: Final = re.compile(rb"^\{\s*(\"start\"|\"event\"|$)", re.MULTILINE)
+"""How a report begins."""
+
+
+def _report(path: Path) -> _Report:
+    whole = octets(path, remedy="give one report of `iperf3 --json`")
+    begin = BEGIN.search(whole)
+    content = whole[begin.start() :] if begin else whole
+    before = whole.count(b"\n", 0, begin.start()) if begin else 0
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
+        lines = content.splitlines()
+        found = _of_events(lines) if b'"event"' in lines[0] else decoded(content.decode(errors="replace"))
+    except ValueError as error:
+        number = before + getattr(error, "lineno", 1)
+        said = getattr(error, "msg", error)
         raise RecordingError(
-            f"{path}, line {error.lineno}: this is no JSON ({error.msg}); give one report of `iperf3 --json` in a file"
+            f"{path}, line {number}: this is not JSON ({said}); give one report of `iperf3 --json` in a file"
         ) from error
     if not isinstance(found, dict) or "start" not in found:
         raise RecordingError(
             f"{path} is JSON, but neither a report of iperf3 (it has no start) nor a trace of ackclock-kernel"
         )
+    _check_kind(found, path)
+    if wrong := mismatch(_Report, found) or _impossible(found):
+        raise RecordingError(f"{path}: {wrong}; is the file whole? Give a report of `iperf3 --json`")
+    report: _Report = found  # type: ignore[assignment]  # it has the form
+    return report
+
+
+def _check_kind(report: dict[str, Any], path: Path) -> None:
+    """Refuse a test that failed, or was of UDP."""
+    if report.get("error"):
+        raise RecordingError(f"{path}: iperf3 says that it failed: {str(report['error'])[:200]}")
+    start = report["start"]
+    test = start.get("test_start") if isinstance(start, dict) else None
+    protocol = test.get("protocol", "TCP") if isinstance(test, dict) else "TCP"
+    if protocol != "TCP":
+        raise RecordingError(f"{path}: start.test_start.protocol is {str(protocol)[:20]}; only reports of TCP are read")
+
+
+def _of_events(lines: list[bytes]) -> dict[str, Any]:
+    """The report that the lines of `--json-stream` make together."""
+    found: dict[str, Any] = {"intervals": []}
+    for number, line in enumerate(lines, start=1):
+        try:
+            event = decoded(line) if line.strip() else {}
+        except ValueError as error:
+            raise ValueError(f"line {number} of the events: {error}") from error
+        name, data = (event.get("event"), event.get("data")) if isinstance(event, dict) else (None, None)
+        if name == "interval":
+            found["intervals"].append(data)
+        elif isinstance(name, str):
+            found[name] = data
     return found
 
 
-def _part(whole: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    part = whole.get(name)
-    if not isinstance(part, dict):
-        raise RecordingError(f"{path}: {name} is missing, or no object; give a report of `iperf3 --json`")
-    return part
+def _impossible(report: dict[str, Any]) -> str | None:
+    """The first number of an interval that cannot be, with its place."""
+    for place, interval in enumerate(report.get("intervals", [])):
+        for index, row in enumerate(interval.get("streams", [])):
+            at = f"intervals[{place}].streams[{index}]"
+            for key in ("start", "bytes", "snd_cwnd", "snd_wnd", "rtt", "rttvar"):
+                if row.get(key, 0) < 0:
+                    return f"{at}.{key} must not be negative, and is {row[key]:g}"
+            if row["end"] < row["start"]:
+                return f"{at}.end must not be before its start, and is {row['end']:g}"
+    return None
 
 
-def _objects(found: Any) -> list[dict[str, Any]]:  # noqa: ANN401  whatever JSON can say
-    """The objects of a list; nothing of what is none."""
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _rows(intervals: list[Any], path: Path) -> dict[int, list[dict[str, Any]]]:
+def _rows(intervals: list[_Interval], path: Path) -> dict[int, list[_Row]]:
     """The reports on each socket, in order."""
-    found: dict[int, list[dict[str, Any]]] = {}
-    for place, interval in enumerate(intervals):
-        for index, row in enumerate(interval.get("streams", []) if isinstance(interval, dict) else []):
-            for key in ("socket", "start", "end", "bytes"):
-                if not isinstance(row, dict) or not isinstance(row.get(key), (int, float)):
-                    raise RecordingError(
-                        f"{path}: intervals[{place}].streams[{index}].{key} is no number; is the file whole?"
-                    )
-            if not row.get("omitted"):
-                found.setdefault(row["socket"], []).append(row)
+    found: dict[int, list[_Row]] = {}
+    for row in (row for interval in intervals for row in interval.get("streams", [])):
+        if not row.get("omitted"):
+            found.setdefault(row["socket"], []).append(row)
     if not found:
         raise RecordingError(f"{path}: no interval has a stream; record with iperf3 --json")
     return found
 
 
-def _stream(socket: int, rows: list[dict[str, Any]], start: dict[str, Any], end: dict[str, Any]) -> Stream:
+def _stream(socket: int, rows: list[_Row], start: dict[str, Any], end: dict[str, Any]) -> Stream:
     name = _name(socket, rows, start)
     time_s = np.array([row["end"] for row in rows], dtype=float)
     whole: dict[str, Any] = next(
-        (one for one in _objects(end.get("streams")) if (one.get("sender") or {}).get("socket") == socket), {}
+        (one for one in end.get("streams") or () if (one.get("sender") or {}).get("socket") == socket), {}
     )
     sender, receiver = whole.get("sender") or {}, whole.get("receiver") or {}
     is_sender = bool(rows[0].get("sender", True))
@@ -129,7 +232,7 @@ def _stream(socket: int, rows: list[dict[str, Any]], start: dict[str, Any], end:
     return stream
 
 
-def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _state(rows: list[_Row]) -> dict[str, Any]:
     columns = {
         "cwnd_bytes": ("snd_cwnd", 1.0),
         "rwnd_bytes": ("snd_wnd", 1.0),
@@ -143,8 +246,8 @@ def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {column: values for column, values in found.items() if not np.isnan(values).all()}
 
 
-def _name(socket: int, rows: list[dict[str, Any]], start: dict[str, Any]) -> str:
-    for one in _objects(start.get("connected")):
+def _name(socket: int, rows: list[_Row], start: dict[str, Any]) -> str:
+    for one in start.get("connected") or ():
         if one.get("socket") == socket:
             local = f"{one.get('local_host')}:{one.get('local_port')}"
             remote = f"{one.get('remote_host')}:{one.get('remote_port')}"

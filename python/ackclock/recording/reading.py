@@ -1,14 +1,15 @@
 """Which form a recording has, found by what is in the file and not by its name."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from ackclock import storage
+from ackclock.decoding import decoded
+from ackclock.input_files import opened
 from ackclock.manifests import Recording
 from ackclock.recording import capture, iperf, sockets, trace
-from ackclock.recording.streams import RecordingError, Stream, name_of, results
+from ackclock.recording.streams import RecordingError, Stream, check, name_of, results
 from ackclock.results import Results
 
 Read = tuple[list[Stream], float, Recording]
@@ -24,7 +25,8 @@ def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock 
 
     Args:
         paths: Files, each of one recording: a trace of `ackclock-kernel`, a capture (pcap, pcapng), a log of `ss -tin`
-            or a report of `iperf3 --json`. Several must be of one form; the times of each begin at 0.
+            or a report of `iperf3 --json` or `--json-stream`. Several must be of one form; the times of each begin at
+            0.
         name: Of the results; by default that of the first file.
         by: Who reads, for the manifest.
 
@@ -32,7 +34,7 @@ def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock 
         RecordingError: If a file is none of these, or damaged; the message has its place in the file.
         OSError: If a file cannot be read.
     """
-    found = [_reader(path)(path) for path in paths]
+    found = [_read(path) for path in paths]
     forms = {about["form"] for _, _, about in found}
     if len(forms) > 1:
         raise RecordingError(
@@ -61,17 +63,27 @@ def _together(abouts: Sequence[Recording]) -> Recording:
     return first
 
 
+def _read(path: Path) -> Read:
+    streams, lasted, about = _reader(path)(path)
+    check(streams, path, about)
+    return streams, lasted, about
+
+
 def _reader(path: Path) -> Callable[[Path], Read]:
     if path.is_dir():
         raise RecordingError(f"{path} is a folder; give the file of a recording")
-    with path.open("rb") as file:
+    with opened(path, remedy="give the file of a recording") as file:
         head = file.read(1 << 16)
     if not head.strip():
         raise RecordingError(f"{path} is empty; record again")
     if head[:4] in _CAPTURES:
         return capture.read
+    if head[:2] == b"\x1f\x8b":
+        raise RecordingError(f"{path} is compressed with gzip; unpack it first: gunzip {path.name}")
     if head.lstrip()[:1] in (b"{", b"["):
         return trace.read if _is_trace(head) else iperf.read
+    if iperf.BEGIN.search(head):  # behind a warning
+        return iperf.read
     if b"\0" in head:
         raise RecordingError(
             f"{path} is no recording that is known here: a capture (pcap, pcapng), a trace of ackclock-kernel, a log "
@@ -82,7 +94,7 @@ def _reader(path: Path) -> Callable[[Path], Read]:
 
 def _is_trace(head: bytes) -> bool:
     try:
-        first = json.loads(head.lstrip().splitlines()[0])
+        first = decoded(head.lstrip().splitlines()[0])
     except ValueError:
         return False
     return isinstance(first, dict) and "kind" in first

@@ -6,6 +6,9 @@ Source: what iproute2's `ss` prints of `TCP_INFO`, as it was seen here (6.1) and
 is a line by itself or before every line (as `ts %.s` of moreutils puts it): seconds since 1970, or as `date
 --iso-8601=ns` writes it.
 
+A line without numbers (of a closed connection, whose counts the kernel has given up) is no sample, and a listening
+socket is no connection. Where counts become less, the ports were used again: what follows is another connection.
+
 Departures: flight size is whole segments. Round trips are smoothed ones; single samples, what was lost, timeouts and
 episodes are not in a log. Acknowledged octets count SYN and FIN, which what was sent bounds.
 """
@@ -20,6 +23,7 @@ from typing import Final
 
 import numpy as np
 
+from ackclock.input_files import opened
 from ackclock.manifests import Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import RecordingError, Stream, rate, rates
@@ -28,6 +32,9 @@ _SECONDS: Final = re.compile(r"(\d{9,11}(?:[.,]\d+)?)(?:\s|$)")
 _ISO: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S+)(?:\s|$)")
 _HEADINGS: Final = ("State", "Recv-Q", "Netid")
 _CONNECTION: Final = re.compile(r"(?:[A-Za-z][\w-]*\s+){0,2}\d+\s+\d+\s+(\S+):(\S+)\s+(\S+):(\S+)(?:\s+(.*))?$")
+_STATES: Final = ("LISTEN", "UNCONN")
+"""States of sockets that are no connections."""
+
 _FLAGS: Final = ("ts", "sack", "ecn", "ecnseen", "fastopen", "usec_ts")
 _RATES: Final = ("pacing_rate", "delivery_rate")
 _UNITS: Final = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -85,12 +92,12 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             raise RecordingError(f"{place}: there is no time before this sample; {_REMEDY}")
         current.times.append(time_s - first_s)
         current.samples.append({})
-        count += 1
-        if rest:
-            _take(current, rest, place)
+        count += bool(current.local)
+        _take(current, rest, place)
     if not connections:
         raise RecordingError(f"{path} has no connection; {_REMEDY}")
-    streams = [stream for connection in connections.values() for stream in _streams(connection)]
+    lives = (life for connection in connections.values() for life in _lives(connection))
+    streams = [stream for life in lives for stream in _streams(life)]
     if not streams:
         raise RecordingError(
             f"{path}: no connection sent or received anything between two samples; sample more often, or for longer"
@@ -109,8 +116,8 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        yield from (line.rstrip("\n") for line in file)
+    with opened(path, remedy="give the file of a log") as file:
+        yield from (line.decode(errors="replace").rstrip("\r\n") for line in file)
 
 
 def _timed(line: str, place: str) -> tuple[float | None, str]:
@@ -126,6 +133,8 @@ def _timed(line: str, place: str) -> tuple[float | None, str]:
 
 
 def _connection(line: str, known: dict[tuple[str, str], _Connection], place: str) -> tuple[_Connection, str]:
+    if any(word in _STATES for word in line.split()[:2]):  # the kind of socket may stand before its state
+        return _Connection("", ""), ""
     found = _CONNECTION.match(line)
     if found is None:
         raise RecordingError(f"{place}: {line.strip()[:60]!r} is no line of `ss -tin`; {_REMEDY}")
@@ -135,20 +144,37 @@ def _connection(line: str, known: dict[tuple[str, str], _Connection], place: str
     return known.setdefault((local, remote), _Connection(local, remote)), found[5] or ""
 
 
+def _lives(connection: _Connection) -> Iterator[_Connection]:
+    """The connections, one after the other, that had the same ports."""
+    kept = [(at, sample) for at, sample in zip(connection.times, connection.samples, strict=True) if sample]
+    life: _Connection | None = None
+    for at, sample in kept:
+        before = life.samples[-1] if life else sample
+        if life is None or any(sample.get(name, 0.0) < before.get(name, 0.0) for name in _COUNTS):
+            if life is not None:
+                yield life
+            life = _Connection(connection.local, connection.remote, connection.controller)
+        life.times.append(at)
+        life.samples.append(sample)
+    if life is not None:
+        yield life
+
+
+_COUNTS: Final = ("bytes_sent", "bytes_acked", "bytes_received", "bytes_retrans", "data_segs_out")
+
+
 def _take(connection: _Connection, line: str, place: str) -> None:
     """Add what a line says to the latest sample."""
     sample = connection.samples[-1]
     words = line.split()
-    is_named = False
     for index, word in enumerate(words):
         key, colon, value = word.partition(":")
         if not colon:
             if word in _RATES and index + 1 < len(words):
                 sample[word] = _rate(words[index + 1], place)
-            elif not is_named and word not in _FLAGS and "wscale" in line:
-                connection.controller, is_named = word, True
             continue
-        is_named = True
+        if key in ("wscale", "rto") and index and ":" not in words[index - 1] and words[index - 1] not in _FLAGS:
+            connection.controller = words[index - 1]
         _number(sample, key, value, place)
 
 
@@ -171,14 +197,16 @@ _READ: Final = (
 
 
 def _plain(text: str, *, word: str, place: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise RecordingError(f"{place}: {word!r} has no number where ss prints one; is the line cut?") from error
+    if not _NUMBER.fullmatch(text):
+        raise RecordingError(f"{place}: {word!r} has no number where ss prints one; is the line cut?")
+    return float(text)
+
+
+_NUMBER: Final = re.compile(r"\d{1,20}(\.\d{1,20})?")
 
 
 def _rate(text: str, place: str) -> float:
-    found = re.fullmatch(r"([\d.]+)([KMGT]?)bps", text)
+    found = re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)([KMGT]?)bps", text)
     if found is None:
         raise RecordingError(f"{place}: {text!r} is no rate as ss prints it, such as 10.5Mbps")
     return float(found[1]) * _UNITS[found[2]]

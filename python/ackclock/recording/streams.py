@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from ackclock.input_files import InputFileError
 from ackclock.manifests import Manifest, Recording
 from ackclock.metrics import Floats
 from ackclock.results import Results, TableName, no_appliances, no_completions
@@ -28,7 +29,7 @@ SERIES: Final = (
 CAUSES: Final = ("loss", "ecn", "timeout")
 
 
-class RecordingError(ValueError):
+class RecordingError(InputFileError):
     """A file is no recording that can be read: wrong input; the message has file and place, and what to do."""
 
 
@@ -76,6 +77,33 @@ class Stream:
             "sent_segments", "retransmitted_segments", "lost_segments", "timeouts", "fast_recoveries",
         )  # fmt: skip
         return {key: getattr(self, key) for key in keys} | {"aborted": False, "rtt_ms": self.rtt_ms}
+
+
+_SURPLUS: Final = 1.1
+"""What is delivered may exceed what was sent by this: the two may be counted over times of their own."""
+
+
+def check(streams: Sequence[Stream], path: Path, recording: Recording) -> None:
+    """Hold streams to what can be: numbers that are finite and not negative, and no more delivered than was sent.
+
+    Args:
+        streams: Of one recording; of one that delivered more than was sent the goodput is taken away.
+        path: Of the recording.
+        recording: Its entry of the manifest, which gets a note of that.
+
+    Raises:
+        RecordingError: If a number of one cannot be.
+    """
+    for stream in streams:
+        told = stream.summary() | {"duration": stream.end_s - stream.start_s, **(stream.rtt_ms or {})}
+        for name, value in told.items():
+            if isinstance(value, int | float) and not (math.isfinite(value) and value >= 0):
+                raise RecordingError(f"{path}: {stream.name}: {name} must not be {value:g}; record anew")
+        goodput, sent = stream.goodput_bps, stream.throughput_bps
+        if goodput is not None and sent is not None and goodput > _SURPLUS * sent:
+            stream.goodput_bps = stream.delivered_bytes = None
+            stream.series.pop("goodput_bps", None)
+            recording["notes"].append(f"{stream.name}: goodput is left out, for more was acknowledged than was sent")
 
 
 def distribution_ms(samples_s: Floats) -> Distribution | None:

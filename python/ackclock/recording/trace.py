@@ -11,13 +11,14 @@ Departures: an ACK whose sample is just the smoothed value shows none. Timeouts 
 of loss.
 """
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
+from ackclock.decoding import decoded
+from ackclock.input_files import opened
 from ackclock.manifests import Pair, Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
@@ -31,6 +32,11 @@ _NUMBERS: Final = (
     "sent_bytes", "retransmitted_bytes", "received_bytes", "sent_segments", "duplicates", "rwnd_bytes", "mss_bytes",
 )  # fmt: skip
 _WHOLE: Final = ("flow", "acked_bytes", "sent_bytes", "retransmitted_bytes", "received_bytes", "sent_segments")
+
+_NEEDED: Final = (
+    "kind", "time_s", *_WHOLE, "mss_bytes", "cwnd_segments", "lost_total", "retransmissions", "srtt_s",
+)  # fmt: skip
+"""What each record of a connection has."""
 
 _HEADS: Final = ("begin", "end", "flow", "pair")
 """Kinds of lines that are no records of a connection."""
@@ -122,7 +128,7 @@ def _table(path: Path) -> "pl.DataFrame":
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise RecordingError(_damage(path) or f"{path} is no trace that can be read ({error})") from error
     wanted = read.filter(~read["kind"].is_in(_HEADS).fill_null(value=False))
-    missing = [name for name in ("kind", "time_s", "flow", "acked_bytes") if wanted[name].has_nulls()]
+    missing = [name for name in _NEEDED if wanted[name].has_nulls()]
     if missing:
         place = 1 + int(wanted.select(pl.any_horizontal(pl.col(missing).is_null()).arg_max()).item())
         raise RecordingError(f"{path}: its record {place} has no {missing[0]}; record it anew with this version")
@@ -131,10 +137,10 @@ def _table(path: Path) -> "pl.DataFrame":
 
 def _damage(path: Path) -> str | None:
     """The first line that is no JSON."""
-    with path.open("rb") as file:
+    with opened(path, remedy="give the file of a trace") as file:
         for number, line in enumerate(file, start=1):
             try:
-                json.loads(line)
+                decoded(line)
             except ValueError as error:
                 return f"{path}, line {number}: this is no record ({error}); cut the line, or record anew"
     return None

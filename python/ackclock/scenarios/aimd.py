@@ -24,6 +24,6 @@ class Aimd(CongestionController):
 
     def on_congestion(self, event: CongestionEvent) -> None:
         if not event.is_repeated:
-            kept = int((1 - self.decrease) * event.flight_size_bytes)
+            kept = int((1 - self.decrease) * event.decrease_from_bytes)
             self.ssthresh_bytes = max(kept, 2 * self.mss_bytes)
         self.cwnd_bytes = self.mss_bytes if event.cause == "timeout" else self.ssthresh_bytes or self.cwnd_bytes

@@ -50,7 +50,7 @@ class Gentle(CongestionController, name="gentle"):
 
     def on_congestion(self, event: CongestionEvent) -> None:
         if not event.is_repeated:
-            self.ssthresh_bytes = max(int(self.kept * event.flight_size_bytes), 2 * self.mss_bytes)
+            self.ssthresh_bytes = max(int(self.kept * event.decrease_from_bytes), 2 * self.mss_bytes)
         self.cwnd_bytes = self.mss_bytes if event.cause == "timeout" else self.ssthresh_bytes or self.cwnd_bytes
 
 

@@ -169,6 +169,9 @@ def _sysctl(assignment: str) -> Sysctl:
 
 
 def _tc(arguments: list[str]) -> Iterator[Setting]:
+    if arguments[:1] == ["qdisc"] and arguments[1:2] in (["del"], ["delete"]) and "root" in arguments:
+        yield Discipline("pfifo")  # as without any
+        return
     known = next((index for index, word in enumerate(arguments) if word in _QUEUES), None)
     if arguments[:1] != ["qdisc"] or arguments[1:2] not in (["add"], ["replace"], ["change"]) or known is None:
         raise ValueError(f"the command 'tc {' '.join(arguments)}' is not known; use tc qdisc replace with fq or pfifo")

@@ -22,6 +22,9 @@ _START_NS = 1_000_250_000
 _LARGEST_BUFFER = 4_194_304
 """What `SO_SNDBUF` and `SO_RCVBUF` get at most: `net.core.wmem_max` and `rmem_max` of Linux 6.18."""
 
+_UNSET_BUFFERS = {"SO_SNDBUF": 16_384, "SO_RCVBUF": 131_072}
+"""The same where nobody has set them, before there is a connection: the middle of `tcp_wmem` and `tcp_rmem`."""
+
 _HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
 _ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
 _TO_HERE = Addresses(_THERE, _HERE)
@@ -61,6 +64,7 @@ class SimulatedHost:
         self._pacing: dict[str, Any] = {}
         self._passive: dict[str, Any] = {}
         self._largest = {"SO_SNDBUF": _LARGEST_BUFFER, "SO_RCVBUF": _LARGEST_BUFFER}
+        self._unset = dict(_UNSET_BUFFERS)
         self._overrides = overrides or []
         self._now_ns = _START_NS
         self._sent: list[Sent] = []
@@ -96,6 +100,8 @@ class SimulatedHost:
                 self._passive[rest] = value
             elif table == "largest":
                 self._largest[rest] = value
+            elif table == "unset":
+                self._unset[rest] = value
             else:
                 *tables, name = rest.split(".")
                 place = self._tcp
@@ -123,6 +129,11 @@ class SimulatedHost:
         """Return what a socket option gets at most."""
         sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): most for name, most in self._largest.items()}
         return sizes.get(option, (1 << 32) - 1)
+
+    def unset_of(self, option: tuple[int, int]) -> int | None:
+        """Return what a buffer's option is that nobody has set, as long as there is no connection to change it."""
+        sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): size for name, size in self._unset.items()}
+        return sizes.get(option)
 
     def options(self, controller: str | None = None, own: Mapping[str, Any] | None = None) -> str:
         """Return the options of an endpoint made now, as JSON.
@@ -214,12 +225,24 @@ class SimulatedHost:
         """See `Backend`."""
         if packet.flags & URG:
             raise ValueError("urgent data is not simulated; leave the flag U out, or use --kernel")
-        endpoint = self._sockets.endpoint_for(packet)
-        if endpoint is not None:
+        headers = emit_packet(packet, _TO_HERE)
+        endpoint = self._sockets.endpoint_for(packet, headers)
+        if endpoint is None:
+            self._answer_without_connection(headers)
+        else:
             had = endpoint.unread_octets
-            endpoint.on_packet(self._now_ns, emit_packet(packet, _TO_HERE))
+            endpoint.on_packet(self._now_ns, headers)
             self._observed.arrived(packet, self._now_ns, in_order=endpoint.unread_octets > had)
         self.settle_calls()
+
+    def _answer_without_connection(self, headers: bytes) -> None:
+        """As a port does that waits for connections, or that nobody has opened."""
+        endpoint = Endpoint(self.options(), *_ENDS, self._overrides)
+        if self._sockets.listens:
+            endpoint.listen()
+        endpoint.on_packet(self._now_ns, headers)
+        answers = [parsed[1] for data in endpoint.take_packets() if (parsed := parse_packet(data)) is not None]
+        self._sent += [Sent(self.now_us, packet) for packet in answers]
 
     def begin(self, request: Request, *, blocks: bool = False) -> SimulatedTicket:
         """See `Backend`."""

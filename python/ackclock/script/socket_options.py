@@ -20,7 +20,7 @@ _CONGESTION = (_TCP, CONSTANTS["TCP_CONGESTION"])
 _MAXSEG = (_TCP, CONSTANTS["TCP_MAXSEG"])
 _SNDBUF, _RCVBUF = ((_SOCKET, CONSTANTS[name]) for name in ("SO_SNDBUF", "SO_RCVBUF"))
 _USER_TIMEOUT = (_TCP, CONSTANTS["TCP_USER_TIMEOUT"])
-_TIMESTAMPS_OCTETS = 12
+_TIMESTAMPS_OCTETS, _MSS_WITHOUT_OPTION = 12, 536
 _INT = (1 << 32) - 1
 """Options are ints of 32 bits, and sizes are taken without their sign."""
 
@@ -143,11 +143,13 @@ def get_option(
     Raises:
         ValueError: If the option is not simulated: "what; remedy".
     """
-    if key == _MAXSEG and endpoint is not None:
-        return endpoint.mss
+    if key == _MAXSEG:
+        return endpoint.mss if endpoint is not None else kept.get(key, (_MSS_WITHOUT_OPTION,))
     if key in (_SNDBUF, _RCVBUF) and key in kept:
         value = kept[key]
         return _doubled(min(value[0], host.largest_of(key))) if isinstance(value, tuple) else value
+    if key in (_SNDBUF, _RCVBUF) and endpoint is None and (unset := host.unset_of(key)) is not None:
+        return unset
     if key == _CONGESTION:
         return str(kept.get(key, host.controller))
     if key not in _KEPT and key not in _CHANGES:

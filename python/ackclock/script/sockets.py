@@ -15,7 +15,7 @@ from ackclock._core import Endpoint
 from ackclock.script.backend import Outcome, Request, failed
 from ackclock.script.constants import CONSTANTS
 from ackclock.script.epoll import Look, Watch
-from ackclock.script.packets import ACK, SYN, Packet
+from ackclock.script.packets import ACK, RST, SYN, Packet
 from ackclock.script.socket_options import get_option, set_option, syn_retries
 
 if TYPE_CHECKING:
@@ -118,17 +118,30 @@ class Sockets:
         socket = self._open.get(request.fd)
         return failed("EBADF") if socket is None else handler(self, socket, request)
 
-    def endpoint_for(self, packet: Packet) -> Endpoint | None:
-        """Return the endpoint that takes a packet; a SYN for a listening socket makes one."""
-        listening = next((socket for socket in self._open.values() if socket.backlog is not None), None)
-        is_new = packet.flags & (SYN | ACK) == SYN and listening is not None and self._is_free(listening)
-        if is_new and listening is not None:
+    @property
+    def listens(self) -> bool:
+        """True if a socket waits for connections."""
+        return self._listening() is not None
+
+    def _listening(self) -> Socket | None:
+        return next((socket for socket in self._open.values() if socket.backlog is not None), None)
+
+    def endpoint_for(self, packet: Packet, headers: bytes) -> Endpoint | None:
+        """Return the endpoint that takes a packet, if there is one; a SYN for a listening socket makes one.
+
+        Args:
+            packet: That arrives.
+            headers: The same as bytes.
+        """
+        endpoint, listening = self._host.endpoint, self._listening()
+        if listening is None:
+            return endpoint
+        is_gone = endpoint is None or endpoint.state in ("CLOSED", "LISTEN")
+        if packet.flags & (SYN | ACK | RST) == SYN and (is_gone or (endpoint and endpoint.is_reopened_by(headers))):
             listening.endpoint, listening.is_accepted = self._opened(listening), False
             listening.endpoint.listen()
-        return self._host.endpoint
-
-    def _is_free(self, listening: Socket) -> bool:
-        return listening.endpoint is None or listening.endpoint.state == "CLOSED" or listening.is_accepted
+            return listening.endpoint
+        return None if is_gone else endpoint
 
     def _opened(self, socket: Socket) -> Endpoint:
         listens = socket.backlog is not None
@@ -207,7 +220,7 @@ class Sockets:
         octets, flags = request.numbers
         _refuse(flags & ~_READ_FLAGS)
         endpoint = socket.endpoint
-        if endpoint is None:
+        if endpoint is None or socket.backlog is not None:
             return failed("ENOTCONN")
         available = endpoint.unread_octets
         enough = octets if flags & _MSG_WAITALL else min(octets, self._low_water(socket))
@@ -275,7 +288,8 @@ class Sockets:
         if error is None or socket.reported:
             return None
         socket.reported = True
-        return "EPIPE" if error == "reset" and not socket.writes else ERRNO_OF[error]
+        in_close_wait = socket.writes and socket.endpoint is not None and socket.endpoint.is_peer_finished
+        return "EPIPE" if error == "reset" and in_close_wait else ERRNO_OF[error]
 
     # ---- options and readiness --------------------------------------------------------------------------------------
 

@@ -37,12 +37,14 @@ def _receive_memory(value: str) -> Changes:
     """Half of the initial buffer is window at first, and once full segments come what those leave of it."""
     _, initial, largest = value.split()
     tuning = {"initial": int(initial) // 2, "opens_to": window_of_memory(int(initial)), "max": int(largest)}
-    return {"tcp.receive_autotuning": {name: f"{octets} B" for name, octets in tuning.items()}}
+    switches = {name: f"{octets} B" for name, octets in tuning.items()}
+    return {"tcp.receive_autotuning": switches, "unset.SO_RCVBUF": int(initial)}
 
 
 def _send_memory(value: str) -> Changes:
     _, initial, largest = value.split()
-    return {"tcp.send_autotuning": {"initial": f"{initial} B", "max": f"{largest} B"}}
+    switches = {"initial": f"{initial} B", "max": f"{largest} B"}
+    return {"tcp.send_autotuning": switches, "unset.SO_SNDBUF": int(initial)}
 
 
 def _ecn(value: str) -> Changes:
@@ -135,7 +137,7 @@ ONLY: Mapping[str, tuple[str, ...]] = {
         "1000",
     ),
     "tcp_fin_timeout": ("60",),
-    "tcp_invalid_ratelimit": ("500",),
+    "tcp_invalid_ratelimit": ("500", "0"),
     "tcp_keepalive_intvl": ("75",),
     "tcp_keepalive_probes": ("9",),
     "tcp_keepalive_time": ("7200",),
@@ -187,7 +189,7 @@ def changes(name: str, value: str) -> Changes:
 
     Returns:
         Its switches; `passive.` has what holds for listening sockets alone, `largest.` the most that an
-        option may ask for.
+        option may ask for, `unset.` what it is before anybody sets it.
 
     Raises:
         ValueError: If the parameter or its value is not simulated: "what; remedy".

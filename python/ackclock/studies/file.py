@@ -1,14 +1,14 @@
 """Reading a study: a TOML file, or the same as a table of Python. Every mistake is told at once, with its place."""
 
 import itertools
-import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from ackclock import input_files
+from ackclock.decoding import decoded, decoded_toml
 from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
@@ -20,6 +20,8 @@ _KEYS: Final = (
     "start_within", "scenario", "link", "keep",
 )  # fmt: skip
 _RANGE: Final = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*")
+
+_REMEDY: Final = "give a study's file (.toml)"
 
 Document = Mapping[str, Any]
 Block = list[dict[str, Any]]
@@ -37,12 +39,12 @@ def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
 
     Raises:
         ScenarioError: If it is wrong; it tells of every mistake.
-        OSError: If the file cannot be read.
+        InputFileError: If the file cannot be read.
     """
     if isinstance(source, Mapping):
         return _plan(source, Mistakes("<study>", {}), Path(), "study")
     path = Path(source)
-    text = path.read_text(encoding="utf-8")
+    text = input_files.text(path, remedy=_REMEDY)
     return _plan(read_toml(text, path), Mistakes(str(path), spots(text)), path.resolve().parent, path.stem)
 
 
@@ -55,7 +57,7 @@ def document_of(source: "Path | str | Document") -> tuple[Document, Path, str]:
     if isinstance(source, Mapping):
         return source, Path().resolve(), "study"
     path = Path(source)
-    return read_toml(path.read_text(encoding="utf-8"), path), path.resolve().parent, path.stem
+    return read_toml(input_files.text(path, remedy=_REMEDY), path), path.resolve().parent, path.stem
 
 
 def read_again(document: Document, name: str, folder: Path, stem: str, scenario: str | None) -> Plan:
@@ -196,11 +198,10 @@ def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str,
         mistakes.add(("scenario",), "must be the name of a file", 'write it like "two.toml", beside this file', value)
         return None
     try:
-        text = (folder / value).read_text(encoding="utf-8")
-        found: dict[str, Any] = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        mistakes.add(("scenario",), f"cannot be read: {reason}", "name a scenario file, beside this file", value)
+        text = input_files.text(folder / value, remedy="name a scenario file, beside this file")
+        found: dict[str, Any] = decoded(text) if text.lstrip().startswith("{") else decoded_toml(text)
+    except ValueError as error:
+        mistakes.add(("scenario",), f"cannot be read: {error}", "name a scenario file, beside this file", value)
         return None
     if not isinstance(found.get("flow"), list) or not found["flow"]:
         mistakes.add(("scenario",), "has no [[flow]]", "flows of the study take theirs for a form; give it one", value)

@@ -11,7 +11,7 @@ from ackclock import extras, storage
 from ackclock.decoding import decoded
 from ackclock.figures.files import FORMS
 from ackclock.labels import distinct
-from ackclock.reading import DamagedError, document
+from ackclock.reading import DamagedError, content, document
 from ackclock.studies import design, file, measures, tabled, told
 from ackclock.studies.plan import LineUp, Plan
 from ackclock.studies.samples import sampled_point
@@ -259,7 +259,7 @@ def load_study(folder: str | Path) -> Study:
     kept_file = path / STUDY
     if not kept_file.is_file():
         raise FileNotFoundError(f"{path} holds no finished study: there is no {STUDY} in it")
-    kept = document(kept_file.read_bytes(), kept_file, _Kept, _REMEDY)
+    kept = document(content(kept_file, None, _REMEDY), kept_file, _Kept, _REMEDY)
     plan = file.read_again(kept["study"], str(kept_file), Path(kept["folder"]), kept["stem"], kept.get("scenario"))
     line_ups = {line_up.name: line_up for line_up in plan.line_ups}
     store = SweepFolder(path)
@@ -320,7 +320,7 @@ def kept_runs(folder: Path) -> dict[str, str] | None:
     file = folder / KEPT
     if not file.is_file():
         return None
-    return document(file.read_bytes(), file, dict[str, str], _REMEDY)
+    return document(content(file, None, _REMEDY), file, dict[str, str], _REMEDY)
 
 
 def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:

@@ -1,6 +1,6 @@
 """A grid of runs: every combination of some values, on all cores, resumable, ending in one tidy table."""
 
-from ackclock.sweep import running
+from ackclock.sweep import running, tidy
 from ackclock.sweep.grid import Axis, GridError, Point, grid_of, parse_axis, parse_pair
 from ackclock.sweep.store import SweepFolder
 from ackclock.sweep.tidy import flow_table, group_table, link_table, means
@@ -18,4 +18,5 @@ __all__ = [
     "parse_axis",
     "parse_pair",
     "running",
+    "tidy",
 ]

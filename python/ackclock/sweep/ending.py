@@ -1,6 +1,5 @@
 """What a sweep's folder comes to, for people: a table of means with intervals, and figures over its axes."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,12 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.estimates import estimate
 from ackclock.labels import distinct
-from ackclock.reading import DamagedError
+from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
+from ackclock.sweep import tidy
+from ackclock.sweep.store import TABLES, Record, SweepFolder
 from ackclock.sweep.tidy import by_cell
 from ackclock.tables import Column, Table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ackclock.studies.drawn import Drawn
 
 MEANS: Final = (
@@ -185,16 +188,14 @@ def load_sweep(folder: str | Path) -> Sweep:
     path = Path(folder)
     if not is_sweep(path):
         raise FileNotFoundError(f"{path} holds no finished sweep: there is no sweep.parquet in it")
-    remedy = "give the same command again: the points that are done are kept"
-    try:
-        parameters = json.loads((path / "sweep.json").read_text(encoding="utf-8"))["parameters"]
-        rows = list(_restored(_rows(path, list(parameters)), parameters))
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise DamagedError(path, str(error), remedy) from error
+    store = SweepFolder(path)
+    parameters = dict(store.grid()["parameters"])
+    records = store.records()
+    rows = list(_restored(_rows(_tables(store, records), list(parameters)), parameters))
     seeds = parameters.pop("seed", [1])
     axes = {key: values for key, values in parameters.items() if len(values) > 1}
     constants = {key: values[0] for key, values in parameters.items() if len(values) == 1 and key != "trace"}
-    return Sweep(path, axes, constants, seeds, _scenario(path, parameters), rows)
+    return Sweep(path, axes, constants, seeds, _scenario(records, parameters), rows)
 
 
 def _restored(
@@ -206,19 +207,51 @@ def _restored(
         yield {**row, **{key: known.get(row[key], row[key]) for key, known in asked.items() if key in row}}
 
 
-def _scenario(path: Path, parameters: Mapping[str, Any]) -> str:
+_REMEDY: Final = "give the same command again: the points that are done are kept"
+
+
+def _scenario(records: Sequence[Record], parameters: Mapping[str, Any]) -> str:
     """What was run, by one of its points; what is swept is not said of it."""
-    for file in sorted((path / "points").glob("*.json"))[:1]:
-        summary = json.loads(file.read_text(encoding="utf-8"))["summary"]
-        duration = "" if "duration" in parameters else f"; {summary['duration_s']:g} s"
-        return f"{summary['scenario']}{duration}"
-    return ""
+    if not records:
+        return ""
+    summary = records[0]["summary"]
+    duration = "" if "duration" in parameters else f"; {summary['duration_s']:g} s"
+    return f"{summary['scenario']}{duration}"
 
 
-def _rows(path: Path, parameters: Sequence[str]) -> list[dict[str, Any]]:
+def _tables(store: SweepFolder, records: Sequence[Record]) -> "dict[str, pl.DataFrame]":
+    """The tables of the folder, each of which must be what its points come to: these are signed, tables are not.
+
+    Points that are the same scenario share a file, which has the parameters of one of them: then only forms are
+    checked.
+    """
+    read: dict[str, pl.DataFrame] = {}
+    for name in TABLES:
+        file = inside(store.path, store.table(name).name, _REMEDY)
+        if name != "groups" or file.exists():
+            read[name] = frame(content(file, None, _REMEDY), file, _REMEDY)
+    of_points = [(record.get("parameters"), record["summary"]) for record in records]
+    rows = [(parameters, summary) for parameters, summary in of_points if parameters is not None]
+    are_all = len(rows) == len({record["scenario_hash"] for record in records}) == len(records)
+    expected = tidy.tables(rows) if are_all and rows else {}
+    for name, table in read.items():
+        if name in expected and not _are_alike(table, expected[name]):
+            raise DamagedError(store.table(name), "it is not what the points of the sweep come to", _REMEDY)
+    return read
+
+
+def _are_alike(table: "pl.DataFrame", expected: "pl.DataFrame") -> bool:
+    """Whether two tables have the same rows in the columns of both: another version may have others besides."""
+    common = [column for column in table.columns if column in expected.columns]
+    if not common:
+        return table.is_empty() and expected.is_empty()
+    return table.select(common).equals(expected.select(common))
+
+
+def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> list[dict[str, Any]]:
     import polars as pl
 
-    flows, links = (pl.read_parquet(path / f"{name}.parquet") for name in ("sweep", "links"))
+    flows, links = tables["sweep"], tables["links"]
     keys = [name for name in parameters if name in links.columns]
     bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
     if bottleneck:

@@ -3,8 +3,8 @@
 import hashlib
 import itertools
 import json
+import math
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 
 from ackclock import controllers, importing, storage
 from ackclock._core import Scenario
+from ackclock.decoding import decoded_toml
 from ackclock.imported import imported
-from ackclock.studies.plan import each_once
+from ackclock.studies.plan import MOST_RUNS, each_once
 from ackclock.version import __version__
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
@@ -126,8 +127,8 @@ def _values(path: str, text: str) -> Sequence[Any]:
 
 def _toml(path: str, text: str) -> Any:  # noqa: ANN401  whatever TOML can say
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError as error:
+        return decoded_toml(f"value = {text}")["value"]
+    except ValueError as error:
         if text.strip()[:1] in ("[", "{", '"', "'"):
             raise GridError(f"--set {path}={text} is not a TOML value: {error}") from error
         return text.strip()
@@ -175,6 +176,8 @@ def grid_of(
     if repeated:
         raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
     steps = [_steps(group) for group in _groups(axes, paired)]
+    if (size := math.prod(map(len, steps))) > MOST_RUNS:
+        raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
     points = (dict(itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*steps))
     return [_point(paths, tuple(point[path] for path in paths), make) for point in points]
 

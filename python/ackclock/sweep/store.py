@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
 from ackclock import storage, system
-from ackclock.reading import DamagedError, document, inside
+from ackclock.reading import DamagedError, content, document, inside
 from ackclock.studies.plan import each_once
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
@@ -22,7 +22,7 @@ _POINTS = "points"
 _LOCK = ".lock"
 
 
-class _Grid(TypedDict):
+class Grid(TypedDict):
     """What `sweep.json` holds."""
 
     version: str
@@ -30,7 +30,7 @@ class _Grid(TypedDict):
     scenario_hashes: list[str]
 
 
-class _Record(TypedDict):
+class Record(TypedDict):
     """What the file of a point holds."""
 
     version: str
@@ -50,6 +50,7 @@ class SweepFolder:
             path: Of the folder.
         """
         self.path = path
+        self._keys: dict[str, str] = {}
 
     @contextmanager
     def opened(self, points: Sequence[Point]) -> Iterator[None]:
@@ -80,10 +81,44 @@ class SweepFolder:
             if any(entry.name not in (_LOCK, _POINTS) for entry in self.path.iterdir()):
                 raise GridError(f"{self.path} holds other things than a sweep; choose another folder with -o")
             return
-        remedy = f"restore it, or move it away: the points in {self.path / _POINTS} are found without it"
-        self._check_extends(document(file.read_bytes(), file, _Grid, remedy), points)
+        self._check_extends(self.grid(), points)
 
-    def _check_extends(self, before: _Grid, points: Sequence[Point]) -> None:
+    def grid(self) -> Grid:
+        """Return what the folder says of its grid.
+
+        Raises:
+            DamagedError: If it is not what was written.
+        """
+        file = inside(self.path, _GRID, _REMEDY)
+        remedy = f"restore it, or move it away: the points in {self.path / _POINTS} are found without it"
+        found = document(content(file, None, remedy), file, Grid, remedy)
+        if empty := next((name for name, values in found["parameters"].items() if not values), None):
+            raise DamagedError(file, f"parameters.{empty} must have values", remedy)
+        return found
+
+    def records(self) -> list[Record]:
+        """Return every point of a finished grid, in the grid's order.
+
+        Raises:
+            DamagedError: If one is missing, or is not what was written.
+        """
+        found: dict[str, list[Record]] = {}
+        for file in sorted((self.path / _POINTS).glob("*.json")):
+            record = _record(inside(file.parent, file.name, _REMEDY))
+            found.setdefault(record["scenario_hash"], []).append(record)
+        grid = self.grid()
+        hashes = grid["scenario_hashes"]
+        if missing := len(set(hashes) - found.keys()):
+            what = f"{missing} of its {len(set(hashes))} points are missing, or others stand in their place"
+            raise DamagedError(self.path / _POINTS, what, "run the same command again: it runs these points")
+        records = [found[one][-1] for one in hashes]
+        told = [record["parameters"] for record in records if "parameters" in record]
+        if any(not _is_within(parameters, grid["parameters"]) for parameters in told):
+            what = "its parameters are not those of its points"
+            raise DamagedError(self.path / _GRID, what, "restore it, or run the same command again")
+        return records
+
+    def _check_extends(self, before: Grid, points: Sequence[Point]) -> None:
         lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
         if lost:
             raise GridError(
@@ -107,7 +142,7 @@ class SweepFolder:
     def _remove_tables_of_another(self, points: Sequence[Point]) -> None:
         """Remove the tables of a smaller grid: until this one has ended, it has none."""
         file = self.path / _GRID
-        if not file.is_file() or json.loads(file.read_bytes()).get("scenario_hashes") == _hashes(points):
+        if not file.is_file() or self.grid()["scenario_hashes"] == _hashes(points):
             return
         for name in TABLES:
             self.table(name).unlink(missing_ok=True)
@@ -166,7 +201,10 @@ class SweepFolder:
         file = inside(self.path / _POINTS, f"{key}.json", _REMEDY)
         if not file.is_file():
             raise DamagedError(file, "it is missing", "run the same command again: it runs this point")
-        return _record(file)["summary"]
+        record = _record(file)
+        if self._keys.setdefault(record["scenario_hash"], key) != key:
+            raise DamagedError(file, "it is of another point than its name says", _REMEDY)
+        return record["summary"]
 
     def _file(self, point: Point) -> Path:
         return self.path / _POINTS / f"{point.key}.json"
@@ -175,18 +213,18 @@ class SweepFolder:
 _REMEDY = "remove it, and the same command runs this point again"
 
 
-def _record(file: Path) -> _Record:
-    content = file.read_bytes()
-    record = document(content, file, _Record, _REMEDY)
-    if "sha256" in record and _signed(b"{" + content[_SIGNATURE_LENGTH:]) != content:
+def _record(file: Path) -> Record:
+    written = content(file, None, _REMEDY)
+    record = document(written, file, Record, _REMEDY)
+    if "sha256" in record and _signed(b"{" + written[_SIGNATURE_LENGTH:]) != written:
         raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
     return record
 
 
-def _signed(content: bytes) -> bytes:
+def _signed(text: bytes) -> bytes:
     """Put the SHA-256 of a JSON object's text without its first brace into it, as its first key."""
-    signature = f'{{"sha256": "{hashlib.sha256(content[1:]).hexdigest()}", '
-    return signature.encode() + content[1:]
+    signature = f'{{"sha256": "{hashlib.sha256(text[1:]).hexdigest()}", '
+    return signature.encode() + text[1:]
 
 
 _SIGNATURE_LENGTH = len(_signed(b"{}")) - 1
@@ -215,6 +253,12 @@ def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
 
 def _one(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{path} = {value}" for path, value in parameters.items())
+
+
+def _is_within(parameters: dict[str, Any], grid: dict[str, list[Any]]) -> bool:
+    """Whether a grid has all the values of a point."""
+    known = json.loads(json.dumps(parameters, default=str))
+    return known.keys() == grid.keys() and all(value in grid[name] for name, value in known.items())
 
 
 def _describe(parameters: dict[str, list[Any]]) -> str:

@@ -24,6 +24,19 @@ _MEASURES = (
 Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
+def tables(rows: Iterable[Row]) -> "dict[str, pl.DataFrame]":
+    """Make every table with which a sweep ends, by its name.
+
+    Args:
+        rows: Parameters and summary of each point.
+    """
+    kept = list(rows)
+    flows = flow_table(kept)
+    made = {"sweep": flows, "links": link_table(kept), "means": means(flows, kept[0][0])}
+    groups = group_table(kept)
+    return made if groups.is_empty() else made | {"groups": groups}
+
+
 def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
     """Make the tidy table of flows.
 

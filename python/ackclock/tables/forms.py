@@ -6,6 +6,7 @@ units that their keys name, with mean, half width of the interval and count as c
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping
 from html import escape
 from io import StringIO
@@ -35,7 +36,8 @@ def markdown(table: Table) -> str:
 
 
 def _for_markdown(text: str) -> str:
-    return plain(text).replace("|", r"\|")
+    # CommonMark 0.31 section 2.4: what a backslash stands before is no markup; no name becomes HTML or a link.
+    return re.sub(r"([\\|<\[`])", r"\\\1", plain(text))
 
 
 def latex(table: Table) -> str:

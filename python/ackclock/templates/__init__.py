@@ -11,8 +11,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
-from ackclock import _core
+from ackclock import _core, storage
 from ackclock.version import __version__
 
 _ROOT = Path(__file__).parent
@@ -22,6 +23,15 @@ _BUILT_IN: dict[str, Callable[[], str]] = {
     "queue": _core.queues,
     "claims": lambda: "[]",
 }
+
+
+_RUST_WORDS: Final = (
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match",
+    "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "test",
+    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+)  # fmt: skip
+"""Keywords of the Rust Reference, strict and reserved, and `test`, which Cargo refuses as the name of a package."""
 
 
 class TemplateError(ValueError):
@@ -50,7 +60,8 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise TemplateError(f"{target} is there already; name another folder with -o")
     words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name), "@PLUGIN@": _plugin_crate()}
-    return list(_written(template, target, name, words))
+    made = {place: text.encode() for place, text in _texts(template, name, words)}
+    return storage.write_files(target, made)
 
 
 def class_name(name: str) -> str:
@@ -75,7 +86,12 @@ def _plugin_crate() -> str:
 
 
 def _check_name(name: str, kind: str, lang: str) -> None:
-    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+    words = _RUST_WORDS if lang == "rust" else keyword.kwlist
+    if name in words:
+        raise TemplateError(
+            f"{name!r} is a word of {lang.capitalize()} itself; call yours otherwise, such as my_{name}"
+        )
+    if not _NAME.fullmatch(name):
         raise TemplateError(f"{name!r} is no name: use lower-case letters, digits and underscores, such as my_{kind}")
     if any(name == part["name"] for part in json.loads(_BUILT_IN[kind]())):
         raise TemplateError(f"{name!r} is a {kind} that is built in; call yours otherwise, such as my_{name}")
@@ -83,13 +99,11 @@ def _check_name(name: str, kind: str, lang: str) -> None:
         raise TemplateError(f"{name!r} is a module of Python's own; call yours otherwise, such as my_{name}")
 
 
-def _written(template: Path, target: Path, name: str, words: dict[str, str]) -> Iterator[Path]:
+def _texts(template: Path, name: str, words: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Each file's place in the folder, and its text."""
     for source in sorted(template.rglob("*.in")):
         place = str(source.relative_to(template)).removesuffix(".in").replace("NAME", name)
         text = source.read_text(encoding="utf-8")
         for mark, word in words.items():
             text = text.replace(mark, word)
-        file = target / place
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        yield file
+        yield place, text

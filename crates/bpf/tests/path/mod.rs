@@ -158,6 +158,7 @@ impl Sender {
             }),
             is_cwnd_limited,
             in_recovery,
+            growth: ackclock_cc::Growth::of_facts(true, is_cwnd_limited, in_recovery),
             reduced_window: None,
             round: self.round,
             is_paced: false,
@@ -186,6 +187,7 @@ impl Sender {
             now: SimTime(self.now),
             cause,
             flight_size,
+            decrease_from: flight_size,
             newly_lost,
             inflight: flight_size,
         })]

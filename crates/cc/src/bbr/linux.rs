@@ -6,6 +6,8 @@
 //! the next segment leaves.
 //!
 //! Departures: an ACK that may have been delayed for a lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
+//!
+//! As on Linux, ECN is negotiated where it is asked for, and a mark changes nothing.
 
 mod aggregation;
 mod arithmetic;
@@ -437,6 +439,10 @@ impl CongestionController for LinuxBbr {
 
     fn limits_itself(&self) -> bool {
         self.mode == Mode::ProbeRtt
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

@@ -5,7 +5,8 @@
 //! Yeganeh, Jacobson, ACM Queue 14(5), 2016.
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one unless the host
-//! sends in bursts, so the send quantum only enlarges the window; the filter of the rate is exact. What Linux's module has
+//! sends in bursts, so the send quantum only enlarges the window; the filter of the rate is exact; a
+//! timeout leaves a segment beside what is still in the network, where the draft has nothing there. What Linux's module has
 //! gained since the draft is not here but in [`LinuxBbr`].
 
 use ackclock_declare::{declare, default, words};
@@ -444,11 +445,15 @@ impl CongestionController for Bbr {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
     }
 
     fn limits_itself(&self) -> bool {
         self.state == State::ProbeRtt
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

@@ -8,7 +8,8 @@
 //! keeps the window of a measurement as it was at its beginning: neither is here (`probe_rtt_interval`).
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
-//! quantum only enlarges the window; windowed maxima are exact. ECN has no part in the draft, and none here.
+//! quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. ECN has no part in the draft: data is not
+//! ECN-capable.
 
 mod congestion;
 mod control;
@@ -395,11 +396,15 @@ impl CongestionController for Bbr3 {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, marks: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
     }
 
     fn limits_itself(&self) -> bool {
         self.state == State::ProbeRtt
+    }
+
+    fn keeps_window_on_send(&self) -> bool {
+        true
     }
 
     fn cwnd(&self) -> Bytes {

@@ -154,7 +154,7 @@ fn probing_step(gained: f64) -> f64 {
 
 impl Rule for Bic {
     fn on_ack(&mut self, ack: &AckEvent, _cwnd: f64, mss: u64) {
-        if ack.is_cumulative && !ack.in_recovery {
+        if ack.growth.is_due {
             let acked = ack.newly_acked.0 as f64 / mss as f64;
             self.acked_at_once += (acked - self.acked_at_once) * LINUX_ACK_RATIO;
         }

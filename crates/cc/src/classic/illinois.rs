@@ -3,9 +3,10 @@
 //! Source: Liu, Basar, Srikant, TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed Networks,
 //! Performance Evaluation 65, 2008: alpha from 10 to 0.3 and beta from 1/8 to 1/2 as functions of the mean queueing delay
 //! `d_a`, with `d_m` the longest; `eta_1` = 0.01, `eta_2` = 0.1, `eta_3` = 0.8; a window threshold of 15 segments; alpha
-//! goes up to its largest only after 5 round trips with a short queue, if there was a long one before.
+//! goes up to its largest only after 5 round trips with a short queue, if there was a long one before. After a timeout alpha
+//! is 1 and beta 1/2.
 //!
-//! Departures: none.
+//! Departures: alpha and beta follow the delays of slow start, as in Linux's module, and of recoveries, too.
 //!
 //! Checked: both functions against the paper's equations, constants and patience against Linux's module; the runs held
 //! to it are in docs/reference/controllers-checked.md.
@@ -42,7 +43,7 @@ impl Algorithm for IllinoisConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "fast while the queue is short, slow while it is long",
         source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008",
-        departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        departures: "alpha and beta follow the delays of slow start and of recoveries, too; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("illinois")
     }];
 

@@ -186,19 +186,20 @@ impl CongestionController for DqnCubic {
         self.window.on_spurious();
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
     }
 
     /// What lowers the window begins the curve anew.
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.window.ssthresh = Some(ssthresh.0);
-        }
         if restart.cause.is_reduction() {
             self.since = restart.now;
         }
-        self.window.cwnd = restart.window.0;
+        self.window.on_restart(restart);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -147,15 +147,16 @@ impl CongestionController for DqnNewReno {
         self.window.on_spurious();
     }
 
+    fn keeps_window_on_send(&self) -> bool {
+        true
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.window.ssthresh = Some(ssthresh.0);
-        }
-        self.window.cwnd = restart.window.0;
+        self.window.on_restart(restart);
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

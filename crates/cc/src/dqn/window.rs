@@ -4,7 +4,7 @@ use ackclock_declare::words;
 use ackclock_units::{Bytes, SimDuration};
 
 use crate::controller::Start;
-use crate::event::{AckEvent, CongestionEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, SlowStartCount, Window};
 
 words! {
@@ -140,13 +140,23 @@ impl LearnedWindow {
             self.before_episode = Some((self.cwnd, self.ssthresh));
             let from = match self.rules.decrease_from {
                 DecreaseFrom::Cwnd => self.cwnd,
-                DecreaseFrom::FlightSize => event.flight_size.0,
+                DecreaseFrom::FlightSize => event.decrease_from.0,
             };
             let kept = (from as f64 * self.rules.beta) as u64;
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
         self.is_over = !event.is_timeout();
         self.cwnd = if event.is_timeout() { self.mss } else { self.ssthresh.unwrap_or(self.cwnd) };
+    }
+
+    /// See [`crate::CongestionController::on_restart`].
+    pub(super) fn on_restart(&mut self, restart: &RestartEvent) {
+        self.slow_start.on_restart(restart);
+        self.is_over &= restart.cause != RestartCause::Timeout;
+        if let Some(ssthresh) = restart.ssthresh {
+            self.ssthresh = Some(ssthresh.0);
+        }
+        self.cwnd = restart.window.0;
     }
 
     pub(super) fn on_spurious(&mut self) {

@@ -9,7 +9,8 @@
 //!
 //! Departures: the first window leaves at once, and the start goes on at that in a round trip, where the paper begins with two
 //! segments and PCC-Kernel with 4 Mbit/s, because intervals of two segments in a round trip would last 25; an interval of which something is unaccounted for four round trips after its
-//! end is judged without that, and halves the rate if nothing of it has arrived, where the authors' programs halve it at once.
+//! end takes that for lost, and halves the rate if nothing of it has arrived, where the authors' programs halve it at once; timeouts and
+//! marks are as [`mod@crate::pcc`] says.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -50,7 +51,7 @@ impl Algorithm for AllegroConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "tries a little more and a little less in random order, and moves where throughput less loss is worth more",
         source: "Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015",
-        departures: "the first window leaves at once and is the first rate; an interval's deadline is four round trips after its end, and the rate is halved there only if nothing of it has arrived; bounds in flight, intervals and the start are those of the authors' programs",
+        departures: "the first window leaves at once and is the first rate; an interval's deadline is four round trips after its end, and the rate is halved there only if nothing of it has arrived; bounds in flight, intervals and the start are those of the authors' programs; a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("pcc_allegro")
     }];
 

@@ -6,7 +6,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::delivery::SegmentReport;
 
-/// Round trips after its end at which an interval is judged by what is known: the fate of all but undetected losses.
+/// Round trips after its end at which what is still unaccounted for of an interval is taken for lost.
 const DEADLINE_ROUND_TRIPS: u64 = 4;
 
 /// One interval.
@@ -35,9 +35,10 @@ impl<P> Interval<P> {
         self.sent as f64 * 8.0 / self.length().as_secs_f64() / 1e6
     }
 
-    /// Fraction that was lost.
+    /// Fraction that was lost: the paper's monitor takes what is not acknowledged for lost.
     pub(super) fn loss(&self) -> f64 {
-        self.lost as f64 / (self.acked + self.lost).max(1) as f64
+        let lost = self.lost.max(self.sent.saturating_sub(self.acked));
+        lost as f64 / (self.acked + lost).max(1) as f64
     }
 
     /// How fast the round trip grew, in seconds a second.
@@ -268,6 +269,7 @@ mod tests {
         assert!(monitor.take_finished(SimTime(89 * MS), rtt).is_none());
         let interval = monitor.take_finished(SimTime(90 * MS), rtt).expect("10 ms and four round trips");
         assert!(interval.is_silent());
+        assert!((interval.loss() - 1.0).abs() < 1e-12); // Dong et al. 2015, section 2.1: what is not acknowledged is lost
     }
 
     #[test]

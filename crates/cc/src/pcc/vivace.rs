@@ -17,7 +17,8 @@
 //! Departures: a step is never more than that of a trial for being the least; after the start a draining queue pays, as in
 //! the paper's equation and unlike later code; each step begins with trials, as in the paper, where the authors' programs go on by single
 //! intervals until the gradient turns; the first window leaves at once; an interval of which something is unaccounted for four
-//! round trips after its end is judged without that, and halves the rate if nothing of it has arrived.
+//! round trips after its end takes that for lost, and halves the rate if nothing of it has arrived; timeouts and marks are as
+//! [`mod@crate::pcc`] says.
 //!
 //! Checked: all constants against those of the authors' and of WebRTC's first version; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -67,7 +68,7 @@ impl Algorithm for VivaceConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
         source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
-        departures: "two pairs of trials have to agree, as in the authors' program, and each step begins with trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs",
+        departures: "two pairs of trials have to agree, as in the authors' program, and each step begins with trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs; a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("pcc_vivace")
     }];
 

@@ -84,12 +84,12 @@ fn the_variants_leave_slow_start_in_ways_of_their_own() {
 }
 
 #[test]
-fn duplicate_acks_take_a_quarter_and_a_timeout_all_but_two_segments() {
+fn duplicate_acks_take_a_quarter_and_a_timeout_all_but_one_segment() {
     let mut vegas = avoiding(VegasVariant::Brakmo, 20_000);
     vegas.on_congestion(&loss(20_000));
     assert_eq!(vegas.cwnd(), Bytes(15_000));
     vegas.on_congestion(&timeout(15_000, false));
-    assert_eq!((vegas.cwnd(), vegas.ssthresh()), (Bytes(2_000), Some(Bytes(7_500))));
+    assert_eq!((vegas.cwnd(), vegas.ssthresh()), (Bytes(1_000), Some(Bytes(7_500))));
     let mut linux = avoiding(VegasVariant::Linux, 20_000);
     linux.on_congestion(&loss(20_000));
     assert_eq!(linux.cwnd(), Bytes(10_000));

@@ -9,7 +9,7 @@
 use std::io;
 use std::sync::Arc;
 
-use ackclock_net::queue::Treatment;
+use ackclock_net::queue::{HostTable, Treatment};
 use ackclock_net::{
     ConnectionIndex, Discarder, EndpointId, Link, LinkId, LinkKind, NetworkConfig, Packet, Packets, Router, Service,
 };
@@ -75,6 +75,9 @@ impl Network {
         for route in routes(config) {
             new.add_route(route);
         }
+        let end_of = |route: &Arc<[LinkId]>| route.last().map_or(0, |link| new.config.link(*link).to.index() as u32);
+        let hosts = HostTable::Ends(new.routes.iter().map(end_of).collect());
+        new.links.iter_mut().filter_map(Link::served).for_each(|mut link| link.set_hosts(&hosts));
         new
     }
 

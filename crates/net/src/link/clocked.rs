@@ -4,20 +4,22 @@
 //! one ring, in order, and needs a single pending event, the arrival of the first; what waits is a second, small ring, brought up
 //! to date on demand.
 //!
-//! Where a link is fed by one other link that is no faster, nothing ever waits for it, and a packet's passage through
-//! it follows from its passage through the first: the packet goes straight into the later link's ring, and the event
-//! between the two is saved.
+//! Where a link without a limit is fed by one other link, a packet's passage through it follows from its passage through the first:
+//! the packet goes straight into the later link's ring, and the event between the two is saved. What such a packet waits is known
+//! ahead, too, and counted when its time has come.
 
 use ackclock_units::{SimDuration, SimTime};
 
-use super::wire::Bounds;
 use super::{Link, Rest};
 use crate::packets::UnderWay;
+use crate::queue::Room;
 use crate::ring::Ring;
 
 /// A packet that waits for service.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
+    /// It came to the near end.
+    since: SimTime,
     /// Its first bit enters the wire.
     service: SimTime,
     octets: u64,
@@ -37,12 +39,29 @@ pub(super) struct Waits {
     /// What has not entered service, as of the last [`Link::advance`].
     waiting: Ring<Waiting>,
     waiting_octets: u64,
+    /// The last of them that has.
+    served: Waiting,
+    /// What will come and wait, of what entered ahead of time.
+    to_wait: Ring<Waiting>,
     /// As of the last time that it was full, or of the last [`Link::advance`].
     passed_on: Ring<PassedOn>,
     /// Those of them that have arrived.
     passed: u64,
-    /// Packets enter ahead of time.
-    is_entered_ahead: bool,
+    entry: Entry,
+    /// What entered ahead of time and comes out later than it arrives; as of the last time that it was full.
+    noted: Ring<PassedOn>,
+}
+
+/// When packets enter a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Entry {
+    /// When they come to its near end.
+    #[default]
+    InTime,
+    /// Ahead of that time.
+    Ahead,
+    /// Ahead of that time; and they are noticed at the far end later than they arrive there, so that their arrivals are noted.
+    AheadNoted,
 }
 
 /// When a packet enters and leaves the wire.
@@ -73,23 +92,33 @@ impl ClockedLink<'_> {
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
         let service = clock.free_at().max(now);
-        if service > now && !rest.wait(&wire.bounds, (now, service), octets) {
+        if service > now && !rest.wait(&wire.room, (now, service), octets) {
             return None;
         }
         let arrival = clock.serialize(wire.pace, now, octets) + wire.delay;
         Some(Passage { service, arrival })
     }
 
-    /// A packet passes, arriving at the near end at some `time` to come, of a link on which nothing ever waits: one
-    /// that a single, no faster link feeds.
+    /// A packet, on its way at `now`, passes that arrives at the near end at some `time` to come, of a link without a limit that a
+    /// single link feeds.
     #[inline]
-    pub fn admit_ahead(&mut self, time: SimTime, size: u32) -> Passage {
+    pub fn admit_ahead(&mut self, now: SimTime, time: SimTime, size: u32) -> Passage {
         let Link { clock, wire, rest, .. } = &mut *self.link;
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
         let service = clock.free_at().max(time);
-        let arrival = clock.serialize_ahead(wire.pace, time, octets) + wire.delay;
+        if service > time {
+            rest.wait_ahead(now, Waiting { since: time, service, octets });
+        }
+        let arrival = clock.serialize(wire.pace, time, octets) + wire.delay;
         Passage { service, arrival }
+    }
+
+    /// A packet that was admitted will arrive at the far end at `arrival`, and be noticed there later.
+    #[inline]
+    pub fn note(&mut self, now: SimTime, arrival: SimTime, size: u32) {
+        let Link { wire, rest, .. } = &mut *self.link;
+        rest.waits.note(now, PassedOn { arrival, octets: u64::from(size) + wire.framing });
     }
 
     /// Puts an admitted packet on the way. Returns true if it is the only one, so that its arrival is the link's next
@@ -111,25 +140,58 @@ impl ClockedLink<'_> {
 }
 
 impl Link {
-    /// From now on packets enter ahead of time.
-    pub fn enter_ahead(&mut self) {
-        self.rest.waits.is_entered_ahead = true;
+    /// From now on packets enter ahead of time; they may be noticed at the far end later than they arrive there.
+    pub fn enter_ahead(&mut self, may_be_noticed_late: bool) {
+        self.rest.waits.entry = if may_be_noticed_late { Entry::AheadNoted } else { Entry::Ahead };
     }
 
     /// Brings the counts of what waits and of what was passed on up to `now`.
     pub fn advance(&mut self, now: SimTime) {
+        self.rest.let_come(now);
         self.rest.advance(now);
         self.rest.count_arrived(now);
     }
 
     /// See [`Link::busy_time`].
     pub(super) fn clocked_busy_time(&self, now: SimTime) -> SimDuration {
-        if !self.rest.waits.is_entered_ahead {
+        if self.rest.waits.entry == Entry::InTime {
             return self.clock.busy_time(now);
         }
-        let to_come = self.transit.iter().map(|on_way| u64::from(on_way.packet.size) + self.wire.framing);
-        let passed_on = self.rest.waits.passed_on.iter().map(|packet| packet.octets);
-        to_come.chain(passed_on).fold(self.clock.sent(), |sent, octets| sent - self.wire.pace.rounded_up(octets))
+        self.services_to_end(now).fold(self.clock.sent(), |sent, (begin, end)| sent - (end - begin.max(now)))
+    }
+
+    /// Packets that have entered and whose service has not begun by `now`, up to which the link has been advanced.
+    pub(super) fn not_begun(&self, now: SimTime) -> usize {
+        match self.rest.waits.entry {
+            Entry::InTime => self.rest.waits.waiting(),
+            Entry::Ahead | Entry::AheadNoted => self.services_to_end(now).filter(|(begin, _)| *begin > now).count(),
+        }
+    }
+
+    /// When each service begins and ends that ends after `now`, on a link that packets enter ahead of time.
+    ///
+    /// A packet that follows on another begins where that one ends, and takes no longer than it would alone; any other takes as long.
+    fn services_to_end(&self, now: SimTime) -> impl Iterator<Item = (SimTime, SimTime)> {
+        let (waits, wire) = (&self.rest.waits, &*self.wire);
+        let is_noted = waits.entry == Entry::AheadNoted;
+        let on_way = self.transit.iter().map(|on_way| PassedOn {
+            arrival: on_way.arrival,
+            octets: u64::from(on_way.packet.size) + wire.framing,
+        });
+        let on_way = on_way.take(if is_noted { 0 } else { usize::MAX });
+        let elsewhere = if is_noted { &waits.noted } else { &waits.passed_on };
+        let (mut on_way, mut elsewhere) = (on_way.peekable(), elsewhere.iter().copied().peekable());
+        let in_order = std::iter::from_fn(move || match (on_way.peek(), elsewhere.peek()) {
+            (Some(one), Some(other)) if one.arrival <= other.arrival => on_way.next(),
+            (Some(_), None) => on_way.next(),
+            _ => elsewhere.next(),
+        });
+        let ends = in_order.map(|packet| (SimTime(packet.arrival.0 - wire.delay.0), packet.octets));
+        ends.filter(move |(end, _)| *end > now).scan(SimTime::ZERO, |before, (end, octets)| {
+            let begin = SimTime(end.0 - wire.pace.rounded_up(octets).0).max(*before);
+            *before = end;
+            Some((begin, end))
+        })
     }
 }
 
@@ -137,26 +199,46 @@ impl Rest {
     /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
     #[allow(clippy::inline_always, reason = "as ClockedLink::admit, of which it is most")]
     #[inline(always)]
-    fn wait(&mut self, bounds: &Bounds, (now, service): (SimTime, SimTime), octets: u64) -> bool {
+    fn wait(&mut self, room: &Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
         self.advance(now);
-        if !self.waits.has_room(bounds, octets, service - now) {
+        if !room.takes(self.waits.waiting.len(), self.waits.waiting_octets, octets) {
             self.counts.on_dropped();
             self.counts.ledger.on_dropped(octets);
             return false;
         }
         self.counts.stats.on_queue_change(now, self.waits.waiting());
-        self.waits.enqueue(Waiting { service, octets });
-        self.counts.stats.on_waited(service - now);
+        self.waits.enqueue(Waiting { since: now, service, octets });
         true
+    }
+
+    /// A packet that is on its way at `now` will wait.
+    #[inline(never)]
+    fn wait_ahead(&mut self, now: SimTime, packet: Waiting) {
+        if self.waits.to_wait.is_full() {
+            self.let_come(now);
+        }
+        self.waits.to_wait.push_back(packet);
+    }
+
+    /// What was to wait and has come by `now` waits.
+    fn let_come(&mut self, now: SimTime) {
+        while let Some(next) = self.waits.to_wait.front().copied().filter(|next| next.since <= now) {
+            self.advance(next.since);
+            self.counts.stats.on_queue_change(next.since, self.waits.waiting());
+            self.waits.enqueue(next);
+            self.waits.to_wait.drop_front();
+        }
     }
 
     /// What has entered service by `now` waits no longer.
     #[inline]
     fn advance(&mut self, now: SimTime) {
         let waits = &mut self.waits;
-        while let Some(next) = waits.waiting.front().filter(|next| next.service <= now) {
+        while let Some(&next) = waits.waiting.front().filter(|next| next.service <= now) {
             self.counts.stats.on_queue_change(next.service, waits.waiting.len());
+            self.counts.stats.on_waited(next.service - next.since);
             waits.waiting_octets -= next.octets;
+            waits.served = next;
             waits.waiting.drop_front();
         }
     }
@@ -173,10 +255,25 @@ impl Rest {
 }
 
 impl Waits {
-    fn has_room(&self, bounds: &Bounds, octets: u64, wait: SimDuration) -> bool {
-        (self.waiting.len() as u64) < bounds.packets
-            && self.waiting_octets + octets <= bounds.octets
-            && wait <= bounds.wait
+    /// See [`ClockedLink::note`].
+    fn note(&mut self, now: SimTime, packet: PassedOn) {
+        if self.entry != Entry::AheadNoted {
+            return;
+        }
+        if self.noted.is_full() {
+            while self.noted.front().is_some_and(|first| first.arrival <= now) {
+                self.noted.drop_front();
+            }
+        }
+        self.noted.push_back(packet);
+    }
+
+    /// How long the packet in service waited, nothing if none waits behind it; `alone` says how long so many octets take.
+    pub(super) fn latest_wait(&self, alone: impl Fn(u64) -> SimDuration) -> SimDuration {
+        let Waiting { since, service, octets } = self.served;
+        // The next begins where the packet in service ends: with the last that has waited, unless one that did not wait came since.
+        let is_in_service = self.waiting.front().is_some_and(|next| next.service <= service + alone(octets));
+        if is_in_service { service - since } else { SimDuration::ZERO }
     }
 
     fn enqueue(&mut self, packet: Waiting) {

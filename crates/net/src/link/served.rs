@@ -21,7 +21,7 @@ use crate::link_stats::LinkStats;
 use crate::packet::Packet;
 use crate::packets::Packets;
 use crate::propagation::{Arrival, Propagation};
-use crate::queue::{Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued, Treatment};
+use crate::queue::{HostTable, Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued, Treatment};
 use crate::rate::RateProcess;
 
 /// What a served link has beside what every link has.
@@ -32,6 +32,8 @@ pub(crate) struct Served {
     /// Over how long the queue wants to know the rate of the link, if it does; and the rate where it does not change.
     rate_span: Option<SimDuration>,
     nominal: Bandwidth,
+    /// Until then the queue knows the rate.
+    rate_known_until: SimTime,
     policer: Option<Policer>,
     /// `None` on a plain link, on which nothing but its delay becomes of a packet.
     propagation: Option<Propagation>,
@@ -78,11 +80,12 @@ impl Served {
     pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
         let plain = || Box::new(ChannelConfig::constant(config.rate, config.delay));
         let channel = config.channel.clone().unwrap_or_else(plain);
-        let place = QueuePlace { link: &config.name, rate: config.rate, seed };
+        let place = QueuePlace { link: &config.name, seed };
         let queue = Queue::of(config, &place);
         Self {
             rate_span: queue.rate_span(),
             nominal: config.rate,
+            rate_known_until: SimTime::ZERO,
             queue,
             rate: RateProcess::new(&channel.rate, channel.outage),
             policer: channel.policer.map(Policer::new),
@@ -111,9 +114,9 @@ impl Served {
     }
 
     /// What the discipline calls `name`, if it has such a thing.
-    pub(super) fn inspect(&self, name: &str) -> Option<f64> {
+    pub(super) fn inspect(&self, now: SimTime, name: &str) -> Option<f64> {
         let mut found = None;
-        self.queue.inspect(&mut |known, value| {
+        self.queue.inspect(now, &mut |known, value| {
             if known == name {
                 found = Some(value);
             }
@@ -196,14 +199,16 @@ impl Served {
 
     /// The measurement window begins.
     pub(super) fn begin_measurement(&mut self, now: SimTime) {
-        self.carried_before = self.carried_in_parts(now);
+        self.carried_before = self.carried_in_parts(self.rate.just_before(now));
     }
 
     /// What share of the octets that it could have sent since `from` a link of changing rate has sent; `None` if its
     /// rate does not change.
     pub(super) fn used(&self, from: SimTime, now: SimTime) -> Option<f64> {
-        let capacity = self.rate.capacity(from, now)?;
-        let sent = self.carried_in_parts(now) - self.carried_before;
+        // The window begins and ends before what happens at its borders. At the end of a run that has happened.
+        let has_happened = self.current.is_none_or(|current| current.end != now);
+        let capacity = self.rate.capacity_within(from, now, has_happened)?;
+        let sent = self.carried_in_parts(self.rate.just_before(now)) - self.carried_before;
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
@@ -233,6 +238,7 @@ impl Served {
         if !self.queue.is_empty() && self.rate.service_start(now) > now {
             return false;
         }
+        self.set_rate(now);
         if let Some(span) = self.rate_span {
             self.tell_rate(now, span);
         }
@@ -241,6 +247,18 @@ impl Served {
         self.latest_wait = now - queued.since;
         self.current = Some(InService { queued, start: now, end });
         true
+    }
+
+    /// Tells the queue the rate of the link, if that has changed. An outage is none: what waits is there when it is over.
+    fn set_rate(&mut self, now: SimTime) {
+        if now < self.rate_known_until {
+            return;
+        }
+        let (rate, until) = self.rate.step_at(now).unwrap_or((Bandwidth(0), SimTime::NEVER));
+        self.rate_known_until = until;
+        if rate > Bandwidth(0) {
+            self.queue.set_rate(now, rate);
+        }
     }
 
     /// Tells the queue what the link could have sent in the last `span`.
@@ -306,6 +324,7 @@ impl ServedLink<'_> {
         }
         counts.ledger.on_came(octets);
         counts.stats.on_queue_change(now, served.queue.len());
+        served.set_rate(now);
         served.queue.enqueue(now, Queued { packet: *packet, octets, since: now });
         counts.add(served.new_counts());
         true
@@ -317,6 +336,7 @@ impl ServedLink<'_> {
         if let Some(rate) = change.rate {
             let from = served.current.map_or(now, |current| current.end);
             served.rate.change(from, rate);
+            served.rate_known_until = served.rate_known_until.min(from);
         }
         let propagation = served.propagation.as_mut().expect("a link that is changed has a channel");
         if let Some(delay) = change.delay {
@@ -325,9 +345,14 @@ impl ServedLink<'_> {
         if let Some(p) = change.loss {
             propagation.change_loss(p);
         }
-        if let Some(room) = served.queue.room() {
-            room.change(change.limit, change.rate);
+        if let (Some(room), Some(limit)) = (served.queue.room(), change.limit) {
+            room.set_limit(limit);
         }
+    }
+
+    /// Between which hosts packets travel.
+    pub fn set_hosts(&mut self, hosts: &HostTable) {
+        self.parts().0.queue.set_hosts(hosts);
     }
 
     /// From now on [`Self::treated`] has something to say.

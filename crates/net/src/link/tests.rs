@@ -60,7 +60,8 @@ fn limits_in_bytes_and_time() {
     };
     assert_eq!(accepted(QueueLimit::Bytes(Bytes(4_500))), 4);
     assert_eq!(accepted(QueueLimit::Bytes(Bytes(4_499))), 3);
-    assert_eq!(accepted(QueueLimit::Time(SimDuration::from_millis(3))), 4);
+    // one in service; the first that waits has nothing before it, the fourth three packets, which take 3 ms
+    assert_eq!(accepted(QueueLimit::Time(SimDuration::from_millis(3))), 5);
 }
 
 #[test]
@@ -85,20 +86,56 @@ fn queue_statistics_by_hand() {
     assert!((stats.utilization() - 0.75).abs() < 1e-12);
 }
 
+/// A packet of so many octets enters ahead, to arrive at the near end at `time`.
+fn enter_ahead(link: &mut Link, time: u64, size: u32) {
+    let mut clocked = link.clocked().expect("DropTail before a plain wire");
+    let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size);
+    link.carry(passage.arrival, UnderWay { size, ..UnderWay::default() });
+    link.check_invariants();
+}
+
 #[test]
-fn a_link_entered_ahead_of_time_has_sent_what_has_arrived() {
+fn a_link_entered_ahead_of_time_is_busy_when_it_sends() {
+    // 1500 octets take 1 ms: from 0 to 1 ms, from 10 to 11 ms, and on to 11.5 ms
     let mut link = link(12_000_000, QueueLimit::Unlimited);
-    link.enter_ahead();
-    for enters in [0, 10_000_000] {
-        let mut clocked = link.clocked().expect("DropTail before a plain wire");
-        let passage = clocked.admit_ahead(SimTime(enters), 1500);
-        link.carry(passage.arrival, UnderWay { size: 1500, ..UnderWay::default() });
+    link.enter_ahead(false);
+    for (enters, size) in [(0, 1500), (10_000_000, 1500), (10_250_000, 750)] {
+        enter_ahead(&mut link, enters, size);
     }
-    assert_eq!(link.busy_time(SimTime(1_000_000)), SimDuration::ZERO);
-    link.deliver();
-    assert_eq!(link.busy_time(SimTime(2_000_000)), SimDuration::from_millis(1));
-    link.deliver();
-    assert_eq!(link.busy_time(SimTime(12_000_000)), SimDuration::from_millis(2));
+    for (at, busy) in [(500, 500), (1_000, 1_000), (9_000, 1_000), (10_500, 1_500), (11_250, 2_250), (12_000, 2_500)] {
+        assert_eq!(link.busy_time(SimTime(1_000 * at)), SimDuration(1_000 * busy), "{at} us");
+    }
+}
+
+#[test]
+fn what_enters_ahead_of_time_waits_when_its_time_has_come() {
+    // A full packet comes at 10 ms, a half at 10.5 ms and one at 10.75 ms: they wait until 11 ms and 11.5 ms.
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    link.enter_ahead(false);
+    for (enters, size) in [(10_000_000, 1500), (10_500_000, 750), (10_750_000, 750)] {
+        enter_ahead(&mut link, enters, size);
+    }
+    for (at, waiting) in [(10_000, 0), (10_500, 1), (10_900, 2), (11_000, 1), (11_499, 1), (11_500, 0)] {
+        link.advance(SimTime(1_000 * at));
+        assert_eq!(link.waiting(), waiting, "{at} us");
+    }
+    let stats = link.end_measurement(SimTime(12_000_000));
+    // (0 + 0.5 + 0.75) / 3 ms; 1.25 ms of one waiting in 12 ms
+    assert!((stats.queueing_delay().mean() - 1.25e6 / 3.0).abs() < 1.0, "{}", stats.queueing_delay().mean());
+    assert!((stats.queue_packets().mean() - 1.25 / 12.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_wait_counts_when_it_is_over() {
+    // Three packets at once: at 1.5 ms the third, which will have waited 2 ms, still waits.
+    let mut link = link(12_000_000, QueueLimit::Unlimited);
+    for _ in 0..3 {
+        enter(&mut link, 0);
+    }
+    link.advance(SimTime(1_500_000));
+    assert_eq!(link.current_wait(), SimDuration::from_millis(1)); // of the packet in service
+    let stats = link.end_measurement(SimTime(1_500_000));
+    assert_eq!((stats.queueing_delay().weight(), stats.queueing_delay().max()), (2, 1_000_000));
 }
 
 #[test]

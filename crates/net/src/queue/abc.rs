@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 
 use ackclock_declare::{About, declare, default};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::limit::{MAX_TIME, QueueLimit, of_link};
@@ -78,13 +78,13 @@ pub struct Abc {
 
 impl Abc {
     /// An empty queue with these parameters.
-    pub fn new(config: &AbcQueueConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &AbcQueueConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
             config: *config,
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             packets: VecDeque::new(),
             octets: 0,
-            rate: place.rate.0 as f64 / 8.0,
+            rate: 0.0,
             left: VecDeque::new(),
             left_octets: 0,
             tokens: config.tokens,
@@ -159,6 +159,11 @@ impl QueueDiscipline for Abc {
         self.rate = octets_per_second;
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+        self.rate = rate.0 as f64 / 8.0; // until it is measured
+    }
+
     fn len(&self) -> usize {
         self.packets.len()
     }
@@ -175,7 +180,7 @@ impl QueueDiscipline for Abc {
         &mut self.tally
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("accelerate_fraction", self.fraction);
     }
 }
@@ -183,14 +188,14 @@ impl QueueDiscipline for Abc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_units::Bandwidth;
+    use crate::queue::testing::{PLACE, RATE, at_rate};
 
     const MS: u64 = 1_000_000;
 
     /// 12 Mbit/s: a packet of 1500 octets a millisecond.
     fn abc(utilization: f64) -> Abc {
         let config = AbcQueueConfig { utilization, limit: QueueLimit::Packets(1_000), ..AbcQueueConfig::default() };
-        Abc::new(&config, &QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 })
+        at_rate(Abc::new(&config, &PLACE), RATE)
     }
 
     fn arrive(queue: &mut Abc, packets: u32, ecn: Ecn) {

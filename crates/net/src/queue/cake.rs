@@ -13,8 +13,8 @@ mod cobalt;
 mod hosts;
 mod shaper;
 
-use ackclock_declare::{About, declare, default, unset};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_declare::{About, Review, declare, default, unset};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
@@ -40,7 +40,7 @@ const MTU: Bytes = Bytes(1514);
 
 declare! {
     /// Parameters of [`Cake`]; the defaults are Linux's.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct CakeConfig {
         /// Between whom it is fair first.
         isolation: Isolation = Isolation::Triple,
@@ -62,10 +62,6 @@ declare! {
         /// The shaper.
         shaper: ShaperConfig = ShaperConfig::default(),
     }
-    apart {
-        /// The host of each endpoint, for fairness between hosts.
-        hosts: HostTable = HostTable::default(),
-    }
     check super::review;
 }
 
@@ -82,8 +78,13 @@ impl Parameters for CakeConfig {
         Vec::new()
     }
 
-    fn set_hosts(&mut self, hosts: &HostTable) {
-        self.hosts = hosts.clone();
+    fn review(&self, review: &mut Review<'_>) {
+        for stray in ["overhead", "minimum", "cells"] {
+            if self.shaper.rate.is_none() && review.is_given(stray) {
+                let remedy = "give bandwidth, or leave it out";
+                review.report(stray, "must stand beside bandwidth: only the shaper counts it", remedy);
+            }
+        }
     }
 }
 
@@ -124,30 +125,38 @@ impl Cake {
     /// BLUE's.
     pub fn new(config: &CakeConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
-        let rate = config.shaper.rate.unwrap_or(place.rate);
-        let mtu_time = rate.serialization_delay(MTU);
-        // At a low rate a good queue is one of a packet and a half.
-        let target = (config.rtt / 20).max(mtu_time * 3 / 2);
-        let interval = (config.rtt + target - config.rtt / 20).max(target * 2);
-        let memory_limit = config.memory_limit.unwrap_or(Bytes((4 * rate.bytes_in(config.rtt).0).max(4 << 20)));
         let idle = Flow { tag: None, hosts: HostPair::default(), cobalt: Cobalt::default() };
-        Self {
-            config: config.clone(),
-            control: CobaltParameters { target, interval, ecn: config.ecn },
-            memory_limit: memory_limit.0,
+        let mut cake = Self {
+            config: *config,
+            control: CobaltParameters { target: SimDuration::ZERO, interval: SimDuration::ZERO, ecn: config.ecn },
+            memory_limit: 0,
             quantum: config.shaper.rate.map_or(MTU.0, |rate| (rate.0 / 8 / 4096).clamp(300, MTU.0)),
-            mtu_time,
+            mtu_time: SimDuration::ZERO,
             perturbation: Perturbation::draw(&mut random),
             random,
             queues: FlowQueues::new(config.flows),
             schedule: FlowSchedule::new(config.flows),
             flows: vec![idle; config.flows as usize],
-            hosts: HostLoads::new(config.hosts.clone(), config.isolation),
+            hosts: HostLoads::new(config.isolation),
             shaper: Shaper::new(config.shaper),
             tally: Tally::default(),
             filtered: 0,
             last: 0,
+        };
+        if let Some(rate) = config.shaper.rate {
+            cake.control_at(rate);
         }
+        cake
+    }
+
+    /// Target, interval and memory follow from the rate at which packets leave.
+    fn control_at(&mut self, rate: Bandwidth) {
+        let CakeConfig { rtt, memory_limit, .. } = self.config;
+        self.mtu_time = rate.serialization_delay(MTU);
+        // At a low rate a good queue is one of a packet and a half.
+        self.control.target = (rtt / 20).max(self.mtu_time * 3 / 2);
+        self.control.interval = (rtt + self.control.target - rtt / 20).max(self.control.target * 2);
+        self.memory_limit = memory_limit.unwrap_or(Bytes((4 * rate.bytes_in(rtt).0).max(4 << 20))).0;
     }
 
     /// The queue of a packet: its own, in the set that the hash says; if it has none, an idle one of that set; if there
@@ -205,10 +214,17 @@ impl Cake {
 impl QueueDiscipline for Cake {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
         let queue = self.place(&arrival.packet);
-        if self.schedule.is_idle(queue) {
-            let hosts = self.hosts.pair(&arrival.packet);
-            self.flows[queue as usize].hosts = hosts;
-            self.hosts.on_busy(hosts);
+        let flow = &mut self.flows[queue as usize];
+        let (is_idle, is_other) = (self.schedule.is_idle(queue), flow.tag != Some(arrival.packet.to));
+        if is_other && !is_idle {
+            self.hosts.on_idle(flow.hosts); // flows have collided: the queue is counted with the newcomer's hosts
+        }
+        if is_other || is_idle {
+            flow.hosts = self.hosts.pair(&arrival.packet);
+            self.hosts.on_busy(flow.hosts);
+        }
+        let hosts = flow.hosts;
+        if is_idle {
             self.schedule.activate(queue, self.quantum / self.hosts.sharing(hosts));
         }
         self.flows[queue as usize].tag = Some(arrival.packet.to);
@@ -240,6 +256,16 @@ impl QueueDiscipline for Cake {
         (self.queues.len() > 0).then(|| self.shaper.ready_at(now))
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        if self.config.shaper.rate.is_none() {
+            self.control_at(rate);
+        }
+    }
+
+    fn set_hosts(&mut self, hosts: &HostTable) {
+        self.hosts.set_table(hosts);
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -256,7 +282,7 @@ impl QueueDiscipline for Cake {
         &mut self.tally
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.flows[self.last as usize].cobalt.inspect(record);
         record("acks_filtered", self.filtered as f64);
     }

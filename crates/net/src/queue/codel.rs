@@ -7,7 +7,7 @@
 //! is never reduced, is the largest seen.
 
 use ackclock_declare::{About, declare, default, unset, words};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
@@ -240,9 +240,9 @@ pub struct Codel {
 
 impl Codel {
     /// An empty queue with these parameters.
-    pub fn new(config: &CodelConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &CodelConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             parameters: config.control,
             queue: Fifo::default(),
             control: CodelControl::default(),
@@ -262,6 +262,10 @@ impl QueueDiscipline for Codel {
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
         self.control.dequeue(now, &self.parameters, &mut self.tally, &mut self.queue)
+    }
+
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
     }
 
     fn len(&self) -> usize {
@@ -284,7 +288,7 @@ impl QueueDiscipline for Codel {
         Some(&mut self.room)
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.control.inspect(record);
     }
 }

@@ -6,10 +6,10 @@
 //!
 //! Departures: the device counts packets, and has room as soon as it begins to send one.
 
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use super::fifo::{Fifo, Head};
-use super::{Queue, QueueCounters, QueueDiscipline, Queued, Room, Tally};
+use super::{HostTable, Queue, QueueCounters, QueueDiscipline, Queued, Room, Tally};
 
 /// A discipline and the device that takes from it. Source and departures: [`mod@crate::queue::device`].
 #[derive(Clone, Debug)]
@@ -61,6 +61,14 @@ impl QueueDiscipline for Device {
         self.discipline.on_rate(octets_per_second);
     }
 
+    fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+        self.discipline.set_rate(now, rate);
+    }
+
+    fn set_hosts(&mut self, hosts: &HostTable) {
+        self.discipline.set_hosts(hosts);
+    }
+
     fn len(&self) -> usize {
         self.discipline.len() + self.taken.len()
     }
@@ -81,8 +89,8 @@ impl QueueDiscipline for Device {
         self.discipline.room()
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        self.discipline.inspect(record);
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+        self.discipline.inspect(now, record);
         record("device_packets", self.taken.len() as f64);
     }
 }
@@ -91,12 +99,12 @@ impl QueueDiscipline for Device {
 mod tests {
     use ackclock_units::{Bandwidth, Bytes};
 
-    use super::super::testing::{PLACE, arrival, drain};
+    use super::super::testing::{PLACE, RATE, arrival, drain};
     use super::*;
     use crate::queue::{CodelConfig, QueueConfig, SgpqConfig};
 
     fn behind(discipline: &QueueConfig, limit: u32) -> Device {
-        Device::new(Queue::new(discipline, &PLACE), limit)
+        Device::new(Queue::new(discipline, &PLACE, RATE), limit)
     }
 
     #[test]

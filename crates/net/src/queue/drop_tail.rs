@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ackclock_declare::{About, declare};
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
@@ -43,8 +43,8 @@ pub struct DropTail {
 
 impl DropTail {
     /// An empty queue with these parameters.
-    pub fn new(config: &DropTailConfig, place: &QueuePlace<'_>) -> Self {
-        Self { room: Room::new(config.limit, place.rate), packets: VecDeque::new(), octets: 0, tally: Tally::default() }
+    pub fn new(config: &DropTailConfig, _place: &QueuePlace<'_>) -> Self {
+        Self { room: Room::new(config.limit), packets: VecDeque::new(), octets: 0, tally: Tally::default() }
     }
 }
 
@@ -62,6 +62,10 @@ impl QueueDiscipline for DropTail {
         let first = self.packets.pop_front()?;
         self.octets -= first.octets;
         Some(first)
+    }
+
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
     }
 
     fn len(&self) -> usize {
@@ -90,12 +94,12 @@ mod tests {
     use super::*;
     use crate::config::QueueLimit;
     use crate::packet::Packet;
-    use ackclock_units::{Bandwidth, Bytes, SimDuration};
+    use crate::queue::testing::{PLACE, at_rate};
+    use ackclock_units::{Bytes, SimDuration};
 
     fn kept(limit: QueueLimit) -> usize {
         // 1500 octets take 1 ms
-        let place = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
-        let mut queue = DropTail::new(&DropTailConfig { limit }, &place);
+        let mut queue = at_rate(DropTail::new(&DropTailConfig { limit }, &PLACE), Bandwidth(12_000_000));
         for _ in 0..10 {
             queue.enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets: 1500, since: SimTime::ZERO });
         }

@@ -6,7 +6,7 @@
 //! Departures: flows are told apart exactly, by connection and direction, and not by a hash.
 
 use ackclock_declare::{About, declare};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
@@ -49,10 +49,10 @@ pub struct Drr {
 
 impl Drr {
     /// An empty queue with these parameters.
-    pub fn new(config: &DrrConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &DrrConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
             flows: RoundRobin::new(config.quantum.0),
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             tally: Tally::default(),
         }
     }
@@ -70,6 +70,10 @@ impl QueueDiscipline for Drr {
 
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
         self.flows.pop()
+    }
+
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
     }
 
     fn len(&self) -> usize {
@@ -98,11 +102,10 @@ mod tests {
     use super::*;
     use crate::packet::Packet;
     use crate::queue::testing::receiver;
-    use ackclock_units::Bandwidth;
     use proptest::prelude::*;
 
     fn queue(quantum: u64, limit: QueueLimit) -> Drr {
-        let place = QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 };
+        let place = QueuePlace { link: "test", seed: 1 };
         Drr::new(&DrrConfig { quantum: Bytes(quantum), limit }, &place)
     }
 

@@ -11,7 +11,7 @@
 //! 0.8 to 1.2 ms, which `threshold` and `ramp` can say. Both queues lose or gain signals at departure only.
 
 use ackclock_declare::{About, Review, declare, default, words};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
@@ -142,6 +142,16 @@ impl Controller {
         }
     }
 
+    /// Drop or mark probability of classic packets.
+    fn p_classic(&self) -> f64 {
+        self.base * self.base
+    }
+
+    /// Mark probability of L4S packets, coupled; 1 is saturation.
+    fn p_coupled(&self, coupling: f64) -> f64 {
+        (coupling * self.base).min(1.0)
+    }
+
     fn update(&mut self, delay: f64) {
         let step = self.alpha * (delay - self.target) + self.beta * (delay - self.old_delay);
         self.base = (self.base + step).clamp(0.0, 1.0);
@@ -194,10 +204,10 @@ pub struct DualPi2 {
 
 impl DualPi2 {
     /// Two empty queues with these parameters.
-    pub fn new(config: &DualPi2Config, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &DualPi2Config, _place: &QueuePlace<'_>) -> Self {
         Self {
             config: *config,
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             controller: Controller::new(config),
             l4s: Side::default(),
             classic: Side::default(),
@@ -207,22 +217,17 @@ impl DualPi2 {
         }
     }
 
-    fn catch_up(&mut self, now: SimTime) {
-        let oldest = match (self.l4s.queue.head_since(), self.classic.queue.head_since()) {
+    /// When the packet came that has waited longest.
+    fn oldest(&self) -> Option<SimTime> {
+        match (self.l4s.queue.head_since(), self.classic.queue.head_since()) {
             (Some(l4s), Some(classic)) => Some(l4s.min(classic)),
             (l4s, classic) => l4s.or(classic),
-        };
+        }
+    }
+
+    fn catch_up(&mut self, now: SimTime) {
+        let oldest = self.oldest();
         self.controller.catch_up(now, oldest);
-    }
-
-    /// Drop or mark probability of classic packets.
-    fn p_classic(&self) -> f64 {
-        self.controller.base * self.controller.base
-    }
-
-    /// Coupled mark probability of L4S packets; 1 is saturation.
-    fn p_coupled(&self) -> f64 {
-        (self.config.coupling * self.controller.base).min(1.0)
     }
 
     /// Beyond this the classic queue drops what is ECN-capable too: there the L4S queue's marks saturate.
@@ -261,7 +266,7 @@ impl DualPi2 {
     }
 
     fn l4s_fate(&mut self, sojourn: SimDuration, waiting: usize) -> Fate {
-        let (coupled, classic) = (self.p_coupled(), self.p_classic());
+        let (coupled, classic) = (self.controller.p_coupled(self.config.coupling), self.controller.p_classic());
         if coupled < 1.0 {
             let probability = coupled.max(self.p_native(sojourn, waiting));
             return if self.l4s.signals(probability) { Fate::Mark } else { Fate::Send };
@@ -276,7 +281,7 @@ impl DualPi2 {
     }
 
     fn classic_fate(&mut self, ecn: Ecn) -> Fate {
-        let probability = self.p_classic();
+        let probability = self.controller.p_classic();
         if !self.classic.signals(probability) {
             Fate::Send
         } else if ecn == Ecn::NotEct || probability >= self.p_classic_max() {
@@ -325,6 +330,10 @@ impl QueueDiscipline for DualPi2 {
         }
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.l4s.queue.len() + self.classic.queue.len()
     }
@@ -341,10 +350,12 @@ impl QueueDiscipline for DualPi2 {
         &mut self.tally
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        record("drop_probability", self.p_classic());
-        record("mark_probability", self.p_coupled());
-        record("queue_delay", self.controller.old_delay);
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+        let mut controller = self.controller;
+        controller.catch_up(now, self.oldest());
+        record("drop_probability", controller.p_classic());
+        record("mark_probability", controller.p_coupled(self.config.coupling));
+        record("queue_delay", controller.old_delay);
         record("l4s_queue_delay", self.l4s_sojourn.as_secs_f64());
     }
 }

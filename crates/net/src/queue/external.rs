@@ -43,6 +43,7 @@ mod tests {
         fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
             self.packets.pop_back()
         }
+        fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {}
         fn len(&self) -> usize {
             self.packets.len()
         }
@@ -60,8 +61,8 @@ mod tests {
     #[test]
     fn a_queue_from_outside_is_a_queue_and_its_clone_goes_its_own_way() {
         let config = QueueConfig::External(ExternalQueueConfig::new("stack", |_| Box::new(Stack::default())));
-        let place = QueuePlace { link: "l", rate: Bandwidth(1_000_000), seed: 1 };
-        let mut queue = Queue::new(&config, &place);
+        let place = QueuePlace { link: "l", seed: 1 };
+        let mut queue = Queue::new(&config, &place, Bandwidth(1_000_000));
         for octets in [100, 200, 300] {
             queue.enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets, since: SimTime::ZERO });
         }
@@ -80,8 +81,8 @@ mod tests {
             Box::new(Stack::default())
         });
         for link in ["a", "b"] {
-            let place = QueuePlace { link, rate: Bandwidth(1_000_000), seed: 1 };
-            Queue::new(&QueueConfig::External(config.clone()), &place);
+            let place = QueuePlace { link, seed: 1 };
+            Queue::new(&QueueConfig::External(config.clone()), &place, Bandwidth(1_000_000));
         }
         let seen = start.lock().unwrap();
         assert_eq!((seen[0].rate, seen[1].rate), (Bandwidth(1_000_000), Bandwidth(1_000_000)));

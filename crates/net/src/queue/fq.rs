@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use ackclock_declare::{About, declare};
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 
 use self::rounds::{Rounds, Virtual};
 use super::limit::{QueueLimit, of_link};
@@ -78,14 +78,14 @@ struct Numbered {
 
 impl Fq {
     /// An empty queue with these parameters.
-    pub fn new(config: &FqConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &FqConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
-            rounds: Rounds::new(place.rate),
+            rounds: Rounds::default(),
             flows: Vec::new(),
             firsts: BinaryHeap::new(),
             arrivals: 0,
             longest: Longest::default(),
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             packets: 0,
             octets: 0,
             tally: Tally::default(),
@@ -149,6 +149,11 @@ impl QueueDiscipline for Fq {
             }
             return Some(first.queued);
         }
+    }
+
+    fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+        self.rounds.set_rate(now, rate);
+        self.room.set_rate(rate);
     }
 
     fn len(&self) -> usize {

@@ -2,10 +2,11 @@
 //! of its own. Beyond the limit, the fattest queue loses packets at its head, up to half of its octets at once.
 //!
 //! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce
-//! a backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together).
+//! a backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together); what the fattest queue
+//! loses leaves its CoDel's count of drops as it was, of which the RFC says nothing and which Linux raises.
 
 use ackclock_declare::{About, declare, default};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::codel::{CodelControl, CodelParameters};
 use super::flow_hash::{Perturbation, bucket};
@@ -42,7 +43,7 @@ impl Parameters for FqCodelConfig {
         aliases: &[],
         summary: "FQ-CoDel: flows take turns by octets, sparse ones first, each under CoDel",
         source: "RFC 8290",
-        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue",
+        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue; what the fattest queue loses does not raise its CoDel's count, as in Linux it does",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -71,7 +72,7 @@ impl FqCodel {
         let mut random = place.random();
         Self {
             config: *config,
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             perturbation: Perturbation::draw(&mut random),
             queues: FlowQueues::new(config.flows),
             schedule: FlowSchedule::new(config.flows),
@@ -130,6 +131,10 @@ impl QueueDiscipline for FqCodel {
         }
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -150,7 +155,7 @@ impl QueueDiscipline for FqCodel {
         Some(&mut self.room)
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.controls[self.last as usize].inspect(record);
         record("new_flows", self.new_flows as f64);
     }

@@ -8,7 +8,7 @@
 //! **Departures**: marks are on by default, as for the other disciplines here; the draft allows them, Linux has them off.
 
 use ackclock_declare::{About, declare, default};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
@@ -73,7 +73,7 @@ impl FqPie {
         let mut random = place.random();
         Self {
             config: *config,
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             perturbation: Perturbation::draw(&mut random),
             random,
             queues: FlowQueues::new(config.flows),
@@ -127,6 +127,10 @@ impl QueueDiscipline for FqPie {
         }
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -147,8 +151,9 @@ impl QueueDiscipline for FqPie {
         Some(&mut self.room)
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        self.controls[self.last as usize].inspect(record);
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+        let waiting = self.queues.octets_of(self.last);
+        self.controls[self.last as usize].inspect(now, &self.config.control, waiting, record);
     }
 }
 

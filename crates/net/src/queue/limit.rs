@@ -24,7 +24,7 @@ pub enum QueueLimit {
     Packets(u64),
     /// So many octets, framing included.
     Bytes(Bytes),
-    /// A packet that would wait longer than this is dropped.
+    /// A packet is dropped if what waits before it, the packet in service aside, takes longer than this to send.
     Time(SimDuration),
 }
 
@@ -214,37 +214,66 @@ pub(super) fn quantum(size: Bytes) -> Spec<Bytes> {
     default(size).at_least(Bytes(40)).at_most(Bytes(1 << 30))
 }
 
-/// A limit, and the rate that makes a limit in time one in octets.
-#[derive(Clone, Copy, Debug)]
+/// How much may wait on a link of some rate, and the one rule by which every queue looks at it.
+///
+/// A limit counts what waits and not the packet in service. One in time bounds what stands before a packet: what waits already takes
+/// at most so long to send at the link's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     limit: QueueLimit,
-    rate: Bandwidth,
+    rate: Option<Bandwidth>,
+    /// Fewer packets than these wait before the next.
+    packets: u64,
+    /// No more octets wait, the next packet's included.
+    octets: u64,
+    /// No more octets wait before the next packet.
+    before: u64,
 }
 
 impl Room {
-    /// Room of this much on a link of this rate.
-    pub fn new(limit: QueueLimit, rate: Bandwidth) -> Self {
-        Self { limit, rate }
+    /// Room of this much on a link whose rate is yet to be set.
+    pub fn new(limit: QueueLimit) -> Self {
+        let mut room = Self { limit, rate: None, packets: u64::MAX, octets: u64::MAX, before: u64::MAX };
+        room.settle();
+        room
     }
 
-    /// Another limit, on a link of another rate; what is `None` stays.
-    pub fn change(&mut self, limit: Option<QueueLimit>, rate: Option<Bandwidth>) {
-        self.limit = limit.unwrap_or(self.limit);
-        self.rate = rate.unwrap_or(self.rate);
+    /// Another limit, on the same link.
+    pub fn set_limit(&mut self, limit: QueueLimit) {
+        self.limit = limit;
+        self.settle();
+    }
+
+    /// The link has this rate, which is above zero.
+    pub fn set_rate(&mut self, rate: Bandwidth) {
+        self.rate = Some(rate);
+        self.settle();
+    }
+
+    /// The limit at the rate of the link: a time is what the link sends in it.
+    pub(super) fn limit_at_rate(&self) -> QueueLimit {
+        self.rate.map_or(self.limit, |rate| self.limit.at_rate(rate))
+    }
+
+    fn settle(&mut self) {
+        (self.packets, self.octets, self.before) = match self.limit {
+            QueueLimit::Unlimited => (u64::MAX, u64::MAX, u64::MAX),
+            QueueLimit::Packets(packets) => (packets, u64::MAX, u64::MAX),
+            QueueLimit::Bytes(octets) => (u64::MAX, octets.0, u64::MAX),
+            QueueLimit::Time(time) => (u64::MAX, u64::MAX, self.rate.map_or(0, |rate| rate.bytes_in(time).0)),
+        };
     }
 
     /// True if one more packet of `arriving` octets may wait beside those that do.
-    ///
-    /// A limit in time is one of what stands before the packet, the one in service aside: what waits takes so long to
-    /// send at the link's rate.
+    #[inline]
     pub fn takes(&self, packets: usize, octets: u64, arriving: u64) -> bool {
-        match self.limit {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => (packets as u64) < limit,
-            QueueLimit::Bytes(limit) => octets + arriving <= limit.0,
-            QueueLimit::Time(limit) => self.rate.serialization_delay(Bytes(octets)) <= limit,
-        }
+        debug_assert!(
+            self.rate.is_some() || !matches!(self.limit, QueueLimit::Time(_)),
+            "a discipline with a limit in time sets the rate of its room"
+        );
+        (packets as u64) < self.packets && octets.saturating_add(arriving) <= self.octets && octets <= self.before
     }
+
     /// True if what waits may go on waiting, a packet of `newest` octets among it being the last that came.
     pub fn holds(&self, packets: usize, octets: u64, newest: u64) -> bool {
         packets == 0 || self.takes(packets - 1, octets.saturating_sub(newest), newest)

@@ -15,7 +15,7 @@
 //! them for 16 KiB whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
 
 use ackclock_declare::{About, declare, default, unset, words};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
@@ -275,8 +275,15 @@ impl PieControl {
         parameters.ecn && self.probability < parameters.mark_threshold
     }
 
-    /// Reports the state to whoever asks.
-    pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    /// Reports the state to whoever asks, the updates due by `now` made.
+    pub(super) fn inspect(
+        mut self,
+        now: SimTime,
+        parameters: &PieParameters,
+        waiting: u64,
+        record: &mut dyn FnMut(&'static str, f64),
+    ) {
+        self.catch_up(now, parameters, waiting);
         record("drop_probability", self.probability);
         record("queue_delay", self.old_delay);
         record("burst_allowance", self.burst_allowance.as_secs_f64());
@@ -312,7 +319,7 @@ impl Pie {
     /// An empty queue with these parameters.
     pub fn new(config: &PieConfig, place: &QueuePlace<'_>) -> Self {
         Self {
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             parameters: config.control,
             queue: Fifo::default(),
             control: PieControl::new(&config.control),
@@ -347,6 +354,10 @@ impl QueueDiscipline for Pie {
         Some(packet)
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -367,8 +378,8 @@ impl QueueDiscipline for Pie {
         Some(&mut self.room)
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        self.control.inspect(record);
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+        self.control.inspect(now, &self.parameters, self.queue.octets(), record);
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use ackclock_declare::{About, declare, required, unset};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link};
 use super::{FlowSet, Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
@@ -85,10 +85,10 @@ struct Band {
 
 impl Priority {
     /// Empty bands with these parameters.
-    pub fn new(config: &PriorityConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &PriorityConfig, _place: &QueuePlace<'_>) -> Self {
         let band = |config: &BandConfig| Band {
             config: config.clone(),
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             packets: VecDeque::new(),
             octets: 0,
         };
@@ -120,6 +120,12 @@ impl QueueDiscipline for Priority {
         Some(first)
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        for band in &mut self.bands {
+            band.room.set_rate(rate);
+        }
+    }
+
     fn len(&self) -> usize {
         self.packets
     }
@@ -141,7 +147,6 @@ impl QueueDiscipline for Priority {
 mod tests {
     use super::*;
     use crate::queue::testing::receiver;
-    use ackclock_units::Bandwidth;
     use ackclock_wire::Segment;
 
     #[test]
@@ -154,7 +159,7 @@ mod tests {
                 band(PacketClass::Any, Some(FlowSet(vec![1])), QueueLimit::Unlimited), // and whatever no other takes
             ],
         };
-        let mut queue = Priority::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 });
+        let mut queue = Priority::new(&config, &QueuePlace { link: "test", seed: 1 });
         // (flow, payload): flow 3 fits no band, the second of flow 7 has no room
         for (flow, payload) in [(3, 1_000), (1, 500), (7, 700), (7, 701), (3, 0)] {
             let packet = Packet::tcp(Segment { payload, ..Segment::default() }, receiver(flow));

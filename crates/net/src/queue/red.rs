@@ -135,6 +135,8 @@ fn review_thresholds(thresholds: (QueueLimit, QueueLimit), review: &mut Review<'
 /// [`mod@crate::queue::red`].
 #[derive(Clone, Debug)]
 pub struct Red {
+    config: RedConfig,
+    /// What follows of the thresholds at the link's rate, in packets or octets.
     min: f64,
     max: f64,
     in_octets: bool,
@@ -171,25 +173,24 @@ enum Verdict {
 impl Red {
     /// An empty queue with these parameters.
     pub fn new(config: &RedConfig, place: &QueuePlace<'_>) -> Self {
-        let (lower, upper) = config.thresholds(place.rate);
-        let (min, max) = (amount(lower), amount(upper));
         Self {
-            min,
-            max,
-            in_octets: matches!(lower, QueueLimit::Bytes(_)),
-            weight: config.weight(place.rate),
+            config: *config,
+            min: 0.0,
+            max: 0.0,
+            in_octets: false,
+            weight: 0.0,
             gentle: config.gentle,
             ecn: config.ecn,
             mean_octets: config.mean_packet.0 as f64,
-            mean_service: place.rate.serialization_delay(config.mean_packet),
+            mean_service: SimDuration::ZERO,
             max_p: config.max_p,
-            adaptive: config.adaptive.then(|| Adaptive::new(min, max)),
+            adaptive: config.adaptive.then(Adaptive::default),
             average: 0.0,
             count: 0,
             probability: 0.0,
             idle_since: Some(SimTime::ZERO),
             random: place.random(),
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             packets: VecDeque::new(),
             octets: 0,
             tally: Tally::default(),
@@ -201,13 +202,19 @@ impl Red {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.catch_up(now, self.average, &mut self.max_p);
         }
-        if let Some(since) = self.idle_since.take() {
-            // so many packets could have been sent, and would each have found nothing
-            let missed = (now - since).0 as f64 / self.mean_service.0.max(1) as f64;
-            self.average *= math::pow(1.0 - self.weight, missed);
-        }
+        self.forget_idle_time(now);
+        self.idle_since = None;
         let queue = if self.in_octets { self.octets as f64 } else { self.packets.len() as f64 };
         self.average += self.weight * (queue - self.average);
+    }
+
+    /// The average takes the idle time up to `now`.
+    fn forget_idle_time(&mut self, now: SimTime) {
+        let Some(since) = &mut self.idle_since else { return };
+        // so many packets could have been sent, and would each have found nothing
+        let missed = (now - *since).0 as f64 / self.mean_service.0.max(1) as f64;
+        self.average *= math::pow(1.0 - self.weight, missed);
+        *since = now;
     }
 
     /// Probability of a drop or a mark by the average alone (`p_b`).
@@ -279,6 +286,19 @@ impl QueueDiscipline for Red {
         Some(first)
     }
 
+    fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+        self.forget_idle_time(now); // which was at the rate before
+        let (lower, upper) = self.config.thresholds(rate);
+        (self.min, self.max) = (amount(lower), amount(upper));
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.aim_between(self.min, self.max);
+        }
+        self.in_octets = matches!(lower, QueueLimit::Bytes(_));
+        self.weight = self.config.weight(rate);
+        self.mean_service = rate.serialization_delay(self.config.mean_packet);
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.packets.len()
     }
@@ -299,7 +319,7 @@ impl QueueDiscipline for Red {
         Some(&mut self.room)
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("drop_probability", self.probability);
         record("average_packets", if self.in_octets { self.average / self.mean_octets } else { self.average });
         record("max_p", self.max_p);

@@ -4,10 +4,11 @@
 //! so for ever; where room is short, the longest queue gives way, at its end. Defaults as Linux's `sfq`.
 //!
 //! Departures: turns are by octets (deficit round robin, as Linux has it) and not by packets. What waits when the
-//! perturbation changes is put into its new queues at once, in order of arrival, so that nothing is reordered.
+//! perturbation changes is put into its new queues at once, in order of arrival, so that nothing is reordered. The longest queue
+//! is the one with the most octets, where Linux counts packets.
 
 use ackclock_declare::{About, Review, declare, default};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::limit::{QueueLimit, quantum};
@@ -37,7 +38,7 @@ impl Parameters for SfqConfig {
         aliases: &[],
         summary: "stochastic fairness queueing: flows hashed into queues that are served in turn; the longest gives way",
         source: "McKenney 1990; defaults and turns by octets as Linux's sfq",
-        departures: "turns are by octets, not by packets; a change of the hash reorders nothing",
+        departures: "turns are by octets, not by packets; a change of the hash reorders nothing; the longest queue is that of most octets, not of most packets as in Linux",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -84,7 +85,7 @@ impl Sfq {
             random,
             period: config.perturb,
             changes: if config.perturb.is_zero() { SimTime::NEVER } else { SimTime(config.perturb.0) },
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             tally: Tally::default(),
         }
     }
@@ -123,6 +124,10 @@ impl QueueDiscipline for Sfq {
         self.queues.pop()
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -150,9 +155,8 @@ mod tests {
     use crate::ids::HopIndex;
     use crate::packet::Packet;
     use crate::queue::testing::receiver;
-    use ackclock_units::Bandwidth;
 
-    const PLACE: QueuePlace<'_> = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
+    const PLACE: QueuePlace<'_> = QueuePlace { link: "test", seed: 1 };
 
     fn packet(flow: u32, number: u32, now: SimTime) -> Queued {
         let packet = Packet { to: receiver(flow), hop: HopIndex::new(number as usize), ..Packet::default() };

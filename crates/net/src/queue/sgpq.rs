@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use ackclock_declare::{About, declare, default};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
@@ -62,8 +62,8 @@ struct Class {
 
 impl Sgpq {
     /// Two empty queues with these parameters.
-    pub fn new(config: &SgpqConfig, place: &QueuePlace<'_>) -> Self {
-        let class = |limit| Class { room: Room::new(limit, place.rate), packets: VecDeque::new(), octets: 0 };
+    pub fn new(config: &SgpqConfig, _place: &QueuePlace<'_>) -> Self {
+        let class = |limit| Class { room: Room::new(limit), packets: VecDeque::new(), octets: 0 };
         Self {
             threshold: config.threshold.0,
             small: class(config.small_limit),
@@ -92,6 +92,11 @@ impl QueueDiscipline for Sgpq {
         Some(first)
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.small.room.set_rate(rate);
+        self.large.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.small.packets.len() + self.large.packets.len()
     }
@@ -114,12 +119,12 @@ mod tests {
     use super::*;
     use crate::config::QueueLimit;
     use crate::packet::Packet;
-    use ackclock_units::{Bandwidth, Bytes};
+    use ackclock_units::Bytes;
 
     fn queue() -> Sgpq {
         let config =
             SgpqConfig { threshold: Bytes(80), small_limit: QueueLimit::Packets(2), limit: QueueLimit::Packets(3) };
-        Sgpq::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 })
+        Sgpq::new(&config, &QueuePlace { link: "test", seed: 1 })
     }
 
     fn packet(size: u32) -> Queued {

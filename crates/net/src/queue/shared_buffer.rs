@@ -7,7 +7,7 @@
 //! their own.
 
 use ackclock_declare::{About, Context, Json, Mistake, Range, Review, Unordered, Value, declare};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
@@ -135,7 +135,6 @@ impl Value for Sharing {
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     sharing: Sharing,
-    limit: QueueLimit,
     flows: RoundRobin,
     room: Room,
     tally: Tally,
@@ -143,12 +142,11 @@ pub struct SharedBuffer {
 
 impl SharedBuffer {
     /// An empty buffer with these parameters.
-    pub fn new(config: &SharedBufferConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &SharedBufferConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
             sharing: config.sharing,
-            limit: config.limit.at_rate(place.rate),
             flows: RoundRobin::new(config.quantum.0),
-            room: Room::new(config.limit, place.rate),
+            room: Room::new(config.limit),
             tally: Tally::default(),
         }
     }
@@ -157,7 +155,7 @@ impl SharedBuffer {
     fn is_below(&mut self, alpha: f64, key: u32) -> bool {
         let (all_packets, all_octets) = (self.flows.len() as u64, self.flows.octets());
         let queue = self.flows.queue(key);
-        let (own, left) = match self.limit {
+        let (own, left) = match self.room.limit_at_rate() {
             QueueLimit::Packets(limit) => (queue.len() as u64, limit.saturating_sub(all_packets)),
             QueueLimit::Bytes(limit) => (queue.octets(), limit.0.saturating_sub(all_octets)),
             QueueLimit::Unlimited | QueueLimit::Time(_) => return true,
@@ -193,6 +191,10 @@ impl QueueDiscipline for SharedBuffer {
         self.flows.pop()
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.flows.len()
     }
@@ -215,12 +217,13 @@ mod tests {
     use super::*;
     use crate::ids::EndpointId;
     use crate::packet::Packet;
-    use ackclock_units::{Bandwidth, SimDuration};
+    use crate::queue::testing::{PLACE, at_rate};
+    use ackclock_units::SimDuration;
 
     /// Lengths of `flows` queues that all want more than there is, in a buffer of 1200 packets.
     fn lengths(sharing: Sharing, flows: u32) -> Vec<usize> {
         let config = SharedBufferConfig { sharing, quantum: Bytes(1_500), limit: QueueLimit::Packets(1_200) };
-        let place = QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 };
+        let place = QueuePlace { link: "test", seed: 1 };
         let mut buffer = SharedBuffer::new(&config, &place);
         for _ in 0..2_000 {
             for flow in 0..flows {
@@ -252,8 +255,7 @@ mod tests {
         let limit = QueueLimit::Time(SimDuration::from_millis(1));
         for sharing in [Sharing::LongestQueueDrop, Sharing::DynamicThreshold { alpha: 1.0 }] {
             let config = SharedBufferConfig { sharing, quantum: Bytes(1_500), limit };
-            let mut buffer =
-                SharedBuffer::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000), seed: 1 });
+            let mut buffer = at_rate(SharedBuffer::new(&config, &PLACE), Bandwidth(1_000_000)); // a packet takes 12 ms
             for _ in 0..2 {
                 buffer
                     .enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets: 1_500, since: SimTime::ZERO });

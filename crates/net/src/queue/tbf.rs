@@ -73,12 +73,14 @@ impl Tbf {
     /// An empty queue; the bucket is full.
     pub fn new(config: &TbfConfig, _place: &QueuePlace<'_>) -> Self {
         let capacity = u128::from(config.burst.0) * PER_OCTET;
+        let mut room = Room::new(config.limit);
+        room.set_rate(config.rate);
         Self {
             rate: config.rate,
             capacity,
             tokens: capacity,
             updated: SimTime::ZERO,
-            room: Room::new(config.limit, config.rate),
+            room,
             packets: VecDeque::new(),
             octets: 0,
             tally: Tally::default(),
@@ -115,6 +117,8 @@ impl QueueDiscipline for Tbf {
         Some(SimTime(now.0 + missing.div_ceil(u128::from(self.rate.0)) as u64))
     }
 
+    fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {} // tokens come at a rate of their own
+
     fn len(&self) -> usize {
         self.packets.len()
     }
@@ -131,7 +135,7 @@ impl QueueDiscipline for Tbf {
         &mut self.tally
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("tokens_bytes", (self.tokens / PER_OCTET) as f64);
     }
 }
@@ -144,7 +148,7 @@ mod tests {
     /// When each of `count` packets of 1500 octets leaves that all arrive at `start`.
     fn departures(rate: u64, burst: u64, start: u64, count: usize) -> Vec<u64> {
         let config = TbfConfig { rate: Bandwidth(rate), burst: Bytes(burst), limit: QueueLimit::Unlimited };
-        let mut queue = Tbf::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000_000), seed: 1 });
+        let mut queue = Tbf::new(&config, &QueuePlace { link: "test", seed: 1 });
         let mut now = SimTime(start);
         for _ in 0..count {
             queue.enqueue(now, Queued { packet: Packet::default(), octets: 1500, since: now });
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn a_packet_is_not_let_go_before_its_time() {
         let config = TbfConfig { rate: Bandwidth(12_000_000), burst: Bytes(1_500), limit: QueueLimit::Packets(2) };
-        let mut queue = Tbf::new(&config, &QueuePlace { link: "test", rate: Bandwidth(1_000_000_000), seed: 1 });
+        let mut queue = Tbf::new(&config, &QueuePlace { link: "test", seed: 1 });
         for _ in 0..3 {
             queue.enqueue(SimTime::ZERO, Queued { packet: Packet::default(), octets: 1500, since: SimTime::ZERO });
         }

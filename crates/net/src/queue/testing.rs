@@ -7,8 +7,17 @@ use super::{QueueDiscipline, QueuePlace, Queued};
 use crate::ids::{ConnectionIndex, EndpointId};
 use crate::packet::Packet;
 
+/// The rate of their link: 1500 octets take 1 ms.
+pub(super) const RATE: Bandwidth = Bandwidth(12_000_000);
+
 /// Where queues under test stand.
-pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 };
+pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", seed: 1 };
+
+/// The same queue on a link of this rate.
+pub(super) fn at_rate<Q: QueueDiscipline>(mut queue: Q, rate: Bandwidth) -> Q {
+    queue.set_rate(SimTime::ZERO, rate);
+    queue
+}
 
 /// Where the data of `flow` goes.
 pub(super) fn receiver(flow: u32) -> EndpointId {

@@ -129,7 +129,7 @@ proptest! {
         seed in 0_u64..1_000,
     ) {
         for config in every_discipline() {
-            let mut queue = Queue::new(&config, &QueuePlace { link: "test", rate: Bandwidth(10_000_000), seed });
+            let mut queue = Queue::new(&config, &QueuePlace { link: "test", seed }, Bandwidth(10_000_000));
             let mut account = Account::default();
             let mut now = SimTime::ZERO;
             for (number, &(gap, flow, is_ack, takes)) in (1..).zip(&steps) {

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use ackclock_declare::{About, declare, required};
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
@@ -53,10 +53,10 @@ pub struct Threshold {
 
 impl Threshold {
     /// An empty queue with these parameters.
-    pub fn new(config: &ThresholdConfig, place: &QueuePlace<'_>) -> Self {
+    pub fn new(config: &ThresholdConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
-            unmarked: Room::new(config.threshold, place.rate),
-            room: Room::new(config.limit, place.rate),
+            unmarked: Room::new(config.threshold),
+            room: Room::new(config.limit),
             packets: VecDeque::new(),
             octets: 0,
             tally: Tally::default(),
@@ -88,6 +88,11 @@ impl QueueDiscipline for Threshold {
         Some(first)
     }
 
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.unmarked.set_rate(rate);
+        self.room.set_rate(rate);
+    }
+
     fn len(&self) -> usize {
         self.packets.len()
     }
@@ -113,12 +118,12 @@ impl QueueDiscipline for Threshold {
 mod tests {
     use super::*;
     use crate::config::QueueLimit;
-    use ackclock_units::{Bandwidth, Bytes};
+    use ackclock_units::Bytes;
     use ackclock_wire::Ecn;
 
     fn marked(threshold: QueueLimit, ecn: Ecn) -> (Vec<usize>, QueueCounters) {
         let config = ThresholdConfig { threshold, limit: QueueLimit::Packets(6) };
-        let mut queue = Threshold::new(&config, &QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 });
+        let mut queue = Threshold::new(&config, &QueuePlace { link: "test", seed: 1 });
         for _ in 0..8 {
             let mut packet = crate::packet::Packet { size: 1_500, ..Default::default() };
             packet.set_ecn(ecn);

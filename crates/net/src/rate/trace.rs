@@ -169,6 +169,11 @@ impl TraceReader {
         self.trace.instants.partition_point(|instant| *instant == 0) as f64 * self.trace.opportunity.0 as f64
     }
 
+    /// The last opportunity used is at `instant`.
+    pub(super) fn has_used(&self, instant: SimTime) -> bool {
+        self.left_at == instant
+    }
+
     /// Octets left of the last opportunity used.
     pub(super) fn to_spare(&self) -> f64 {
         self.left as f64

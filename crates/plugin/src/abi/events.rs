@@ -1,7 +1,7 @@
 //! What a controller starts from and is told, as it crosses the boundary, and back.
 
 use ackclock_cc::{
-    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, RateSample, Repair, RestartCause,
+    AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, Growth, RateSample, Repair, RestartCause,
     RestartEvent, RttStats, SegmentReport, SegmentTimestamps, SendEvent, Start,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -48,6 +48,8 @@ pub struct AckC {
     pub is_cumulative: bool,
     pub is_cwnd_limited: bool,
     pub in_recovery: bool,
+    pub growth_is_due: bool,
+    pub growth_is_in_use: bool,
     pub is_paced: bool,
     /// Null without.
     pub delivery: *const DeliveryC,
@@ -80,6 +82,7 @@ pub struct DeliveryC {
 pub struct CongestionC {
     pub now: u64,
     pub flight_size: u64,
+    pub decrease_from: u64,
     pub newly_lost: u64,
     pub inflight: u64,
     /// 0 loss, 1 ECN, 2 a timeout, 3 a repeated timeout.
@@ -176,6 +179,8 @@ impl AckC {
             is_cumulative: ack.is_cumulative,
             is_cwnd_limited: ack.is_cwnd_limited,
             in_recovery: ack.in_recovery,
+            growth_is_due: ack.growth.is_due,
+            growth_is_in_use: ack.growth.is_in_use,
             is_paced: ack.is_paced,
             delivery: delivery.map_or(std::ptr::null(), std::ptr::from_ref),
         }
@@ -209,6 +214,7 @@ impl AckC {
             }),
             is_cwnd_limited: ack.is_cwnd_limited,
             in_recovery: ack.in_recovery,
+            growth: Growth { is_due: ack.growth_is_due, is_in_use: ack.growth_is_in_use },
             reduced_window: None,
             round: ack.round,
             is_paced: ack.is_paced,
@@ -269,6 +275,7 @@ impl From<&CongestionEvent> for CongestionC {
         Self {
             now: event.now.0,
             flight_size: event.flight_size.0,
+            decrease_from: event.decrease_from.0,
             newly_lost: event.newly_lost.0,
             inflight: event.inflight.0,
             cause,
@@ -287,6 +294,7 @@ impl From<&CongestionC> for CongestionEvent {
             now: SimTime(event.now),
             cause,
             flight_size: Bytes(event.flight_size),
+            decrease_from: Bytes(event.decrease_from),
             newly_lost: Bytes(event.newly_lost),
             inflight: Bytes(event.inflight),
         }

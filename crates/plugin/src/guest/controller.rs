@@ -97,7 +97,7 @@ fn tell(head: *mut ControllerHead, of: impl FnOnce(&mut dyn ExternalController))
 
 extern "C" fn on_feedback(head: *mut ControllerHead, counted: bool) -> Status {
     let mut takes_marks = true;
-    let status = tell(head, |controller| takes_marks = controller.on_feedback(counted));
+    let status = tell(head, |controller| takes_marks = controller.on_feedback(counted) && !controller.demands().no_ecn);
     if status == Status::Done && !takes_marks { Status::Nothing } else { status }
 }
 

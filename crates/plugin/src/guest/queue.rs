@@ -10,7 +10,7 @@ use super::effect::packet_of;
 use super::{Config, config, guarded, status_of};
 use crate::abi::{InspectC, PacketC, PartStartC, QueueHead, QueueTable, Status, Text, TreatedC};
 
-pub(super) const TABLE: QueueTable = QueueTable { make, clone, drop: free, enqueue, dequeue, ready_at, inspect };
+pub(super) const TABLE: QueueTable = QueueTable { make, clone, drop: free, enqueue, dequeue, ready_at, set_rate, inspect };
 
 /// A queue behind what it shows.
 #[repr(C)]
@@ -114,8 +114,14 @@ extern "C" fn ready_at(head: *const QueueHead, now: u64, time: *mut u64) -> Stat
     done.unwrap_or(Status::Panicked)
 }
 
-extern "C" fn inspect(head: *const QueueHead, context: *mut c_void, record: InspectC) -> Status {
+extern "C" fn set_rate(head: *mut QueueHead, now: u64, rate: u64) -> Status {
+    // SAFETY: the host passes what `make` or `clone` returned, which nothing else uses during the call.
+    let instance = unsafe { &mut *head.cast::<Instance>() };
+    status_of(|| instance.inner.set_rate(SimTime(now), Bandwidth(rate)))
+}
+
+extern "C" fn inspect(head: *const QueueHead, now: u64, context: *mut c_void, record: InspectC) -> Status {
     // SAFETY: the host passes what `make` or `clone` returned.
     let instance = unsafe { &*head.cast::<Instance>() };
-    status_of(|| instance.inner.inspect(&mut |name, value| record(context, Text::of(name), value)))
+    status_of(|| instance.inner.inspect(SimTime(now), &mut |name, value| record(context, Text::of(name), value)))
 }

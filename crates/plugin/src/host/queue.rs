@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ackclock_net::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
 use ackclock_net::{Packet, PartStart, Payload};
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 
 use super::controller::{Record, note};
 use super::declared::Config;
@@ -155,6 +155,11 @@ impl QueueDiscipline for PluginQueue {
         self.expect(status, "ready_at").then_some(SimTime(time))
     }
 
+    fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+        let status = (self.calls.set_rate)(self.head, now.0, rate.0);
+        self.expect(status, "set_rate");
+    }
+
     fn len(&self) -> usize {
         self.packets.len() - self.free.len()
     }
@@ -171,9 +176,9 @@ impl QueueDiscipline for PluginQueue {
         &mut self.tally
     }
 
-    fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let mut record = Record(record);
-        let status = (self.calls.inspect)(self.head, std::ptr::from_mut(&mut record).cast(), note);
+        let status = (self.calls.inspect)(self.head, now.0, std::ptr::from_mut(&mut record).cast(), note);
         self.expect(status, "inspect");
     }
 }

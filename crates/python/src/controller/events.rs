@@ -83,7 +83,7 @@ impl PyAckEvent {
         self.0.newly_acked.0
     }
 
-    /// True if it advances the cumulative acknowledgement: windows grow on such ACKs only (RFC 5681 section 3.1).
+    /// True if it advances the cumulative acknowledgement.
     #[getter]
     fn is_cumulative(&self) -> bool {
         self.0.is_cumulative
@@ -163,13 +163,13 @@ impl PyAckEvent {
         self.0.timestamps.map(|stamps| stamps.tick.0)
     }
 
-    /// True if cwnd, and nothing else, held data back since the last ACK.
+    /// True if cwnd held data back, and nothing else, when the sender stopped last.
     #[getter]
     fn is_cwnd_limited(&self) -> bool {
         self.0.is_cwnd_limited
     }
 
-    /// True in fast recovery, the ACK that ends it included; not while recovering from a timeout.
+    /// True in fast recovery or the answer to a mark, the ACK that ends it included; not after a timeout.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
@@ -187,9 +187,9 @@ impl PyAckEvent {
         self.0.is_paced
     }
 
-    /// True if a window that counts acknowledged data may grow (RFC 5681 section 3.1).
+    /// True if a window that counts acknowledged data may grow, as the stack's switches judge it.
     ///
-    /// The ACK is cumulative, cwnd is in full use, and nothing is to be recovered.
+    /// By RFC 5681 section 3.1 the ACK is cumulative, cwnd is in use, and nothing is to be recovered.
     #[getter]
     fn may_grow(&self) -> bool {
         self.0.may_grow()
@@ -232,8 +232,14 @@ impl PyCongestionEvent {
 
     /// What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
     #[getter]
+    fn decrease_from_bytes(&self) -> u64 {
+        self.0.decrease_from.0
+    }
+
+    /// An older name of `decrease_from_bytes`.
+    #[getter]
     fn flight_size_bytes(&self) -> u64 {
-        self.0.flight_size.0
+        self.0.decrease_from.0
     }
 
     /// Data marked lost so far, in bytes.

@@ -276,6 +276,8 @@ impl QueueDiscipline for PythonQueue {
         })
     }
 
+    fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {}
+
     fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -88,7 +88,7 @@ impl QuicEndpoint {
             }
         }
         draft.packet.len = draft.len as u16;
-        draft.packet.ecn = match (self.config.ecn, self.config.ect1) {
+        draft.packet.ecn = match (self.sender.sends_ect, self.config.ect1) {
             (false, _) => Ecn::NotEct,
             (true, false) => Ecn::Ect0,
             (true, true) => Ecn::Ect1,

@@ -1,6 +1,6 @@
 //! An ACK arrives (RFC 9002 appendix A.7).
 
-use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport};
+use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport, Growth};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::quic::{AckRange, QuicFrames};
 
@@ -174,6 +174,8 @@ impl Sender {
         let ack_of_recovery = self.is_recovering
             || outcome.newest.is_some_and(|newest| self.recovery_start.is_some_and(|start| newest.at <= start));
         let rtt = self.rtt.stats();
+        // RFC 9002 section 7.8: what the pacer holds back is no sign of a window that is not used.
+        let is_cwnd_limited = self.limited_by != Limit::Application;
         let event = AckEvent {
             now,
             newly_acked: Bytes(outcome.delivered),
@@ -186,9 +188,9 @@ impl Sender {
             rtt_sample: self.rtt_sample,
             rtt,
             timestamps: None,
-            // RFC 9002 section 7.8: what the pacer holds back is no sign of a window that is not used.
-            is_cwnd_limited: self.limited_by != Limit::Application,
+            is_cwnd_limited,
             in_recovery: ack_of_recovery,
+            growth: Growth::of_facts(outcome.delivered > 0, is_cwnd_limited, ack_of_recovery),
             reduced_window: None,
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),

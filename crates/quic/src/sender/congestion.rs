@@ -72,7 +72,8 @@ impl Sender {
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,
-            flight_size: before.0, // section 7.3.2: half of the congestion window
+            flight_size: Bytes(self.log.in_flight()),
+            decrease_from: before.0, // section 7.3.2: half of the congestion window
             newly_lost: Bytes(lost),
             inflight: Bytes(self.log.in_flight()),
         });

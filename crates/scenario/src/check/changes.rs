@@ -12,15 +12,18 @@ use crate::tree::FieldPath;
 const FULL_PACKET: Bytes = Bytes(1_500);
 
 impl Checker<'_, '_> {
-    /// Reads the list, and lets its links be changed.
+    /// Reads the list, and lets its links be changed. Channels of others that come to nothing more than a rate and a delay go.
     pub(crate) fn changes(&mut self) {
-        let Some(list) = self.file.change.clone() else { return };
+        let list = self.file.change.clone().unwrap_or_default();
         let changes: Vec<_> = list
             .iter()
             .filter_map(|(index, table)| self.change(table, &FieldPath::of("change").index(index)))
             .collect();
         for change in &changes {
             self.network.links[change.link.index()].expect_changes();
+        }
+        for link in &mut self.network.links {
+            link.channel.take_if(|channel| channel.is_plain());
         }
         self.network.changes = changes;
     }
@@ -102,7 +105,7 @@ impl Checker<'_, '_> {
         let config = &self.network.links[link.index()];
         let channel = config.channel.as_deref();
         let by_itself = channel.is_some_and(|channel| !matches!(channel.rate, RateConfig::Constant(_)));
-        let moves = channel.is_some_and(|channel| channel.delay.values().nth(1).is_some());
+        let moves = channel.is_some_and(|channel| channel.delay.only_value().is_none());
         let takes_limit = table.limit.is_none() || config.takes_limit();
         if by_itself {
             let what = "must be the name of a link whose rate does not change by itself";

@@ -1,10 +1,9 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_declare::{Context, Crossing, LinkContext};
-use ackclock_net::queue::{HostTable, Limit};
+use ackclock_net::queue::Limit;
 use ackclock_net::{LinkConfig, LinkId, NodeId, Router};
 use ackclock_sim::{ApplianceConfig, FlowConfig};
 use ackclock_tcp::TcpConfig;
@@ -177,7 +176,7 @@ impl Checker<'_, '_> {
             capture: half.capture.unwrap_or(false),
             telemetry: half.telemetry.unwrap_or(false),
             way_back_of: None,
-            channel: (!channel.is_plain()).then(|| Box::new(channel)),
+            channel: Some(Box::new(channel)), // which goes if it comes to nothing, once changes are known
         });
     }
 
@@ -192,7 +191,6 @@ impl Checker<'_, '_> {
         if !self.diagnostics.is_empty() {
             return; // paths mean little in a network with mistakes
         }
-        let hosts = self.hosts(flows);
         let numbers = flows.iter().zip(&self.flow_traits).map(|(flow, traits)| (flow.name.clone(), traits.number));
         let numbers: Arc<[_]> = numbers.collect();
         let crossings = self.crossings(flows, appliances, splits);
@@ -202,17 +200,9 @@ impl Checker<'_, '_> {
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
             let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: Arc::clone(&numbers) };
             let PendingLink { queue, .. } = &**pending;
-            let mut config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
-            config.set_hosts(&hosts);
+            let config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
             self.network.links[index].queue = config;
         }
-    }
-
-    /// The host of each endpoint, by the numbers of the packets. Those of short flows change; each is a host of its own.
-    fn hosts(&self, flows: &[FlowConfig]) -> HostTable {
-        let numbered = flows.iter().zip(&self.flow_traits).filter_map(|(flow, traits)| Some((traits.number?, flow)));
-        let by_number: BTreeMap<usize, &FlowConfig> = numbered.collect();
-        by_number.values().flat_map(|flow| [flow.from, flow.to].map(|node| node.index() as u32)).collect()
     }
 
     /// What of the flows matters to the queue of each link. The round trip is that from end to end, over appliances too,

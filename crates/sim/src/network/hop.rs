@@ -13,14 +13,14 @@ pub(super) struct Hop(u32);
 pub(super) enum Next {
     /// Onto this link.
     Link(LinkId),
-    /// Onto this link, on which nothing ever waits.
+    /// Onto this link, ahead of time.
     Express(LinkId),
     /// It is at its endpoint.
     Endpoint,
 }
 
 impl Hop {
-    /// Set in the number of a link on which nothing ever waits.
+    /// Set in the number of a link that packets enter ahead of time.
     const EXPRESS: u32 = 1 << 31;
 
     /// The end of a route, which is no link.
@@ -31,7 +31,7 @@ impl Hop {
         Self(link.index() as u32)
     }
 
-    /// The same, where nothing ever waits.
+    /// The same, ahead of time.
     pub(super) fn express(self) -> Self {
         Self(self.0 | Self::EXPRESS)
     }

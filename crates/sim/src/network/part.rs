@@ -62,8 +62,8 @@ impl Network {
         self.borders.as_mut().expect("this is a part of a network")
     }
 
-    /// Each route as its stages, which are what packets pass between two events: a link, and those behind it on which nothing ever
-    /// waits.
+    /// Each route as its stages, which are what packets pass between two events: a link, and those behind it that
+    /// they enter ahead of time.
     pub(crate) fn routes(&self) -> impl Iterator<Item = Vec<Vec<LinkId>>> {
         let goes_on = |_: &Hop, next: &Hop| matches!(next.next(), Next::Express(_));
         let link = |hop: &Hop| match hop.next() {

@@ -66,7 +66,7 @@ impl Network {
         {
             self.queue.push(now, Event::Left(id));
         }
-        let notice = |arrival| self.host_noise.at(id, arrival);
+        let notice = |arrival| self.host_noise.at(id, arrival).unwrap_or(arrival);
         let mut at_once = 0;
         let lost = link.depart(now, &mut self.packets, notice, |arrival| {
             if arrival > now {

@@ -53,7 +53,7 @@ impl Simulation {
         }
         let short_flows = ShortFlows::new(config, &mut hosts.network, &mut router);
         let datagrams = DatagramFlows::new(config, &mut hosts, &mut router);
-        hosts.network.find_express_links(&config.network);
+        hosts.network.close_routes(&config.network);
         let mut relays = Relays::new(config);
         let has_others = relays.are_recorded() || datagrams.are_recorded();
         let recorder = Recorder::new(&config.trace, streams.list().len(), has_others);

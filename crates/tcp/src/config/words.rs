@@ -51,10 +51,11 @@ words! {
 }
 
 words! {
-    /// What a timeout is while what was outstanding at the last timeout or fast retransmit is not yet acknowledged.
+    /// What a timeout, or the loss of a retransmission that RACK finds, is while what was outstanding at the last timeout or fast
+    /// retransmit is not yet acknowledged.
     pub enum TimeoutInRecovery {
         /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out
-        /// again).
+        /// again; section 4.3: the loss of a retransmission is a second sign).
         "new_episode" = NewEpisode,
         /// A part of the episode under way: ssthresh stays (Linux).
         "same_episode" = SameEpisode,

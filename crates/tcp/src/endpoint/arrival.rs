@@ -18,9 +18,8 @@ impl Endpoint {
             if !segment.flags.has(Flags::RST) {
                 //= rfc9293-3.10.7.4-unacceptable-segment
                 self.note_late_ack(segment);
-                self.receiver.request_ack();
                 self.note_refused(segment);
-                self.flush_ack(now, out);
+                self.challenge(now, out);
             }
             return;
         };
@@ -32,22 +31,44 @@ impl Endpoint {
             //= rfc9293-3.10.7.4-syn-ack-again
             // Our ACK of the SYN-ACK was lost, or an old SYN came along (RFC 9293 section 3.10.7.4).
             //= rfc5961-4.2-syn-challenge
-            self.receiver.request_ack();
+            return self.challenge(now, out);
         } else if !segment.flags.has(Flags::ACK) {
-            return; // RFC 9293 section 3.10.7.4, fifth check
+            return self.on_no_ack(now, out);
         } else if occupies {
             if self.receiver.is_to_report_before(start, u64::from(segment.payload)) {
                 self.send_ack(now, out);
             }
             self.on_data(now, segment, start);
-        } else if start < self.receiver.rcv_nxt() {
-            //= rfc9293-3.8.6.1-probe-answered
-            self.receiver.request_ack(); // a probe: below the window, so it is answered
+        } else if start != self.receiver.rcv_nxt() && self.is_ack_beside(start) {
+            return self.challenge(now, out);
         }
-        if segment.flags.has(Flags::ACK) {
-            self.on_ack(now, segment, start, occupies, out);
-        }
+        self.on_ack(now, segment, start, occupies, out);
         self.flush_ack(now, out);
+    }
+
+    /// An ACK leaves at once, and that is all that becomes of what has arrived.
+    fn challenge(&mut self, now: SimTime, out: &mut impl Output) {
+        self.receiver.request_ack();
+        self.flush_ack(now, out);
+    }
+
+    /// RFC 9293 section 3.10.7.4, fifth check: nothing becomes of it, but that TIME-WAIT answers all that it does not await.
+    #[cold]
+    fn on_no_ack(&mut self, now: SimTime, out: &mut impl Output) {
+        if self.is_over() {
+            self.challenge(now, out);
+        }
+    }
+
+    /// A segment without data that does not begin at what is awaited. Returns true if it is only answered: below what the last ACK
+    /// acknowledged, as a probe is, or in TIME-WAIT.
+    #[cold]
+    fn is_ack_beside(&mut self, start: u64) -> bool {
+        //= rfc9293-3.8.6.1-probe-answered
+        if start < self.receiver.rcv_nxt() {
+            self.receiver.request_ack();
+        }
+        start < self.receiver.last_ack_sent() || self.is_over()
     }
 
     /// More is to be looked at than the numbers of a segment.
@@ -63,9 +84,13 @@ impl Endpoint {
             self.on_reset(now, start, out);
             return true;
         }
-        if self.refuses_data && segment.payload > 0 && start + u64::from(segment.payload) > self.receiver.rcv_nxt() {
-            refuse(segment, out);
-            self.fail(ConnectionError::Reset);
+        if self.refuses_data && segment.flags.has(Flags::ACK) && self.is_unwanted(segment, start) {
+            if self.is_too_old(segment) {
+                self.challenge(now, out);
+            } else {
+                refuse(segment, out);
+                self.fail(ConnectionError::Reset);
+            }
             return true;
         }
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {
@@ -75,6 +100,21 @@ impl Endpoint {
             self.note_accurate_option(segment);
         }
         false
+    }
+
+    /// Something new for an application that reads no more; a FIN that is awaited is not.
+    fn is_unwanted(&self, segment: &Segment, start: u64) -> bool {
+        let is_part = segment.sequence_len() > 0 && !segment.flags.has(Flags::SYN);
+        is_part && start + u64::from(segment.payload) > self.receiver.rcv_nxt()
+    }
+
+    //= rfc5961-5.2-old-ack-data
+    /// RFC 5961 section 5.2: an ACK below what the largest window ever seen lets be under way, or of nothing that was ever
+    /// acknowledged.
+    fn is_too_old(&self, segment: &Segment) -> bool {
+        let una = self.sender.board.una();
+        let least = una.saturating_sub(self.sender.peer.largest()).max(1);
+        segment.ack.offset_near(self.initial_sequence, una).is_none_or(|ack| ack < least)
     }
 
     /// The option of accurate ECN, for the sending half; that there is one allows ours.
@@ -130,15 +170,16 @@ impl Endpoint {
     /// RFC 5961 section 3.2: only a reset at exactly the next octet counts; another draws an ACK.
     fn on_reset(&mut self, now: SimTime, start: u64, out: &mut impl Output) {
         if self.is_over() {
-            return; // TIME-WAIT: the peer has nothing left of the connection, and nothing is lost by that (RFC 1337)
+            // TIME-WAIT ends without an error (RFC 9293 section 3.10.7.4, second check).
+            self.peer_closed_first |= start == self.receiver.rcv_nxt();
+            return;
         }
         //= rfc5961-3.2-exact-reset
         if start == self.receiver.rcv_nxt() {
             self.fail(ConnectionError::Reset);
         //= rfc5961-3.2-challenge
         } else if start > self.receiver.rcv_nxt() {
-            self.receiver.request_ack();
-            self.flush_ack(now, out);
+            self.challenge(now, out);
         }
     }
 
@@ -162,7 +203,7 @@ impl Endpoint {
         };
         //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);
-        if self.receiver.is_finished() {
+        if self.receiver.is_finished() && (start < self.receiver.rcv_nxt() || self.is_over()) {
             if self.sender.is_closed() {
                 self.receiver.request_ack(); // both are done: nothing will carry the ACK
             } else {
@@ -178,7 +219,9 @@ impl Endpoint {
             self.sender.peer.update(seq, una, window); // as the ACK before
             return;
         }
-        let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else { return };
+        let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else {
+            return self.receiver.request_ack(); // older than anything
+        };
         if ack > self.sender.board.high_data() {
             self.receiver.request_ack(); // acknowledges what was never sent
             return;
@@ -189,6 +232,9 @@ impl Endpoint {
         }
         //= rfc5961-5.2-old-ack
         if is_old && segment.sack.is_empty() {
+            if self.is_too_old(segment) {
+                self.receiver.request_ack();
+            }
             return;
         }
         if ack == una && segment.sack.is_empty() && self.sender.ecn.is_silent(segment.flags) {

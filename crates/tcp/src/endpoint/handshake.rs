@@ -4,61 +4,12 @@ use ackclock_cc::Controller;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::{Flags, Segment, Seq, SynOptions, Timestamps};
 
-use super::{ConnectionError, ConnectionPhase, Endpoint, Negotiated, Output, TIMESTAMPS_LEN, refuse};
+use super::{ConnectionError, ConnectionPhase, Endpoint, Negotiated, Output, TIMESTAMPS_LEN};
 use crate::ack_control::FIRST_RATIO;
 use crate::ecn;
 
 impl Endpoint {
-    #[cold]
-    pub(super) fn on_segment_handshake(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        if segment.flags.has(Flags::RST) {
-            match self.phase {
-                //= rfc9293-3.10.7.3-reset-refuses
-                ConnectionPhase::SynSent if self.acknowledges_syn(segment) => self.fail(ConnectionError::Refused),
-                //= rfc9293-3.5-reset-returns-to-listen
-                ConnectionPhase::SynReceived => self.fail(ConnectionError::Reset),
-                _ => {}
-            }
-            return;
-        }
-        match self.phase {
-            ConnectionPhase::DeferredAccept if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) => {
-                self.handshake.deferred_syn = Some(Box::new(*segment));
-            }
-            ConnectionPhase::SynSent if segment.flags.has(Flags::SYN) && self.acknowledges_syn(segment) => {
-                self.set_feedback(ecn::agreed(self.config.ecn, segment.flags));
-                self.negotiate(segment);
-                self.ecn.on_syn_ack(segment.ecn);
-                self.sender.ecn.on_handshake_echo(segment.flags);
-                self.note_accurate_option(segment);
-                self.open(now, segment, out);
-            }
-            //= rfc9293-3.5-simultaneous-open
-            // In SYN-SENT, both ends open at once (RFC 9293 section 3.5, figure 7).
-            ConnectionPhase::Listen | ConnectionPhase::SynSent
-                if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) =>
-            {
-                self.answer_syn(now, segment, out);
-            }
-            ConnectionPhase::SynReceived if self.acknowledges_syn(segment) => {
-                self.open(now, segment, out);
-                self.on_segment(now, segment, out); // it may carry data
-            }
-            ConnectionPhase::SynReceived if segment.flags.has(Flags::SYN) => self.send_syn(now, out), // our SYN-ACK was lost
-            //= rfc9293-3.5.2-unsent-acknowledged-in-handshake
-            ConnectionPhase::SynSent | ConnectionPhase::SynReceived if segment.flags.has(Flags::ACK) => {
-                refuse(segment, out);
-                let again_after = self.config.syn_again_after_reset;
-                if self.phase == ConnectionPhase::SynSent && self.handshake.retries == 0 && !again_after.is_zero() {
-                    self.sender.hasten_syn(now + again_after);
-                }
-            }
-            ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => refuse(segment, out),
-            _ => {}
-        }
-    }
-
-    fn answer_syn(&mut self, now: SimTime, syn: &Segment, out: &mut impl Output) {
+    pub(super) fn answer_syn(&mut self, now: SimTime, syn: &Segment, out: &mut impl Output) {
         let (feedback, flags) = ecn::answer(self.config.ecn, syn.flags, syn.ecn);
         self.handshake.ecn = flags;
         self.set_feedback(feedback);
@@ -68,18 +19,18 @@ impl Endpoint {
         self.send_syn(now, out);
     }
 
-    fn set_feedback(&mut self, feedback: ecn::Feedback) {
+    pub(super) fn set_feedback(&mut self, feedback: ecn::Feedback) {
         let with_option = self.config.ecn.accurate_option;
         self.ecn.set_feedback(feedback, with_option);
         self.sender.ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent, with_option);
     }
 
-    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+    pub(super) fn acknowledges_syn(&self, segment: &Segment) -> bool {
         segment.flags.has(Flags::ACK) && segment.ack == Seq::of_offset(self.initial_sequence, 1)
     }
 
     /// Takes in the peer's SYN: an option is in force if both ends sent it.
-    fn negotiate(&mut self, syn: &Segment) {
+    pub(super) fn negotiate(&mut self, syn: &Segment) {
         let config = &*self.config;
         //= rfc7323-3.2-both-ends
         let timestamps = config.timestamps && syn.timestamps.is_some();
@@ -127,7 +78,7 @@ impl Endpoint {
         !matches!(self.sender.controller, Controller::Unopened(_))
     }
 
-    fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
+    pub(super) fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         self.phase = ConnectionPhase::Open;
         self.receiver.on_open(now, self.negotiated.sack);
         // The window of a SYN is not scaled.

@@ -87,7 +87,7 @@ pub(super) struct AckOutcome {
     /// Segments never retransmitted, of before the recovery point, are among the delivered.
     pub(super) original_arrived: bool,
     /// A retransmission that was thought to be in the network is lost.
-    pub(super) lost_retransmission: bool,
+    pub(super) lost_retransmission: Option<SimTime>,
     /// The timer starts anew.
     pub(super) restarts_timer: bool,
 }
@@ -228,7 +228,7 @@ impl Sender {
             reduced_window,
             marked,
             original_arrived,
-            lost_retransmission: false,
+            lost_retransmission: None,
             //= rfc6298-5.3-restart
             restarts_timer: advanced || self.sack_restarts_timer(timing.sacked.oldest),
         }

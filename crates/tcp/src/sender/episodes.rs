@@ -22,7 +22,8 @@ impl Sender {
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,
-            flight_size: from,
+            flight_size: Bytes(flight_size),
+            decrease_from: from,
             newly_lost: Bytes(newly_lost),
             inflight: Bytes(self.board.pipe()),
         });

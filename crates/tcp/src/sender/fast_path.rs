@@ -108,8 +108,7 @@ impl Sender {
             restarts_timer,
             ..AckOutcome::default()
         };
-        outcome.newly_lost = self.detect_loss(now, &mut outcome);
-        self.note_lost(outcome.newly_lost);
+        self.detect_in_recovery(now, &mut outcome);
         self.reduce(&outcome);
         self.report_lost(now);
         if delivered > 0 || outcome.newly_lost > 0 {

@@ -40,12 +40,12 @@ impl Sender {
             }
         }
         let newly_lost = self.detect_loss(now, outcome);
-        self.note_lost(newly_lost);
         outcome.newly_lost += newly_lost;
-        if outcome.lost_retransmission && self.recovery.has_rack() {
+        if outcome.lost_retransmission.is_some() && self.recovery.has_rack() {
             self.recovery.leave();
-            self.enter_recovery(now, outcome);
+            return self.enter_recovery(now, outcome);
         }
+        self.note_lost(newly_lost);
     }
 
     /// RFC 5682 section 3.1: step 2b lets new data out on the first ACK that advances; what comes back for it decides.

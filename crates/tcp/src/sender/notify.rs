@@ -1,6 +1,6 @@
 //! What the controller is told of an ACK.
 
-use ackclock_cc::{AckEvent, CongestionController};
+use ackclock_cc::{AckEvent, CongestionController, Growth};
 use ackclock_units::{Bytes, SimTime};
 
 use super::ack::{AckOutcome, IncomingAck};
@@ -11,10 +11,15 @@ impl Sender {
         // Where the network reorders, waiting for the cumulative ACK would starve the window. The report of a duplicate is
         // no progress.
         let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
+        let is_new = outcome.advanced || (reorders && outcome.newly_sacked > 0);
+        let is_reducing = self.recovery.phase().is_reducing();
+        //= rfc3168-6.1.2-no-growth
+        let holds = is_reducing || (outcome.was_reducing && !self.config.growth_at_recovery_end);
+        let growth = Growth { is_due: is_new && !holds, is_in_use: self.may_grow() };
         let event = AckEvent {
             now,
             newly_acked: Bytes(outcome.delivered),
-            is_cumulative: outcome.advanced || (reorders && outcome.newly_sacked > 0),
+            is_cumulative: outcome.advanced,
             newly_lost: Bytes(outcome.newly_lost),
             newly_ce_marked: Bytes((outcome.marked * self.mss()).min(outcome.delivered)),
             prior_flight_size: Bytes(outcome.prior_flight),
@@ -23,16 +28,15 @@ impl Sender {
             rtt_sample: self.rto.sample_of_ack(),
             rtt: self.rto.stats(),
             timestamps: ack.timestamps,
-            is_cwnd_limited: self.may_grow(),
-            //= rfc3168-6.1.2-no-growth
-            in_recovery: (outcome.was_reducing && !self.config.growth_at_recovery_end)
-                || self.recovery.phase().is_reducing(),
+            is_cwnd_limited: self.limited_by == Limit::Cwnd,
+            in_recovery: outcome.was_reducing || is_reducing,
+            growth,
             reduced_window: outcome.reduced_window.map(Bytes),
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),
             delivery: self.delivery_report(),
         };
-        if event.is_cumulative && !event.in_recovery {
+        if growth.is_due {
             self.validation.renew(now);
         }
         self.controller.on_ack(&event);

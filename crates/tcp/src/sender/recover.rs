@@ -6,7 +6,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use super::Sender;
 use super::ack::{AckOutcome, IncomingAck};
-use crate::config::{Counting, DecreaseFrom, LossRecovery};
+use crate::config::{Counting, DecreaseFrom, LossRecovery, TimeoutInRecovery};
 use crate::prr::{Prr, PrrAck};
 use crate::rate_halving::RateHalving;
 use crate::recovery::{Phase, RecoveryWindow};
@@ -114,7 +114,7 @@ impl Sender {
     /// Marks what is lost by now. Returns how much that is.
     pub(super) fn detect_loss(&mut self, now: SimTime, outcome: &mut AckOutcome) -> u64 {
         let found = self.recovery.detect_loss(now, &mut self.board, &self.rto.stats());
-        outcome.lost_retransmission |= found.lost_retransmission;
+        outcome.lost_retransmission = outcome.lost_retransmission.max(found.lost_retransmission);
         if let Some(at) = found.wait_until {
             self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack);
             outcome.restarts_timer = false;
@@ -263,13 +263,41 @@ impl Sender {
             return;
         }
         if self.recovery.method() == LossRecovery::Sack {
-            let newly_lost = self.detect_loss(now, outcome);
-            self.note_lost(newly_lost);
-            outcome.newly_lost += newly_lost;
+            self.detect_in_recovery(now, outcome);
         } else if outcome.is_duplicate {
             //= rfc5681-3.2-inflate-by-each
             self.recovery.inflate(self.board.mss()); // RFC 5681 section 3.2 step 4
         }
+    }
+
+    /// What is lost by now is a part of what the fast recovery answers, or a second sign.
+    pub(super) fn detect_in_recovery(&mut self, now: SimTime, outcome: &mut AckOutcome) {
+        let newly_lost = self.detect_loss(now, outcome);
+        outcome.newly_lost += newly_lost;
+        if self.is_second_sign(outcome.lost_retransmission) {
+            self.answer_second_sign(now, outcome);
+        } else {
+            self.note_lost(newly_lost);
+        }
+    }
+
+    /// The window goes down again, while the recovery and its timer go on.
+    pub(super) fn answer_second_sign(&mut self, now: SimTime, outcome: &AckOutcome) {
+        let Some(until) = self.recovery.phase().ends_at() else { return };
+        self.count_lost(outcome.newly_lost, self.detection());
+        self.recovery.undo_mut().clear(); // what was lost twice was not late
+        let window = self.begin_reduction(now, CongestionCause::Loss, outcome);
+        self.recovery.enter_fast(until, window);
+    }
+
+    /// RFC 5681 section 4.3: the loss of a retransmission is a second sign of congestion. Those that left before the last sign was
+    /// answered were part of it.
+    pub(super) fn is_second_sign(&self, lost_retransmission: Option<SimTime>) -> bool {
+        //= rfc5681-4.3-lost-retransmission
+        let began = self.episodes.current().map(|episode| episode.start);
+        self.config.timeout_in_recovery == TimeoutInRecovery::NewEpisode
+            && self.recovery.phase().is_fast_recovery()
+            && lost_retransmission.zip(began).is_some_and(|(left, began)| left >= began)
     }
 
     /// Eifel on a partial ACK: the original has arrived, so all was only late. Waits while retransmissions are out, so

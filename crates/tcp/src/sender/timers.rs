@@ -6,6 +6,7 @@ use ackclock_units::SimTime;
 use super::Sender;
 use super::ack::AckOutcome;
 use crate::config::UserTimeoutFrom;
+use crate::loss_recovery::Detected;
 use crate::prr::PrrAck;
 use crate::retransmit_timer::Purpose;
 use crate::tlp::Tlp;
@@ -106,7 +107,7 @@ impl Sender {
         let interval = self.persist.on_expiry(self.rto.rto());
         if self.usable_window() > 0 {
             //= rfc9293-3.8.6.2.1-override-timeout
-            self.queue.override_silly_window();
+            self.queue.override_silly_window(self.board.high_data() + self.next_len().min(self.usable_window()));
             self.timer.start(now + interval); // the pacer or the host may hold back what fits
             return false;
         }
@@ -160,20 +161,27 @@ impl Sender {
         self.timer.start_within_user_timeout(now + self.rto.rto());
     }
 
+    fn answer_losses_of_timer(&mut self, now: SimTime, found: Detected) {
+        let outcome = AckOutcome { newly_lost: found.newly_lost, ..AckOutcome::default() };
+        if self.recovery.phase().is_open() {
+            self.timer.stop();
+            self.enter_recovery_by_timer(now, found.newly_lost);
+        } else if self.is_second_sign(found.lost_retransmission) {
+            self.answer_second_sign(now, &outcome);
+        } else {
+            return self.note_lost(found.newly_lost);
+        }
+        let (mss, pipe) = (self.mss(), self.board.pipe());
+        self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
+    }
+
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
     fn on_reordering_timeout(&mut self, now: SimTime) {
         //= rfc8985-6.2-reordering-timer
         let found = self.recovery.detect_by_time(now, &mut self.board, &self.rto.stats());
         if found.newly_lost > 0 {
             self.report_lost(now);
-            if self.recovery.phase().is_open() {
-                self.timer.stop();
-                self.enter_recovery_by_timer(now, found.newly_lost);
-                let (mss, pipe) = (self.mss(), self.board.pipe());
-                self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
-            } else {
-                self.note_lost(found.newly_lost);
-            }
+            self.answer_losses_of_timer(now, found);
         }
         match found.wait_until {
             Some(at) => self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack),

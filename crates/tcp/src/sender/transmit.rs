@@ -26,9 +26,9 @@ pub(crate) struct DataSegment {
 }
 
 impl DataSegment {
-    /// The last of several that the host gets at once, which offloading hosts push.
+    /// The last of several that the host gets at once, which offloading hosts push; a FIN by itself has nothing to push.
     pub(super) fn pushed(self) -> Self {
-        Self { flags: self.flags.with(Flags::PSH), ..self }
+        if self.payload == 0 { self } else { Self { flags: self.flags.with(Flags::PSH), ..self } }
     }
 }
 

@@ -23,8 +23,32 @@ words! {
     }
 }
 
-/// The host of each endpoint; an endpoint beyond the table is a host of its own.
-pub type HostTable = Arc<[u32]>;
+/// Between which hosts packets travel. Ends of which nothing is known are hosts of their own.
+#[derive(Clone, Debug)]
+pub enum HostTable {
+    /// The host of each end, by its number.
+    Ends(Arc<[u32]>),
+    /// The hosts from and to which each route leads, by the hop of its packets.
+    Routes(Arc<[[u32; 2]]>),
+}
+
+impl Default for HostTable {
+    fn default() -> Self {
+        Self::Ends(Arc::default())
+    }
+}
+
+impl HostTable {
+    fn pair(&self, packet: &Packet) -> HostPair {
+        let host = |hosts: &[u32], end: EndpointId| hosts.get(end.index()).copied().unwrap_or(end.number());
+        let ends = [packet.to.peer(), packet.to];
+        let [source, destination] = match self {
+            Self::Ends(hosts) => ends.map(|end| host(hosts, end)),
+            Self::Routes(hosts) => hosts[packet.hop.index()],
+        };
+        HostPair { source, destination }
+    }
+}
 
 /// How many flows each host has waiting.
 #[derive(Clone, Debug)]
@@ -43,13 +67,16 @@ pub(super) struct HostPair {
 }
 
 impl HostLoads {
-    pub(super) fn new(table: HostTable, isolation: Isolation) -> Self {
-        Self { table, isolation, source: Vec::new(), destination: Vec::new() }
+    pub(super) fn new(isolation: Isolation) -> Self {
+        Self { table: HostTable::default(), isolation, source: Vec::new(), destination: Vec::new() }
+    }
+
+    pub(super) fn set_table(&mut self, table: &HostTable) {
+        self.table = table.clone();
     }
 
     pub(super) fn pair(&self, packet: &Packet) -> HostPair {
-        let host = |end: EndpointId| self.table.get(end.index()).copied().unwrap_or(end.number());
-        HostPair { source: host(packet.to.peer()), destination: host(packet.to) }
+        self.table.pair(packet)
     }
 
     /// A flow between these hosts has something to send.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::{PLACE, arrival, drain};
+use crate::queue::testing::{PLACE, arrival, at_rate, drain};
 use ackclock_units::Bandwidth;
 use ackclock_wire::{Flags, Segment, Seq};
 
@@ -7,7 +7,9 @@ const GIGABIT: Bandwidth = Bandwidth(1_000_000_000);
 
 #[allow(clippy::needless_pass_by_value, reason = "written where it is called")]
 fn cake(config: CakeConfig, hosts: &[u32]) -> Cake {
-    Cake::new(&CakeConfig { hosts: hosts.into(), ..config }, &QueuePlace { rate: GIGABIT, ..PLACE })
+    let mut cake = at_rate(Cake::new(&config, &PLACE), GIGABIT);
+    cake.set_hosts(&HostTable::Ends(hosts.into()));
+    cake
 }
 
 fn fill(queue: &mut Cake, flow: u32, octets: u32, packets: usize) {

@@ -98,11 +98,11 @@ struct Balance {
 /// The two on a link of 24 Mbit/s, after 20 s to settle.
 fn balance(coupling: f64) -> Balance {
     let (mut moments, mut samples) = ([0.0; 3], 0.0);
-    let place = QueuePlace { rate: Bandwidth(24_000_000), ..PLACE };
-    let mut queue = DualPi2::new(&DualPi2Config { coupling, ..DualPi2Config::default() }, &place);
+    let rate = Bandwidth(24_000_000);
+    let mut queue = DualPi2::new(&DualPi2Config { coupling, ..DualPi2Config::default() }, &PLACE);
     let mut senders = [Sender::new(Law::Reno), Sender::new(Law::Dctcp)];
     let mut acks: VecDeque<(SimTime, usize, SimDuration, bool)> = VecDeque::new();
-    let service = place.rate.serialization_delay(Bytes(u64::from(PACKET)));
+    let service = rate.serialization_delay(Bytes(u64::from(PACKET)));
     let (mut now, warm, end) = (SimTime::ZERO, SimTime(20_000_000_000), SimTime(200_000_000_000));
     while now < end {
         for (flow, sender) in senders.iter_mut().enumerate() {

@@ -26,8 +26,8 @@ fn an_update_by_hand() {
     assert!((queue.controller.base - 0.092_25).abs() < 1e-12);
     queue.controller.update(0.030);
     assert!((queue.controller.base - 0.094_5).abs() < 1e-12);
-    assert!((queue.p_coupled() - 0.189).abs() < 1e-12); // k p'
-    assert!((queue.p_classic() - 0.008_930_25).abs() < 1e-12); // p'^2
+    assert!((queue.controller.p_coupled(queue.config.coupling) - 0.189).abs() < 1e-12); // k p'
+    assert!((queue.controller.p_classic() - 0.008_930_25).abs() < 1e-12); // p'^2
 }
 
 #[test]

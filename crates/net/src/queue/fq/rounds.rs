@@ -1,7 +1,7 @@
 //! The round number of the bit-by-bit server that fair queueing imitates.
 //!
-//! The server works at the link's rate, and is never ahead of what the link has taken: where that has become slower than it was
-//! built for, a server of the first rate would have sent what still waits, and what comes would have to stand behind it.
+//! The server has sent what the link has: when the link takes a packet it has sent all that it took before, whatever its rate was
+//! meanwhile. Within a packet the server goes on at the rate that the link is known to have, and no further than that packet.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const OCTET: u128 = 1 << 32;
 const PER_OCTET: u128 = 8_000_000_000;
 
 /// A server that sends a bit of every flow in turn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     rate: Bandwidth,
     round: Virtual,
@@ -25,14 +25,15 @@ pub(super) struct Rounds {
     busy: BTreeSet<(Virtual, usize)>,
     /// Finish number of the last packet of each flow.
     pub(super) last: Vec<Virtual>,
-    /// What the rate has had the time for while there was work, and what the link has taken: neither of it is sent yet.
-    owed: Virtual,
+    /// What the link has taken and the server has not sent yet.
     taken: Virtual,
 }
 
 impl Rounds {
-    pub(super) fn new(rate: Bandwidth) -> Self {
-        Self { rate, round: 0, updated: SimTime::ZERO, busy: BTreeSet::new(), last: Vec::new(), owed: 0, taken: 0 }
+    /// The link has this rate from now on.
+    pub(super) fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+        self.advance(now);
+        self.rate = rate;
     }
 
     /// A packet arrives; returns its finish number.
@@ -52,7 +53,7 @@ impl Rounds {
     /// The link takes a packet of so many octets, to send it.
     pub(super) fn on_taken(&mut self, now: SimTime, octets: u64) {
         self.advance(now);
-        self.taken += u128::from(octets) * OCTET;
+        self.taken = self.send(self.taken) + u128::from(octets) * OCTET;
     }
 
     /// The last packet of a flow, which was to end at `finish`, is dropped: the flow is where it was before that.
@@ -71,11 +72,9 @@ impl Rounds {
     fn advance(&mut self, now: SimTime) {
         let bit_ns = u128::from(self.rate.0) * u128::from((now - self.updated).0);
         self.updated = now;
-        self.owed += bit_ns / PER_OCTET * OCTET + bit_ns % PER_OCTET * OCTET / PER_OCTET;
-        let sends = self.owed.min(self.taken);
-        let sent = sends - self.send(sends);
-        self.taken -= sent;
-        self.owed = if self.busy.is_empty() { 0 } else { self.owed - sent };
+        let could = bit_ns / PER_OCTET * OCTET + bit_ns % PER_OCTET * OCTET / PER_OCTET;
+        let sends = could.min(self.taken);
+        self.taken -= sends - self.send(sends);
     }
 
     /// Sends so much of all flows together. Returns what is left of it: there is no work, or it gives no flow anything.

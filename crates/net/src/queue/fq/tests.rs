@@ -1,12 +1,12 @@
 use super::*;
 use crate::ids::{EndpointId, HopIndex};
 use crate::packet::Packet;
-use ackclock_units::Bandwidth;
+use crate::queue::testing::{PLACE, at_rate};
 use proptest::prelude::*;
 
 /// 8 Mbit/s: an octet takes a microsecond.
 fn queue(limit: QueueLimit) -> Fq {
-    Fq::new(&FqConfig { limit }, &QueuePlace { link: "test", rate: Bandwidth(8_000_000), seed: 1 })
+    at_rate(Fq::new(&FqConfig { limit }, &PLACE), Bandwidth(8_000_000))
 }
 
 fn packet(flow: u32, octets: u64, now: SimTime) -> Queued {

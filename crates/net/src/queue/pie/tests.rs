@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::testing::{PLACE, arrival, arrival_with, drain};
+use crate::queue::testing::{PLACE, RATE, arrival, arrival_with, drain};
 use ackclock_wire::Ecn;
 
 const MS: u64 = 1_000_000;
@@ -144,7 +144,7 @@ fn the_departure_rate_is_the_links() {
     for _ in 0..100 {
         queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500));
     }
-    drain(&mut queue, SimTime::ZERO, PLACE.rate);
+    drain(&mut queue, SimTime::ZERO, RATE);
     assert_close(queue.control.delay(&control, 30_000), 0.020);
 }
 

@@ -20,10 +20,17 @@ pub(super) struct Adaptive {
     next: SimTime,
 }
 
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self { target: (0.0, 0.0), next: SimTime(INTERVAL.0) }
+    }
+}
+
 impl Adaptive {
-    pub(super) fn new(min: f64, max: f64) -> Self {
+    /// The average is to stay about halfway between these thresholds.
+    pub(super) fn aim_between(&mut self, min: f64, max: f64) {
         let part = |share: f64| min + share * (max - min);
-        Self { target: (part(0.4), part(0.6)), next: SimTime(INTERVAL.0) }
+        self.target = (part(0.4), part(0.6));
     }
 
     /// Makes the updates that have fallen due; the average has not changed since.
@@ -52,7 +59,8 @@ mod tests {
 
     #[test]
     fn max_p_grows_by_a_quarter_at_most_and_shrinks_by_a_tenth() {
-        let mut adaptive = Adaptive::new(5.0, 15.0); // target 9 to 11
+        let mut adaptive = Adaptive::default();
+        adaptive.aim_between(5.0, 15.0); // target 9 to 11
         let mut max_p = 0.02;
         adaptive.catch_up(SimTime(499_999_999), 12.0, &mut max_p);
         assert!((max_p - 0.02).abs() < 1e-15);
@@ -69,7 +77,8 @@ mod tests {
 
     #[test]
     fn max_p_keeps_its_bounds_over_a_long_silence() {
-        let mut adaptive = Adaptive::new(5.0, 15.0);
+        let mut adaptive = Adaptive::default();
+        adaptive.aim_between(5.0, 15.0);
         let mut max_p = 0.1;
         adaptive.catch_up(SimTime(10_000_000_000_000), 0.0, &mut max_p);
         assert!((0.009..0.01).contains(&max_p), "{max_p}"); // the last step may go below 0.01

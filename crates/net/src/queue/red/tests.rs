@@ -1,11 +1,8 @@
 use super::*;
 use crate::ids::EndpointId;
 use crate::packet::Packet;
+use crate::queue::testing::{PLACE, RATE, at_rate};
 use ackclock_wire::{Ecn, Segment};
-
-fn place() -> QueuePlace<'static> {
-    QueuePlace { link: "test", rate: Bandwidth(12_000_000), seed: 1 } // 1500 octets take 1 ms
-}
 
 fn packet(octets: u64, ecn: Ecn) -> Queued {
     let packet = Packet::tcp(Segment { ecn, ..Segment::default() }, EndpointId::default());
@@ -14,7 +11,7 @@ fn packet(octets: u64, ecn: Ecn) -> Queued {
 
 /// A queue whose average is held at `average`.
 fn held_at(average: f64, config: RedConfig) -> Red {
-    let mut red = Red::new(&RedConfig { weight: Some(0.0), ..config }, &place());
+    let mut red = at_rate(Red::new(&RedConfig { weight: Some(0.0), ..config }, &PLACE), RATE);
     red.average = average;
     red
 }
@@ -84,7 +81,7 @@ fn the_average_follows_a_step_as_its_weight_says() {
     // Floyd and Jacobson 1993, section 6.1: after n packets at a queue of q, avg = q (1 - (1 - w)^n). At w = 0.002 and
     // n = 1 / -ln(1 - w) = 499.5 it has 63 % of the step: 1 - e^-1.
     let mut red =
-        Red::new(&RedConfig { min_threshold: Some(QueueLimit::Packets(1_000)), ..RedConfig::default() }, &place());
+        at_rate(Red::new(&RedConfig { min_threshold: Some(QueueLimit::Packets(1_000)), ..RedConfig::default() }, &PLACE), RATE);
     red.idle_since = None;
     for _ in 0..10 {
         red.packets.push_back(packet(1500, Ecn::NotEct));
@@ -98,7 +95,7 @@ fn the_average_follows_a_step_as_its_weight_says() {
 
 #[test]
 fn idle_time_counts_as_packets_that_found_nothing() {
-    let mut red = Red::new(&RedConfig::default(), &place());
+    let mut red = at_rate(Red::new(&RedConfig::default(), &PLACE), RATE);
     assert!(red.dequeue(SimTime::ZERO).is_none());
     red.average = 4.0;
     red.enqueue(SimTime(500_000_000), packet(1500, Ecn::NotEct)); // 500 packets of 1 ms, and itself
@@ -126,6 +123,6 @@ fn packets_that_allow_it_are_marked_but_dropped_beyond_the_upper_threshold() {
 #[test]
 fn adaptive_red_takes_its_weight_from_the_rate() {
     // Floyd, Gummadi and Shenker 2001, section 4.3: w = 1 - exp(-1/C); 12 Mbit/s are 1000 packets/s, w = 0.0009995
-    let red = Red::new(&RedConfig { adaptive: true, ..RedConfig::default() }, &place());
+    let red = at_rate(Red::new(&RedConfig { adaptive: true, ..RedConfig::default() }, &PLACE), RATE);
     assert!((red.weight - 0.000_999_5).abs() < 1e-7, "{}", red.weight);
 }

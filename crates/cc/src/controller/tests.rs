@@ -1,0 +1,64 @@
+//! What every built-in controller is held to.
+
+use ackclock_declare::{Context, Table};
+
+use super::*;
+use crate::event::{CongestionCause, RttStats};
+use crate::testing::{ack, loss};
+
+const MSS: u64 = 1_000;
+
+/// Below the target of Swift's default.
+const RTT: SimDuration = SimDuration::from_millis(40);
+
+/// Controllers that leave marks unanswered and say so in their headers. `bbr` with `variant = "linux"` is another one, as Linux's module is.
+const DECLARED: [&str; 1] = ["fixed"];
+
+/// What a controller sends after 200 windows, of which the last ten are marked throughout if the network marks.
+fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
+    let part = controllers().find(name).expect("it is in the catalogue");
+    let config = part.read(&Table::default(), &Context::default()).config;
+    let mut controller = Controller::new(&config, Bytes(MSS), Bytes(10 * MSS), Some(Bytes(20 * MSS)));
+    if !controller.on_feedback(true) {
+        return None;
+    }
+    for number in 0..2_000 {
+        let (now, round) = (SimTime(number * 10_000_000), number / 10);
+        let is_marked = marks && round >= 190;
+        if is_marked && number % 10 == 0 && !controller.demands().marks {
+            let flight_size = controller.cwnd();
+            controller.on_congestion(&CongestionEvent {
+                now,
+                cause: CongestionCause::Ecn,
+                newly_lost: Bytes::ZERO,
+                ..loss(flight_size.0)
+            });
+        }
+        // At last, a window in each round trip, so that ten windows are marked.
+        let acked = if round >= 190 { controller.cwnd().0 / 10 } else { MSS };
+        controller.on_ack(&AckEvent {
+            now,
+            round,
+            newly_ce_marked: if is_marked { Bytes(acked) } else { Bytes::ZERO },
+            prior_flight_size: controller.cwnd(),
+            rtt_sample: Some(RTT),
+            rtt: RttStats { latest: RTT, srtt: RTT, rttvar: SimDuration::ZERO, min_rtt: RTT },
+            snd_una: number * MSS,
+            snd_nxt: number * MSS + controller.cwnd().0,
+            ..ack(acked)
+        });
+    }
+    Some((controller.cwnd(), controller.pacing_rate()))
+}
+
+/// RFC 3168 section 5: a marked packet is answered as a lost one is, or data is not ECN-capable.
+//= rfc3168-5-as-a-loss
+#[test]
+fn whoever_sends_ecn_capable_data_answers_marks() {
+    let ignores = |name: &&str| match (sent_after(name, true), sent_after(name, false)) {
+        (Some(marked), Some(unmarked)) => marked.0 >= unmarked.0 && marked.1 >= unmarked.1,
+        _ => false,
+    };
+    let silent: Vec<&str> = controllers().iter().map(|part| part.about.name).filter(ignores).collect();
+    assert_eq!(silent, DECLARED);
+}

@@ -1,0 +1,166 @@
+"""What a kernel and the simulated endpoint make of a segment, where they are known to differ, and a record of a kernel.
+
+A record has one paragraph for each state and reaction: both on a line, and the segments that draw it on the next.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ackclock.script.differential.states import Probe, react
+from ackclock.script.simulated import SimulatedHost
+
+PROFILE = "linux-6.x"
+_TIMES_ASKED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Where the endpoint does something else than Linux.
+
+    Attributes:
+        states: A pattern of the states.
+        segments: A pattern of the segments, as `Probe` writes them behind the state.
+        why: What Linux does, and by what the endpoint does otherwise.
+    """
+
+    states: str
+    segments: str
+    why: str
+
+
+_SYNCHRONIZED = "ESTABLISHED.*|FIN-WAIT-1.*|FIN-WAIT-2|CLOSE-WAIT|CLOSING|LAST-ACK"
+_AFTER_FIN = "CLOSE-WAIT|CLOSING|LAST-ACK"
+
+DEPARTURES: tuple[Departure, ...] = (
+    Departure(
+        _SYNCHRONIZED,
+        r"(-|F) (left|right)\(.*",
+        "Linux looks for an ACK before it looks at the window; RFC 9293 section 3.10.7.4 answers what lies outside it",
+    ),
+    Departure(
+        "ESTABLISHED.*|FIN-WAIT-1.*|FIN-WAIT-2",
+        r"(P\.|F\.|FP\.) .* ack (far|old)",
+        "Linux takes nothing of a segment whose ACK is too old (requirement rfc5961-5.2-old-ack-data)",
+    ),
+    Departure(
+        "SYN-RECEIVED by both",
+        r".* ack una",
+        "Linux opens a connection with an ACK that does not acknowledge its SYN; RFC 9293 section 3.10.7.4 resets it",
+    ),
+    Departure(
+        "FIN-WAIT-2 closed",
+        r".*",
+        "Linux keeps no more of such a connection than of TIME-WAIT; RFC 9293 knows no such state",
+    ),
+    Departure(
+        _AFTER_FIN,
+        r"R\.? before\(.*",
+        "Linux takes a reset with the number of the peer's FIN; RFC 5961 section 3.2 wants the next one",
+    ),
+    Departure(
+        _AFTER_FIN,
+        r"(P\.|F\.|FP\.) (before|edge)\(.*",
+        "Linux resets for data in the place of the peer's FIN, and drops data at the window's very edge with its ACK; "
+        "RFC 9293 section 3.10.7.4 ignores text behind a FIN",
+    ),
+    Departure(
+        "TIME-WAIT", r"\. next\(0\) ack (far|unsent)", "Linux looks at no ACK in TIME-WAIT; RFC 5961 section 5.2 does"
+    ),
+)
+"""Each with its reason; whatever else differs is a fault."""
+
+
+class Kind(StrEnum):
+    """What came of a segment."""
+
+    ALIKE = "alike"
+    DECLARED = "declared"
+    """It differs, as `DEPARTURES` says."""
+    UNSETTLED = "unsettled"
+    """The kernel did something else each time."""
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A segment, and what both made of it.
+
+    Attributes:
+        probe: The segment.
+        ours: What the endpoint did.
+        theirs: What the kernel did.
+        kind: What came of it.
+    """
+
+    probe: Probe
+    ours: str
+    theirs: str
+    kind: Kind
+
+
+def departure_of(probe: Probe) -> Departure | None:
+    """Return why the endpoint may do something else than Linux."""
+    segment = str(probe).partition(": ")[2]
+    matching = (one for one in DEPARTURES if re.fullmatch(one.states, probe.state))
+    return next((one for one in matching if re.fullmatch(one.segments, segment)), None)
+
+
+def of_the_endpoint(probe: Probe) -> str:
+    """Return what the simulated endpoint makes of a segment, as a table has it."""
+    return str(react(probe, SimulatedHost(PROFILE)))
+
+
+def on_this_kernel(probe: Probe) -> str | None:
+    """Return what this machine's kernel makes of a segment twice; `None` if it does something else each time.
+
+    Raises:
+        KernelError: If there is no kernel to ask.
+    """
+    from ackclock.script.kernel import KernelHost
+    from ackclock.script.namespace import in_real_time
+
+    seen: set[str] = set()
+    for _ in range(_TIMES_ASKED):
+        with in_real_time():
+            reaction = str(react(probe, KernelHost(least_wait_s=0.0)))
+        if reaction in seen:
+            return reaction
+        seen.add(reaction)
+    return None
+
+
+def compare(probe: Probe, theirs: Callable[[Probe], str | None] = on_this_kernel) -> Found:
+    """Hold the endpoint to a kernel.
+
+    Args:
+        probe: With which segment.
+        theirs: What the kernel makes of it.
+    """
+    ours, reaction = of_the_endpoint(probe), theirs(probe)
+    if reaction is None:
+        return Found(probe, ours, "", Kind.UNSETTLED)
+    differs = Kind.DECLARED if departure_of(probe) else Kind.DIFFERENT
+    return Found(probe, ours, reaction, Kind.ALIKE if ours == reaction else differs)
+
+
+def record(reactions: Mapping[str, str]) -> str:
+    """Return a record of reactions.
+
+    Args:
+        reactions: By the segments, both as a table has them.
+    """
+    grouped: dict[str, list[str]] = {}
+    for probe, reaction in reactions.items():
+        state, _, segment = probe.partition(": ")
+        grouped.setdefault(f"{state}: {reaction}", []).append(segment)
+    return "".join(f"{head}\n    {'; '.join(segments)}\n" for head, segments in grouped.items())
+
+
+def read(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a record has: segments and reactions."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    for head, segments in zip(lines[::2], lines[1::2], strict=True):
+        state, _, reaction = head.partition(": ")
+        yield from ((f"{state}: {segment}", reaction) for segment in segments.strip().split("; "))

@@ -1,0 +1,243 @@
+"""Captures, logs and reports as people have them: link types, ports used again, clocks set back, cut options.
+
+Expected values are arithmetic on what is written here: ten segments of 1000 octets, each acknowledged after 10 ms.
+"""
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dpkt
+import pytest
+
+from ackclock.arrivals import flows_of_capture
+from ackclock.captures import segments
+from ackclock.recording import RecordingError, read
+
+HERE, THERE = ("10.0.0.1", 1000), ("10.0.0.2", 80)
+SYN, ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK
+MSS = b"\x02\x04\x03\xe8"
+
+Timed = tuple[int, bytes]
+"""Nanoseconds, and a packet of IP."""
+
+
+def _packet(source: tuple[str, int], target: tuple[str, int], payload: int = 0, **fields: Any) -> bytes:
+    options = fields.pop("options", b"")
+    header = dpkt.tcp.TCP(sport=source[1], dport=target[1], off=5 + len(options) // 4, opts=options, **fields)
+    header.data = bytes(payload)
+    addresses = {"src": socket.inet_aton(source[0]), "dst": socket.inet_aton(target[0])}
+    return bytes(dpkt.ip.IP(p=6, len=20 + len(header), data=header, **addresses))
+
+
+def _connection(begin_s: float, number: int, options: bytes = MSS) -> Iterator[Timed]:
+    """A handshake and ten segments; nobody says that it ends."""
+    base = round(begin_s * 1e9)
+    yield base, _packet(HERE, THERE, seq=number, flags=SYN, options=options)
+    yield base + 10_000_000, _packet(THERE, HERE, seq=7, ack=number + 1, flags=SYN | ACK, options=options)
+    for place in range(10):
+        sent = base + (20 + 20 * place) * 1_000_000
+        yield sent, _packet(HERE, THERE, 1000, seq=number + 1 + 1000 * place, ack=8, flags=ACK)
+        yield sent + 10_000_000, _packet(THERE, HERE, seq=8, ack=number + 1001 + 1000 * place, flags=ACK)
+
+
+def _ethernet(packet: bytes) -> bytes:
+    return bytes(12) + b"\x08\x00" + packet
+
+
+def _pcap(path: Path, packets: list[Timed], link: int = 1, frame: Callable[[bytes], bytes] = _ethernet) -> Path:
+    """A file of nanoseconds."""
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, link))
+        for time_ns, packet in packets:
+            content = frame(packet)
+            seconds, rest = divmod(1_700_000_000 * 10**9 + time_ns, 10**9)
+            file.write(struct.pack("<IIII", seconds, rest, len(content), len(content)) + content)
+    return path
+
+
+_SLL2 = b"\x08\x00\x00\x00\x00\x00\x00\x01\x00\x01\x04\x06" + bytes(8)
+FRAMES: dict[str, tuple[int, bytes]] = {
+    "Ethernet with bits of an FCS": (0x24000001, bytes(12) + b"\x08\x00"),
+    "PPP as ns-3 writes it": (9, b"\x00\x21"),
+    "PPP in HDLC-like framing": (50, b"\xff\x03\x00\x21"),
+    "raw IP": (101, b""),
+    "raw IPv4": (228, b""),
+    "Linux cooked, version 2": (276, _SLL2),
+}
+"""Link type and header: tcpdump.org's registry; RFC 1661 and 1662 for PPP."""
+
+
+@pytest.mark.parametrize(("link", "head"), FRAMES.values(), ids=FRAMES)
+def test_every_link_type_gives_the_same_flow(tmp_path: Path, link: int, head: bytes) -> None:
+    file = _pcap(tmp_path / "a.pcap", list(_connection(0, 99)), link, lambda packet: head + packet)
+    [flow] = read([file]).summary["flows"]
+    assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, 10, 0)
+    assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000]
+
+
+def test_a_link_type_that_is_not_known_is_named(tmp_path: Path) -> None:
+    file = _pcap(tmp_path / "a.pcap", list(_connection(0, 99)), 105)
+    with pytest.raises(RecordingError, match=r"IEEE 802\.11"):
+        read([file])
+
+
+def test_a_syn_with_another_number_begins_another_connection(tmp_path: Path) -> None:
+    """RFC 9293 section 3.10.7.4; the end of the first was not captured."""
+    file = _pcap(tmp_path / "a.pcap", [*_connection(0, 99), *_connection(5, 3_000_000_000)])
+    flows = read([file]).summary["flows"]
+    assert [flow["delivered_bytes"] for flow in flows] == [10_000, 10_000]
+    assert [flow["retransmitted_segments"] for flow in flows] == [0, 0]
+    assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000, 10_000]
+
+
+def test_a_syn_that_is_tried_again_with_another_number_carried_nothing(tmp_path: Path) -> None:
+    tries = [(round(at * 1e9), _packet(HERE, THERE, seq=1_145_000_000, flags=SYN, options=MSS)) for at in (0, 1, 3)]
+    file = _pcap(tmp_path / "a.pcap", [*tries, *_connection(100, 99)])
+    [flow] = read([file]).summary["flows"]
+    assert flow["delivered_bytes"] == 10_000 and flow["start_s"] == 100.0
+    assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000]
+
+
+def test_a_syn_that_is_sent_again_is_the_same_connection(tmp_path: Path) -> None:
+    again = (5_000_000, _packet(HERE, THERE, seq=99, flags=SYN, options=MSS))
+    first, *rest = _connection(0, 99)
+    file = _pcap(tmp_path / "a.pcap", [first, again, *rest])
+    [flow] = read([file]).summary["flows"]
+    assert flow["delivered_bytes"] == 10_000
+    assert len(flows_of_capture(file)) == 1
+
+
+def test_a_clock_that_was_set_back_is_refused_with_its_frame(tmp_path: Path) -> None:
+    first, second, *rest = _connection(0, 99)
+    file = _pcap(tmp_path / "a.pcap", [first, second, *((time_ns - 5 * 10**8, packet) for time_ns, packet in rest)])
+    for reader in (lambda path: read([path]), flows_of_capture):
+        with pytest.raises(ValueError, match=r"frame 3: .*clock was set back"):
+            reader(file)
+
+
+def test_frames_of_several_queues_give_no_negative_time(tmp_path: Path) -> None:
+    packets = list(_connection(0, 99))
+    packets[5], packets[6] = (packets[6][0], packets[5][1]), (packets[6][0] - 1_000_000, packets[6][1])
+    file = _pcap(tmp_path / "a.pcap", packets)
+    [flow] = read([file]).summary["flows"]
+    assert flow["delivered_bytes"] == 10_000
+    assert flow["rtt_ms"] is not None and flow["rtt_ms"]["min"] >= 0
+
+
+def test_times_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
+    """A float of seconds since 1970 has steps of 0.24 microseconds."""
+    file = _pcap(tmp_path / "a.pcap", [(3, next(_connection(0, 99))[1]), (4, next(_connection(0, 99))[1])])
+    first, second = (captured.time_s for captured in segments(file))
+    assert (second - first) * 10**9 == 1
+
+
+def test_an_option_that_is_cut_costs_itself_alone(tmp_path: Path) -> None:
+    cut = MSS + b"\x01\x01\x01\xfe"
+    file = _pcap(tmp_path / "a.pcap", list(_connection(0, 99, cut)))
+    results = read([file])
+    assert results.summary["flows"][0]["delivered_bytes"] == 10_000
+
+
+def test_a_frame_of_at_most_the_mss_is_one_segment(tmp_path: Path) -> None:
+    """Data of 1000 octets with timestamps, after a SYN with an MSS of 1000."""
+    stamps = b"\x01\x01\x08\x0a" + bytes(8)
+    packets = [
+        *list(_connection(0, 99, MSS + stamps))[:2],
+        (20_000_000, _packet(HERE, THERE, 1000, seq=100, ack=8, flags=ACK, options=stamps)),
+        (30_000_000, _packet(HERE, THERE, 1000, seq=1100, ack=8, flags=ACK, options=stamps)),
+        (40_000_000, _packet(THERE, HERE, seq=8, ack=2100, flags=ACK, options=stamps)),
+    ]
+    [flow] = read([_pcap(tmp_path / "a.pcap", packets)]).summary["flows"]
+    assert flow["sent_segments"] == 2
+
+
+def test_what_a_capture_lost_is_not_counted_as_sent(tmp_path: Path) -> None:
+    """Two segments of ten are in no frame, and all were acknowledged: goodput above what was sent is never shown."""
+    packets = [packet for place, packet in enumerate(_connection(0, 99)) if place not in (6, 10)]
+    results = read([_pcap(tmp_path / "a.pcap", packets)])
+    [flow] = results.summary["flows"]
+    assert (flow["delivered_bytes"], flow["throughput_bps"], flow["sent_segments"]) == (10_000, None, None)
+    assert any("2,000 octets" in note for note in results.manifest["recording"]["notes"])  # type: ignore[typeddict-item]
+
+
+# ---- ss and iperf3 --------------------------------------------------------------------------------------------------
+
+ROW = "ESTAB 0 0 10.0.0.1:40000 10.0.0.2:5201\n"
+
+
+def _numbers(sent: int, before: str = "") -> str:
+    return f"\t {before}cubic wscale:7,7 rto:204 rtt:40/1 mss:1000 cwnd:10 bytes_sent:{sent} bytes_acked:{sent}\n"
+
+
+def _log(path: Path, *samples: str) -> Path:
+    path.write_text("".join(f"{1_700_000_000 + place}.0\n{sample}" for place, sample in enumerate(samples)))
+    return path
+
+
+SOCKETS = {
+    "memory": [ROW + _numbers(sent, "skmem:(r0,rb1,t0) ") for sent in (1000, 2000, 3000)],
+    "listening": [
+        f"LISTEN 0 128 0.0.0.0:22 0.0.0.0:*\n\t cubic cwnd:10\n{ROW}{_numbers(sent)}" for sent in (1000, 2000, 3000)
+    ],
+    "after the end": [
+        ROW + _numbers(1000),
+        ROW + _numbers(2000),
+        ROW + _numbers(3000),
+        ROW.replace("ESTAB", "FIN-WAIT-2"),
+    ],
+    "in the middle": [ROW + _numbers(1000), ROW, ROW + _numbers(3000)],
+    "no window scaling": [ROW + _numbers(sent).replace(" wscale:7,7", "") for sent in (1000, 2000, 3000)],
+}
+
+
+@pytest.mark.parametrize("samples", SOCKETS.values(), ids=SOCKETS)
+def test_a_log_of_ss_as_people_have_it(tmp_path: Path, samples: list[str]) -> None:
+    """Two kilobytes in two seconds, whatever stands beside the numbers."""
+    results = read([_log(tmp_path / "ss.log", *samples)])
+    [flow] = results.summary["flows"]
+    assert (flow["controller"], flow["delivered_bytes"], flow["goodput_bps"]) == ("cubic", 2000, 8000)
+    assert (results.flows["goodput_bps"].drop_nulls() >= 0).all()
+
+
+def test_counts_that_become_less_are_another_connection(tmp_path: Path) -> None:
+    samples = [ROW + _numbers(sent) for sent in (1000, 3000, 500, 700)]
+    flows = read([_log(tmp_path / "ss.log", *samples)]).summary["flows"]
+    assert [flow["delivered_bytes"] for flow in flows] == [2000, 200]
+
+
+REPORT: dict[str, Any] = {
+    "start": {"connected": [], "test_start": {"protocol": "TCP"}},
+    "intervals": [{"streams": [{"socket": 5, "start": 0, "end": 1, "bytes": 1000, "sender": True}]}],
+    "end": {"streams": [{"sender": {"socket": 5, "bits_per_second": 8000}, "receiver": {"bytes": 900}}]},
+}
+
+
+def _streamed() -> str:
+    lines: list[tuple[str, Any]] = [("start", REPORT["start"]), ("interval", REPORT["intervals"][0])]
+    lines.append(("end", REPORT["end"]))
+    return "".join(json.dumps({"event": name, "data": data}) + "\n" for name, data in lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [json.dumps(REPORT), f"warning: UDP block size 2048 exceeds\n{json.dumps(REPORT, indent=1)}", _streamed()],
+    ids=["whole", "behind a warning", "--json-stream"],
+)
+def test_a_report_of_iperf3_in_each_of_its_forms(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "i.json"
+    file.write_text(text)
+    [flow] = read([file]).summary["flows"]
+    assert (flow["delivered_bytes"], flow["throughput_bps"]) == (900, 8000)
+
+
+@pytest.mark.parametrize(("key", "value"), [("bytes", -5), ("rtt", -1), ("snd_cwnd", -3), ("end", -1), ("start", 2)])
+def test_a_number_that_cannot_be_is_named(tmp_path: Path, key: str, value: int) -> None:
+    file = tmp_path / "i.json"
+    row = REPORT["intervals"][0]["streams"][0] | {key: value}
+    file.write_text(json.dumps(REPORT | {"intervals": [{"streams": [row]}]}))
+    with pytest.raises(RecordingError, match=r"intervals\[0\]\.streams\[0\]\."):
+        read([file])

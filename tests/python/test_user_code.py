@@ -1,0 +1,99 @@
+"""Code of the user that fails, or ends the program: told as its own fault, never a success and never ackclock's.
+
+docs/reference/command-line.md: exit code 1 for an exception while it runs, 2 for a file that cannot be loaded.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import SCENARIO, Cli
+from test_readers import CLAIMS, MEASURE
+from test_readers import SCENARIO as ONE
+
+CONTROLLER = """\
+import sys
+from ackclock import CongestionController
+class Mine(CongestionController):
+    def on_ack(self, ack):
+        {}
+    def on_congestion(self, event): pass
+"""
+FAILING = {"an exception": "1 / 0", "the end with success": "sys.exit(0)", "the end as Ctrl-C ends": "sys.exit(130)"}
+
+
+def _is_told(done: object, code: int, *said: str) -> None:
+    stderr = getattr(done, "stderr", "") + getattr(done, "stdout", "")
+    assert getattr(done, "returncode", None) == code, stderr
+    assert "fault of ackclock" not in stderr
+    for words in said:
+        assert words in stderr, stderr
+
+
+@pytest.mark.parametrize("line", FAILING.values(), ids=FAILING)
+def test_a_controller(cli: Cli, tmp_path: Path, line: str) -> None:
+    (tmp_path / "mine.py").write_text(CONTROLLER.format(line))
+    (tmp_path / "a.toml").write_text(SCENARIO.replace('"reno"', '"python:mine:Mine"'))
+    _is_told(cli("run", "a.toml", "--trust"), 1, "mine.py", "line 5", "on_ack")
+
+
+def test_a_module_that_ends_the_program(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
+    for text in (SCENARIO.replace('"reno"', '"python:mine:Mine"'), f'use = ["mine.py"]\n{SCENARIO}'):
+        (tmp_path / "a.toml").write_text(text)
+        _is_told(cli("run", "a.toml", "--trust"), 2, "mine.py:2", "SystemExit")
+
+
+def test_code_in_a_packet_script(cli: Cli, tmp_path: Path) -> None:
+    handshake = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+    handshake += "+0 < S 0:0(0) win 32792 <mss 1000>\n+0 > S. 0:0(0) ack 1 <...>\n+.1 < . 1:1(0) ack 1 win 257\n"
+    handshake += "+0 accept(3, ..., ...) = 4\n"
+    (tmp_path / "a.pkt").write_text(f"{handshake}+0 %{{ import sys; sys.exit(0) }}%\n")
+    _is_told(cli("script", "a.pkt"), 1, "a.pkt:8", "SystemExit", "1 failed")
+
+
+def _folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, text in (("claims.toml", CLAIMS), ("scenario.toml", ONE), ("measure.py", MEASURE)):
+        (folder / name).write_text(text)
+    return folder
+
+
+MEASURES = {
+    "no Measured": ("MEASURES = {'A1': lambda runs: 'hello'}\n", 1, "must return a Measured"),
+    "NaN": (MEASURE.replace("1.0", "float('nan')"), 1, "value must be a number, and is nan"),
+    "an exception": ("MEASURES = {\n'A1': lambda runs: 1 / 0}\n", 1, "measure.py:2: ZeroDivisionError"),
+    "the end of the program": (
+        "import sys\nMEASURES = {'A1': lambda runs: sys.exit(0)}\n",
+        1,
+        "measure.py:2: SystemExit",
+    ),
+    "an exception at once": ("\n1 / 0\n", 2, "measure.py:2: ZeroDivisionError"),
+    "the end at once": ("import sys; sys.exit(0)\n", 2, "measure.py:1: SystemExit"),
+    "no MEASURES": ("", 2, "MEASURES must be"),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "said"), MEASURES.values(), ids=MEASURES)
+def test_a_measure(cli: Cli, tmp_path: Path, text: str, code: int, said: str) -> None:
+    (_folder(tmp_path) / "measure.py").write_text(text)
+    _is_told(cli("claims", "./mine", "-o", "out"), code, said, "mine/measure.py")
+
+
+CLAIM_MISTAKES = {
+    "nan and infinity": ("low = 1\nhigh = 2", "low = nan\nhigh = -inf", 2),
+    "the wrong way round": ("low = 1\nhigh = 2", "low = 2\nhigh = 1", 1),
+    "no room for the sign": ("low = 1", "low = 1\nsign = -1", 1),
+    "a share of none": ("low = 1", "low = 1\nshare = 0", 1),
+    "too many runs": ("choices = []", "choices = []\nruns = 4000000000", 2),
+    "another type": ('quantity = "q"', "quantity = 7", 1),
+    "a table in a text's place": ('unit = "u"', "unit = { a = 1 }", 1),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "count"), CLAIM_MISTAKES.values(), ids=CLAIM_MISTAKES)
+def test_a_claim_that_cannot_hold(cli: Cli, tmp_path: Path, old: str, new: str, count: int) -> None:
+    file = _folder(tmp_path) / "claims.toml"
+    file.write_text(CLAIMS.replace(old, new))
+    _is_told(cli("claims", "./mine", "-o", "out"), 2, "claims.toml:", f"{count} mistake")
