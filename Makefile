@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
+.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -260,6 +260,9 @@ soak: $(SOAK)/python/.extension ## try to break it for SOAK_SECONDS seconds, wit
 
 fit-paths: build ## find ten known paths again, 30 s of CPU
 	ACKCLOCK_FIT_PATHS=1 $(BIN)/python -m pytest -q tests/python/test_fit.py
+
+controller-grid: ## every controller through every disturbance on every stack, some minutes of CPU (GRID: words of the cells to show)
+	ACKCLOCK_GRID='$(or $(GRID),all)' cargo test --quiet --locked -p ackclock-scenario --test suite controller_grid::every -- --nocapture
 
 kernel-kills: ## kill runs on the kernel at 1,000 random moments, as root: nothing may be left (KILLS)
 	ACKCLOCK_KILLS=$(or $(KILLS),1000) cargo test --quiet --locked -p ackclock-kernel --test namespaces killed

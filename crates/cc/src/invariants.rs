@@ -56,7 +56,8 @@ impl Controller {
         if self.is_checked() {
             let most = before.0.max(event.flight_size).max(event.decrease_from).0.max(FLOOR);
             assert!(self.cwnd().0 <= most, "congestion raised the window from {:?}: {self:?}", before.0);
-            let ssthresh = self.ssthresh().unwrap_or_default().0;
+            // Where the sender does not go down to ssthresh by itself, it may be a window to come back to, as Linux's BBR has it.
+            let ssthresh = self.ssthresh().filter(|_| !self.demands().recovery_window).unwrap_or_default().0;
             assert!(ssthresh <= most, "congestion set ssthresh above {most}: {self:?}");
         }
     }
@@ -73,21 +74,11 @@ impl Controller {
 
     fn may_rise_on_send(&self) -> bool {
         // A monitor interval begins with a segment, at a rate of its own (Dong et al., NSDI 2015, section 3.1).
-        matches!(self, Self::Allegro(_) | Self::Vivace(_)) || matches!(self, Self::Sprout(_) | Self::Verus(_)) // to be mended
+        matches!(self, Self::Allegro(_) | Self::Vivace(_))
     }
 
     /// To be mended: they keep their window through a timeout that begins no episode, or through any.
     fn ignores_timeouts(&self) -> bool {
-        matches!(
-            self,
-            Self::Bbr(_)
-                | Self::Bbr3(_)
-                | Self::Sprout(_)
-                | Self::Verus(_)
-                | Self::Nimbus(_)
-                | Self::Timely(_)
-                | Self::Allegro(_)
-                | Self::Vivace(_)
-        )
+        matches!(self, Self::Nimbus(_) | Self::Timely(_) | Self::Allegro(_) | Self::Vivace(_))
     }
 }
