@@ -252,7 +252,7 @@ def _limited(table: "pl.DataFrame", how: How) -> float:
         if rows.height:
             at_window = rows[sent] >= _AT_WINDOW * rows["rwnd_bytes"]
             shares.append(at_window.sum() / rows.height)
-    return max(shares, default=math.nan)
+    return max(map(float, shares), default=math.nan)
 
 
 def burst_in(totals: Floats, is_busy: Flags, middle_s: Floats, width_s: float) -> Burst | None:
