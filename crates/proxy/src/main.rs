@@ -228,7 +228,11 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let connections = app.config().file.limits.connections;
     // Two sockets each.
     if files / 2 < connections as u64 {
-        tracing::warn!(files, connections, "limits.connections is more than the limit of open files allows (ulimit -n)");
+        tracing::warn!(
+            files,
+            connections,
+            "limits.connections is more than the limit of open files allows (ulimit -n)"
+        );
     }
     tracing::info!(files, workers = app.config().workers, "ready");
     if let Some(ready) = ready {
