@@ -42,6 +42,7 @@ __all__ = [
     "buffer_policies",
     "build_info",
     "check_often",
+    "code_of",
     "controllers",
     "exercise_agent",
     "links",
@@ -50,6 +51,7 @@ __all__ = [
     "profiles",
     "quantised_policy",
     "queues",
+    "read_file",
     "schema",
     "take_fault",
     "topologies",
@@ -1341,7 +1343,7 @@ def window_of_memory(octets: int) -> int:
         octets: Memory in bytes, as in `tcp_rmem`.
     """
 
-def code_of(text: str, overrides: list[str] = []) -> list[str] | None:
+def code_of(text: str, overrides: list[str] = ...) -> list[str] | None:
     """Return what a scenario or a study names of code, whatever is drawn of it: entries of `use`, and classes.
 
     Args:

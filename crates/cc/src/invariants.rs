@@ -13,14 +13,18 @@ const LARGEST_WINDOW: u64 = 1 << 40;
 /// ssthresh has a floor of a few segments (RFC 5681 equation 4: two), and a segment at most this many octets.
 const FLOOR: u64 = 4 * 65_535;
 
-/// The window before a call; nothing in release builds.
+/// The window, the pacing rate and ssthresh before a call; nothing in release builds.
 #[derive(Clone, Copy)]
-pub(crate) struct Before(Bytes, Option<Bandwidth>);
+pub(crate) struct Before(Bytes, Option<Bandwidth>, Option<Bytes>);
 
 impl Controller {
     #[inline(always)]
     pub(crate) fn before(&self) -> Before {
-        if cfg!(debug_assertions) { Before(self.cwnd(), self.pacing_rate()) } else { Before(Bytes(0), None) }
+        if cfg!(debug_assertions) {
+            Before(self.cwnd(), self.pacing_rate(), self.ssthresh())
+        } else {
+            Before(Bytes(0), None, None)
+        }
     }
 
     #[inline(always)]
@@ -58,6 +62,8 @@ impl Controller {
             assert!(self.cwnd().0 <= most, "congestion raised the window from {:?}: {self:?}", before.0);
             // Where the sender does not go down to ssthresh by itself, it may be a window to come back to, as Linux's BBR has it.
             let ssthresh = self.ssthresh().filter(|_| !self.demands().recovery_window).unwrap_or_default().0;
+            // A repeated timeout keeps ssthresh (RFC 5681 section 3.1), which may be far above the loss window.
+            let most = before.2.unwrap_or_default().0.max(most);
             assert!(ssthresh <= most, "congestion set ssthresh above {most}: {self:?}");
         }
     }

@@ -149,7 +149,7 @@ impl Rule for Yeah {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, loss};
+    use crate::testing::{ack, loss, recovering};
     use ackclock_units::SimDuration;
 
     fn judged(least_s: f64, cwnd: f64) -> Yeah {
@@ -179,11 +179,9 @@ mod tests {
     #[test]
     fn the_queue_is_not_emptied_in_a_recovery() {
         let mut yeah = Yeah::new(YeahConfig::default());
-        let at = |round: u64, rtt_ms: u64, in_recovery: bool| AckEvent {
-            round,
-            rtt_sample: Some(SimDuration::from_millis(rtt_ms)),
-            in_recovery,
-            ..ack(1_000)
+        let at = |round: u64, rtt_ms: u64, in_recovery: bool| {
+            let ack = if in_recovery { recovering(ack(1_000)) } else { ack(1_000) };
+            AckEvent { round, rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack }
         };
         yeah.on_ack(&at(1, 100, false), 1_100.0, 1_000);
         for round in 2..=5 {
