@@ -61,8 +61,11 @@ fn a_default_that_is_written_is_the_default() {
             let default = config(kind, &with(kind, None)).expect(kind);
             match config(kind, &with(kind, Some((field.name, &printed)))) {
                 Ok(config) => assert_eq!(config, default, "{kind}.{}", field.name),
-                // the one field that means nothing where another is as by default
-                Err(_) => assert_eq!((kind, field.name), ("dualpi2", "shift")),
+                // fields that mean nothing where another is as by default
+                Err(_) => {
+                    let stray = [("dualpi2", "shift"), ("cake", "overhead"), ("cake", "minimum"), ("cake", "cells")];
+                    assert!(stray.contains(&(kind, field.name)), "{kind}.{}", field.name);
+                }
             }
             compared += 1;
         },
