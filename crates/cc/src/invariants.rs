@@ -41,10 +41,10 @@ impl Controller {
     }
 
     /// A segment left. What is in flight is the sender's: a controller that counts it again lets its window rise with each
-    /// segment that leaves.
+    /// segment that leaves. The first after idle time may end a measurement (draft-ietf-ccwg-bbr: `HandleRestartFromIdle`).
     #[inline(always)]
     pub(crate) fn check_sent(&self, before: Before, sent: &SendEvent) {
-        if self.is_checked() && !self.may_rise_on_send() {
+        if self.is_checked() && sent.idle_for.is_zero() && !self.may_rise_on_send() {
             assert!(self.cwnd() <= before.0, "sending raised the window from {:?}: {self:?}", before.0);
         }
         if self.is_checked() && sent.idle_for.is_zero() && self.keeps_window_on_send() {
