@@ -216,11 +216,12 @@ impl Strategy for AllegroStrategy {
                 // The initial window in a round trip, then twice as much at a time.
                 self.state = State::Starting { awaits: true };
                 let first = self.initial_window as f64 * 8.0 / rtt.as_secs_f64();
-                self.rate = if self.rate == 0.0 { first.max(least) } else { 2.0 * self.rate }.min(FASTEST);
+                let next = if self.rate == 0.0 { first.max(least) } else { 2.0 * self.rate };
+                self.rate = next.min(FASTEST);
                 (self.rate, Kind::Step)
             }
             State::Deciding { .. } => {
-                self.rate = self.rate.max(least);
+                self.rate = self.rate.max(least).min(FASTEST);
                 self.plan_trial(random)
             }
             State::Adjusting { .. } => self.plan_step(least),
