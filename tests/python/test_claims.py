@@ -149,7 +149,7 @@ def test_a_wrong_choice_of_a_claim_is_found_when_the_folder_is_read(tmp_path: Pa
             (tmp_path / file.name).write_text(file.read_text())
     claims = (tmp_path / "claims.toml").read_text()
     (tmp_path / "claims.toml").write_text(claims.replace('study = "lfn"', 'study = "missing"', 1))
-    with pytest.raises(ScenarioError, match=r"claim\[\d+\].study names no study"):
+    with pytest.raises(ScenarioError, match=r"claim\[\d+\].study must name a study"):
         load_folder(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_a_wrong_choice_of_a_claim_is_found_when_the_folder_is_read(tmp_path: Pa
         (("\nhigh = ", "\nhihg = "), 'did you mean "high"?'),
         (("\nhigh = 0.97", ""), "anything would agree"),
         (("\nunit = ", "\n# unit = "), "claim[0].unit is missing"),
-        (('choices = ["acks"]', 'choices = ["axe"]'), "names no choice"),
+        (('choices = ["acks"]', 'choices = ["axe"]'), "must name choices"),
         (('id = "Mine1"', 'id = "Mine9"'), "has no measure"),
         (("[[study]]", "[[study"), "it is not TOML"),
     ],

@@ -66,7 +66,7 @@ def test_the_command_leaves_nothing(cli: Cli, scenario_file: Path) -> None:
     done = cli("run", scenario_file, "--estimate", "-o", "out", "--set", "duration='100000 s'")
     assert done.returncode == 0, done.stderr
     assert re.search(r"of 28 hours of simulated time in .*: the whole would take ", done.stdout)
-    assert re.search(r"^memory: \d+ MB", done.stdout, re.MULTILINE)
+    assert re.search(r"^memory: [\d.]+ [MG]B", done.stdout, re.MULTILINE)
     assert [path.name for path in scenario_file.parent.iterdir()] == ["two.toml"]
 
 

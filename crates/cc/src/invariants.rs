@@ -18,7 +18,7 @@ const FLOOR: u64 = 4 * 65_535;
 pub(crate) struct Before(Bytes, Option<Bandwidth>, Option<Bytes>);
 
 impl Controller {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn before(&self) -> Before {
         if cfg!(debug_assertions) {
             Before(self.cwnd(), self.pacing_rate(), self.ssthresh())
@@ -27,13 +27,13 @@ impl Controller {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn is_checked(&self) -> bool {
         cfg!(debug_assertions) && !matches!(self, Self::External(_) | Self::Unopened(_))
     }
 
     /// After any call.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn check_window(&self) {
         if self.is_checked() {
             assert!(self.cwnd().0 <= LARGEST_WINDOW, "no path holds more than 2^40 octets: {self:?}");
@@ -42,7 +42,7 @@ impl Controller {
 
     /// A segment left. What is in flight is the sender's: a controller that counts it again lets its window rise with each
     /// segment that leaves. The first after idle time may end a measurement (draft-ietf-ccwg-bbr: `HandleRestartFromIdle`).
-    #[inline(always)]
+    #[inline]
     pub(crate) fn check_sent(&self, before: Before, sent: &SendEvent) {
         if self.is_checked() && sent.idle_for.is_zero() && !self.may_rise_on_send() {
             assert!(self.cwnd() <= before.0, "sending raised the window from {:?}: {self:?}", before.0);
@@ -55,7 +55,7 @@ impl Controller {
 
     /// An episode began: it raises neither the window nor, above what was in use, ssthresh. So every factor of decrease is
     /// between 0 and 1.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn check_decrease(&self, before: Before, event: &CongestionEvent) {
         if self.is_checked() {
             let most = before.0.max(event.flight_size).max(event.decrease_from).0.max(FLOOR);
@@ -69,7 +69,7 @@ impl Controller {
     }
 
     /// The window starts over. A timeout leaves the loss window, unless [`crate::Demands::own_loss_window`] says otherwise.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn check_restart(&self, before: Before, restart: &RestartEvent) {
         let is_timeout = self.is_checked() && restart.cause == RestartCause::Timeout;
         if is_timeout && !self.demands().own_loss_window && !self.ignores_timeouts() {

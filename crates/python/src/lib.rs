@@ -115,7 +115,7 @@ mod _core {
     ///     OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
     #[pyfunction]
     #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a path")]
-    fn read_file<'py>(py: Python<'py>, path: PathBuf, most: u64) -> PyResult<Bound<'py, PyBytes>> {
+    fn read_file(py: Python<'_>, path: PathBuf, most: u64) -> PyResult<Bound<'_, PyBytes>> {
         Ok(PyBytes::new(py, &ackclock_scenario::read_file(&path, most)?))
     }
 

@@ -30,7 +30,9 @@ pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, 
             }
             Err(wrong) => {
                 let path = path.key("rate").key("trace");
-                wrong.into_iter().for_each(|(what, remedy)| diagnostics.report(&path, what, remedy));
+                for (what, remedy) in wrong {
+                    diagnostics.report(&path, what, remedy);
+                }
             }
         }
     }

@@ -127,7 +127,7 @@ fn suited(controller: &str) -> &'static str {
 /// Each controller by its name, and each of its other variants. What a scenario has to say is said.
 fn every_controller() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    for part in controllers().iter() {
+    for part in controllers() {
         let name = part.about.name;
         let required: String =
             part.fields.iter().filter(|field| field.is_required).fold(String::new(), |text, field| {
@@ -389,9 +389,9 @@ fn show(grid: &Grid, words: &str) {
             Verdict::Passed(what) => ("passes", what),
             Verdict::Failed(what) => ("fails", what),
         };
-        println!("{} {word}: {}", grid.names(cell).join(" "), what.replace('\n', " "));
+        eprintln!("{} {word}: {}", grid.names(cell).join(" "), what.replace('\n', " "));
         if cells.len() == 1 {
-            println!("{}", grid.text(cell));
+            eprintln!("{}", grid.text(cell));
         }
     }
 }

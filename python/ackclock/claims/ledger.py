@@ -354,7 +354,7 @@ def measured_of(claim: Claim, runs: Runs) -> Measured:
     if not isinstance(found, Measured):
         raise UserCodeError(f"{file}: the measure of {claim.id} must return a Measured, and returns {found!r:.60}")
     for name, number in (("value", found.value), ("weight", found.weight), *found.also.items()):
-        is_number = isinstance(number, float | int) and math.isfinite(number)
+        is_number = isinstance(number, float | int) and not math.isnan(number)
         if not is_number and not (name == "value" and number is None):
             what = f"{name} must be a number, and is {number!r:.60}"
             raise UserCodeError(

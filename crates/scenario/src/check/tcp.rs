@@ -34,7 +34,7 @@ pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 impl<'a> Checker<'a, '_> {
     /// `[[host]]` tables, by node.
     pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables<'a> {
-        let (mut tables, mut named) = (HostTables::new(), BTreeSet::new());
+        let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
         let file = self.file;
         let Some(hosts) = &file.host else { return tables };
         for (index, host) in hosts.iter() {
@@ -54,7 +54,7 @@ impl<'a> Checker<'a, '_> {
                     self.report_unknown(&name_path, "must be the name of a host", remedy);
                     continue;
                 };
-                if !named.insert(node) {
+                if !seen.insert(node) {
                     let remedy = "name it once, in one table";
                     self.report(
                         &name_path,

@@ -19,7 +19,7 @@ impl Endpoint {
             ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => self.while_listening(now, segment, out),
             ConnectionPhase::SynSent => self.while_syn_sent(now, segment, out),
             ConnectionPhase::SynReceived if segment.flags.has(Flags::RST) => {
-                self.reset_while_opening(now, segment, out)
+                self.reset_while_opening(now, segment, out);
             }
             ConnectionPhase::SynReceived if self.handshake.is_simultaneous => self.while_both_open(now, segment, out),
             ConnectionPhase::SynReceived => self.while_syn_received(now, segment, out),
