@@ -142,9 +142,9 @@ impl Given {
 #[test]
 fn an_episode_begins_with_the_next_step_or_within_the_last() {
     let settings = r#"{"decide": "200 ms", "observations": ["since_congestion_ms", "cwnd_segments"]}"#;
-    // Of 500 kB; a seed moves the start, and so the moments of decisions.
+    // Of 500 kB.
     let flow = format!(
-        "{BULK}\napp = {{ kind = \"file\", size = \"500 kB\" }}\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}"
+        "{BULK}\napp = {{ kind = \"file\", size = \"500 kB\" }}\ncount = 1\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}"
     );
     let single = environment(&flow, settings);
     let courses = [Autoreset::NextStep, Autoreset::SameStep].map(|autoreset| {
@@ -177,7 +177,7 @@ fn an_episode_begins_with_the_next_step_or_within_the_last() {
 fn side_by_side_is_as_alone_on_any_number_of_threads() {
     let settings = r#"{"decide": "ack", "observations": ["cwnd_segments", "rtt_ms", "acks"]}"#;
     let flow = format!("{BULK}\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}\ncount = 1");
-    let single = environment(&flow.replace("count = 1", ""), settings);
+    let single = environment(&flow, settings);
     let seeds = [3, 4, 5, 6, 7];
     let mut alone = Vec::new();
     for seed in seeds {

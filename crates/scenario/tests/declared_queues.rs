@@ -59,10 +59,12 @@ fn a_default_that_is_written_is_the_default() {
             let printed = serde_json::to_value(&printed["x"]).expect("a plain value");
             assert_eq!(field.read(&printed), Ok(value.clone()), "{kind}.{}", field.name);
             let default = config(kind, &with(kind, None)).expect(kind);
-            match config(kind, &with(kind, Some((field.name, &printed)))) {
-                Ok(config) => assert_eq!(config, default, "{kind}.{}", field.name),
-                // the one field that means nothing where another is as by default
-                Err(_) => assert_eq!((kind, field.name), ("dualpi2", "shift")),
+            if let Ok(config) = config(kind, &with(kind, Some((field.name, &printed)))) {
+                assert_eq!(config, default, "{kind}.{}", field.name);
+            } else {
+                // fields that mean nothing where another is as by default
+                let stray = [("dualpi2", "shift"), ("cake", "overhead"), ("cake", "minimum"), ("cake", "cells")];
+                assert!(stray.contains(&(kind, field.name)), "{kind}.{}", field.name);
             }
             compared += 1;
         },

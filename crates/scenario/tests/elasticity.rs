@@ -13,7 +13,7 @@ fn seeded(seed: u64, nimbus: &str, others: &str) -> Outcome {
     simulate(&format!(
         "seed = {seed}\nduration = \"60 s\"\nmeasure = {{ from = \"25 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
-         bottleneck = {{ rate = \"48 Mbit/s\", delay = \"25 ms\", queue = {{ kind = \"drop_tail\", limit = \"100 ms\" }} }}\n\
+         bottleneck = {{ rate = \"48 Mbit/s\", delay = \"25 ms\", queue = {{ kind = \"drop_tail\", limit = \"600 kB\" }} }}\n\
          [tcp]\nprofile = \"linux-6.x\"\n[trace]\ninterval = \"100 ms\"\ninternals = [\"is_competing\"]\n\
          [[flow]]\ncontroller = {nimbus}\n{others}"
     ))

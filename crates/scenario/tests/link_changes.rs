@@ -71,7 +71,8 @@ fn fair_queueing_is_fair_after_the_rate_has_risen() {
     );
     let head = "duration = \"7 s\"\nmeasure = { from = \"5 s\" }\ntrace = false";
     let flows = run(&dumbbell(head, bottleneck, &rest)).flows;
-    assert!((flows[0].goodput_bps / flows[1].goodput_bps - 1.0).abs() < 0.05, "{flows:?}");
+    let [a, b] = [0_usize, 1].map(|flow| flows[flow].throughput_bps);
+    assert!((a / b - 1.0).abs() < 0.05, "{flows:?}"); // they share what is sent; what is delivered follows
 }
 
 /// A limit in time is one of what waits before a packet: at 1 Mbit/s a packet of 1500 octets takes 12 ms, so that with "20 ms" one
@@ -181,6 +182,7 @@ fn cake_knows_the_hosts_of_split_connections_and_of_short_flows() {
     for (router, flows) in [("router", tcp), ("appliance", tcp), ("router", short)] {
         let summary = run(&hosts(router, flows));
         let one = summary.flows.iter().find(|flow| flow.name == "one").expect("the lone flow").goodput_bps;
-        assert!((8.8e6..10.2e6).contains(&one), "{router} {flows}: {one}");
+        // At least its half of what 20 Mbit/s carry of TCP; while few short flows are there, it may have more.
+        assert!(one > 8.8e6 && (flows == short || one < 10.2e6), "{router} {flows}: {one}");
     }
 }

@@ -106,6 +106,9 @@ pub(super) struct AllegroStrategy {
     last: Option<(f64, f64)>,
 }
 
+/// No link is faster (bit/s): what a window of TCP bounds has a utility that does not depend on the rate, which then goes on rising.
+const FASTEST: f64 = 1e11;
+
 impl AllegroStrategy {
     pub(super) fn new(config: &AllegroConfig, start: Start) -> Self {
         Self {
@@ -185,7 +188,8 @@ impl AllegroStrategy {
     /// `r_n = r_(n-1) * (1 + n * epsilon_min * direction)`, the first step being where the decision led.
     fn plan_step(&mut self, least: f64) -> (f64, Kind) {
         let State::Adjusting { direction, steps } = &mut self.state else { return (self.rate, Kind::Wait) };
-        self.rate = (self.rate * (1.0 + f64::from(*steps) * self.config.min_epsilon * *direction)).max(least);
+        let next = self.rate * (1.0 + f64::from(*steps) * self.config.min_epsilon * *direction);
+        self.rate = next.max(least).min(FASTEST);
         *steps += 1;
         (self.rate, Kind::Step)
     }
@@ -212,11 +216,12 @@ impl Strategy for AllegroStrategy {
                 // The initial window in a round trip, then twice as much at a time.
                 self.state = State::Starting { awaits: true };
                 let first = self.initial_window as f64 * 8.0 / rtt.as_secs_f64();
-                self.rate = if self.rate == 0.0 { first.max(least) } else { 2.0 * self.rate };
+                let next = if self.rate == 0.0 { first.max(least) } else { 2.0 * self.rate };
+                self.rate = next.min(FASTEST);
                 (self.rate, Kind::Step)
             }
             State::Deciding { .. } => {
-                self.rate = self.rate.max(least);
+                self.rate = self.rate.max(least).min(FASTEST);
                 self.plan_trial(random)
             }
             State::Adjusting { .. } => self.plan_step(least),

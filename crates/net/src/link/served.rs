@@ -32,7 +32,8 @@ pub(crate) struct Served {
     /// Over how long the queue wants to know the rate of the link, if it does; and the rate where it does not change.
     rate_span: Option<SimDuration>,
     nominal: Bandwidth,
-    /// Until then the queue knows the rate.
+    /// The rate that the queue knows, and until when it is right.
+    known_rate: Bandwidth,
     rate_known_until: SimTime,
     policer: Option<Policer>,
     /// `None` on a plain link, on which nothing but its delay becomes of a packet.
@@ -85,6 +86,7 @@ impl Served {
         Self {
             rate_span: queue.rate_span(),
             nominal: config.rate,
+            known_rate: config.rate,
             rate_known_until: SimTime::ZERO,
             queue,
             rate: RateProcess::new(&channel.rate, channel.outage),
@@ -256,7 +258,8 @@ impl Served {
         }
         let (rate, until) = self.rate.step_at(now).unwrap_or((Bandwidth(0), SimTime::NEVER));
         self.rate_known_until = until;
-        if rate > Bandwidth(0) {
+        if rate > Bandwidth(0) && rate != self.known_rate {
+            self.known_rate = rate;
             self.queue.set_rate(now, rate);
         }
     }

@@ -64,9 +64,9 @@ impl Checker<'_, '_> {
     fn delay(&mut self, half: &HalfLink, handover: Option<&HandoverConfig>, path: &FieldPath) -> Schedule<SimDuration> {
         let nothing = || Schedule::constant(SimDuration::ZERO);
         if half.handover.as_ref().is_some_and(|table| table.says("delay")) {
-            if half.delay.is_some() {
+            if half.delay.is_some() && handover.is_some() {
                 let place = path.key("handover").key("delay");
-                self.report_lack(&place, "must not stand beside the link's delay", "keep one of the two");
+                self.report(&place, "must not stand beside the link's delay", "keep one of the two");
             }
             return handover.and_then(HandoverConfig::delay).unwrap_or_else(nothing);
         }
