@@ -143,9 +143,7 @@ impl Given {
 fn an_episode_begins_with_the_next_step_or_within_the_last() {
     let settings = r#"{"decide": "200 ms", "observations": ["since_congestion_ms", "cwnd_segments"]}"#;
     // Of 500 kB.
-    let flow = format!(
-        "{BULK}\napp = {{ kind = \"file\", size = \"500 kB\" }}\ncount = 1\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}"
-    );
+    let flow = format!("{BULK}\napp = {{ kind = \"file\", size = \"500 kB\" }}");
     let single = environment(&flow, settings);
     let courses = [Autoreset::NextStep, Autoreset::SameStep].map(|autoreset| {
         let mut vector = VectorEnvironment::new(&single, 2, 2, autoreset).expect("threads");
@@ -176,8 +174,7 @@ fn an_episode_begins_with_the_next_step_or_within_the_last() {
 #[test]
 fn side_by_side_is_as_alone_on_any_number_of_threads() {
     let settings = r#"{"decide": "ack", "observations": ["cwnd_segments", "rtt_ms", "acks"]}"#;
-    let flow = format!("{BULK}\nstart = {{ first = \"0 s\", spacing = {{ exponential = \"50 ms\" }} }}\ncount = 1");
-    let single = environment(&flow, settings);
+    let single = environment(BULK, settings);
     let seeds = [3, 4, 5, 6, 7];
     let mut alone = Vec::new();
     for seed in seeds {
