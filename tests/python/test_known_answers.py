@@ -412,6 +412,7 @@ def test_every_column_of_a_sweeps_table(tmp_path: Path) -> None:
     ]
     flow_table(summaries).write_parquet(tmp_path / "sweep.parquet")
     link_table(summaries).write_parquet(tmp_path / "links.parquet")
+    means(flow_table(summaries), summaries[0][0]).write_parquet(tmp_path / "means.parquet")
     parameters = {"rate": ["10 Mbit/s"], "loss": [0, 0.01], "seed": [1, 2]}
     (tmp_path / "sweep.json").write_text(json.dumps({"version": "0", "parameters": parameters, "scenario_hashes": []}))
     sweep: Sweep = load_sweep(tmp_path)
