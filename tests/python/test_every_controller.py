@@ -52,6 +52,8 @@ DEEP_FALLS = (
     "additive increase"
 )
 
+UNEXPLAINED = "not explained yet, and not so before 28 November 2026: a fault until a source or a law says otherwise"
+
 KNOWN: Final = {
     ("tahoe", "shallow", "linux-6.x", "idle"): SLOW_START,
     ("powertcp_theta", "plain", "linux-6.x", "idle"): SWAYS,
@@ -69,10 +71,10 @@ KNOWN: Final = {
     ("verus", "plain", "linux-6.x", "lossy"): FLAT,
     ("verus", "shallow", "rfc", "lossy"): FLAT,
     ("verus", "shallow", "linux-6.x", "lossy"): FLAT,
-    ("verus", "plain", "rfc", "idle"): FLAT,
-    ("powertcp_theta", "deep", "linux-6.x", "idle"): SWAYS,
-    ("powertcp_theta", "shallow", "linux-6.x", "idle"): SWAYS,
-    ("sprout", "shallow", "linux-6.x", "idle"): MODELLED,
+    ("verus", "plain", "rfc", "idle"): UNEXPLAINED,
+    ("powertcp_theta", "deep", "linux-6.x", "idle"): UNEXPLAINED,
+    ("powertcp_theta", "shallow", "linux-6.x", "idle"): UNEXPLAINED,
+    ("sprout", "shallow", "linux-6.x", "idle"): UNEXPLAINED,
     ("sprout", "plain", "rfc", "idle"): MODELLED,
     ("sprout", "plain", "linux-6.x", "idle"): MODELLED,
     ("sprout", "shallow", "rfc", "lossy"): TICKS_AT_ONCE,
