@@ -219,7 +219,7 @@ impl CongestionController for Mirror {
             lost_ever: self.segments(lost_ever),
             inflight: self.segments(inflight),
             prior_inflight: self.segments(prior_inflight),
-            is_cwnd_limited: u8::from(ack.is_cwnd_limited),
+            is_cwnd_limited: u8::from(ack.growth.is_in_use),
             repair,
             ..Report::default()
         };

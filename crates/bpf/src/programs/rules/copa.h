@@ -35,6 +35,9 @@ struct rule {
 	u32 in_slow_start;
 	u32 rtt_standing;
 	u32 rtt_min;
+	/* Something was lost since the last ACK with a round trip. */
+	u32 has_lost;
+	u32 padding;
 	struct leasts standing;
 	struct leasts least;
 	struct leasts recent;
@@ -82,7 +85,7 @@ INLINE void compete(struct rule *r, const struct params *p, const struct report 
 	if (is_alone || !p->mode_switch) {
 		r->packets = p->packets;
 		r->raised_us = now;
-	} else if (a->lost && now - r->lowered_us > a->rtt_us) {
+	} else if (r->has_lost && now - r->lowered_us > a->rtt_us) {
 		r->packets = most(r->packets / 2, p->packets);
 		r->lowered_us = now;
 	} else if (now - r->raised_us > a->rtt_us) {
@@ -139,6 +142,12 @@ APART u32 ackclock_move(struct rule *r, u64 target, u32 is_in_use)
 	return is_up;
 }
 
+INLINE void slow_start(struct rule *r, const struct report *a)
+{
+	if (a->is_cwnd_limited)
+		r->window += q32(a->acked);
+}
+
 INLINE void move_window(struct rule *r, const struct report *a)
 {
 	u64 target = target_of(r);
@@ -146,8 +155,7 @@ INLINE void move_window(struct rule *r, const struct report *a)
 
 	r->in_slow_start &= r->window < target;
 	if (r->in_slow_start) {
-		if (a->is_cwnd_limited)
-			r->window += q32(a->acked);
+		slow_start(r, a);
 		return;
 	}
 	turn(r, a->now_us, a->rtt_us);
@@ -161,11 +169,8 @@ INLINE void move_window(struct rule *r, const struct report *a)
 /* More than three tenths lost over two round trips take three tenths. */
 INLINE void weigh_losses(struct rule *r, const struct report *a)
 {
-	u64 all;
+	u64 all = r->acked + r->lost;
 
-	r->acked += a->acked;
-	r->lost += a->lost;
-	all = r->acked + r->lost;
 	if (a->now_us - r->losses_since_us <= 2 * (u64)a->rtt_us || all < 20)
 		return;
 	if (10 * r->lost > 3 * all)
@@ -186,20 +191,30 @@ INLINE void steer(const struct rule *r, const struct report *a, struct steering 
 
 INLINE void rule_on_ack(struct rule *r, const struct params *p, const struct report *a, struct steering *s)
 {
+	r->acked += a->acked;
+	r->lost += a->lost;
+	r->has_lost |= a->lost > 0;
 	if (a->rtt_us) {
 		compete(r, p, a, sample(r, p, a));
+		r->has_lost = 0;
 		if (a->acked)
 			move_window(r, a);
 		weigh_losses(r, a);
+	} else if (r->in_slow_start) {
+		slow_start(r, a);
 	}
 	steer(r, a, s);
 }
 
 INLINE void rule_on_timeout(struct rule *r, const struct params *p, const struct report *a, struct steering *s)
 {
-	r->window = LEAST_WINDOW;
+	/* the kernel's own loss window */
+	r->window = q32(a->inflight) + ONE;
 	velocity_begin(r);
 	r->in_slow_start = 1;
+	/* of the last half of a round trip, which is over */
+	r->standing.count = 0;
+	r->rtt_standing = 0;
 	steer(r, a, s);
 }
 
