@@ -40,8 +40,8 @@ def scalable(p: float) -> float:
 def htcp(p: float) -> float:
     """Return the mean window of H-TCP by integrating its growth over a cycle.
 
-    On a path whose round trip never changes, beta is 0.8 and alpha is max(1, 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2))
-    beyond D = 1 s. The cycle's length is sought in which the growth makes up for the fall and 1/p segments are sent.
+    On a path whose round trip never changes, beta is 0.8 and alpha is 2 (1 - beta) = 0.4 segments a round trip for a second,
+    and 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2) beyond D = 1 s. The cycle's length is sought in which the growth makes up for the fall and 1/p segments are sent.
     """
     low, high = 1e-3, 1e5
     for _ in range(200):
@@ -54,7 +54,7 @@ def htcp(p: float) -> float:
 
 def _htcp_cycle(length: float, steps: int = 4000) -> tuple[float, float]:
     step = length / steps
-    gains = [max(1.0, 0.4 * (1 + 10 * d + 0.25 * d * d)) * step / RTT_S for d in _beyond(length, steps)]
+    gains = [0.4 * (1 + 10 * d + 0.25 * d * d) * step / RTT_S for d in _beyond(length, steps)]
     window = 0.8 * sum(gains) / 0.2
     segments = 0.0
     for gain in gains:
