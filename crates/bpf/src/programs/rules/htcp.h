@@ -65,7 +65,7 @@ INLINE void rule_on_ack(struct rule *r, const struct params *p, const struct ack
 	note_throughput(r, a);
 }
 
-/* 2 (1 - beta) (1 + 10 D + D^2 / 4) max(0.1, min(2, RTT / 100 ms)), 1 at least. */
+/* 2 (1 - beta) max(1, (1 + 10 D + D^2 / 4) max(0.1, min(2, RTT / 100 ms))). */
 INLINE u64 alpha(const struct rule *r, const struct params *p, u64 now_ns)
 {
 	u64 since = now_ns - r->last_congestion_ns;
@@ -78,7 +78,7 @@ INLINE u64 alpha(const struct rule *r, const struct params *p, u64 now_ns)
 
 		rate = q32_part(rate, q32_ratio(rtt, 200 * MILLISECOND)) * 2;
 	}
-	return most(q32_part(rate, 2 * (ONE - r->beta)), ONE);
+	return q32_part(most(rate, ONE), 2 * (ONE - r->beta));
 }
 
 INLINE u64 rule_increase(struct rule *r, const struct params *p, const struct ack *a, u64 cwnd, u64 acked)
