@@ -502,3 +502,18 @@ def test_a_number_that_is_written_in_two_ways_is_one_value() -> None:
     assert found.plan.axes["loss"] == [0, 0.01]
     for drawn in found.figures():
         drawn.draw()
+
+
+def test_a_study_keeps_the_file_that_it_was_read_from(tmp_path: Path) -> None:
+    """A user who edits the file of a long study has runs of the file as it was: 20 Mbit/s carries more than 10."""
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    text = FILE.replace('"2 Mbit/s"', '["10 Mbit/s", "20 Mbit/s"]').replace('["1 bdp", "2 bdp"]', '"1 bdp"')
+    file.write_text(text)
+
+    def begin(_total: int, _done: int) -> Any:
+        file.write_text(text.replace('["10 Mbit/s", "20 Mbit/s"]', '["20 Mbit/s", "10 Mbit/s"]'))
+        return lambda: None
+
+    ackclock.study(file, out, on_begin=begin, forms=())
+    for row in load_study(out).every_run.rows:
+        assert (row["goodput_bps"] > 10e6) == (row["rate"] == "20 Mbit/s"), row

@@ -1,5 +1,6 @@
 """Reading a study: a TOML file, or the same as a table of Python. Every mistake is told at once, with its place."""
 
+import copy
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from ackclock.decoding import decoded, decoded_toml
 from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
-from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings, each_once
+from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan, Settings, each_once
 from ackclock.studies.quantities import seconds
 
 _KEYS: Final = (
@@ -46,18 +47,6 @@ def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
     path = Path(source)
     text = input_files.text(path, remedy=_REMEDY)
     return _plan(read_toml(text, path), Mistakes(str(path), spots(text)), path.resolve().parent, path.stem)
-
-
-def document_of(source: "Path | str | Document") -> tuple[Document, Path, str]:
-    """Return a study's table, the folder beside which its files are, and its name if it says none.
-
-    Args:
-        source: As of `read`.
-    """
-    if isinstance(source, Mapping):
-        return source, Path().resolve(), "study"
-    path = Path(source)
-    return read_toml(input_files.text(path, remedy=_REMEDY), path), path.resolve().parent, path.stem
 
 
 def read_again(document: Document, name: str, folder: Path, stem: str, scenario: str | None) -> Plan:
@@ -105,6 +94,7 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
         link=_text(document, "link", mistakes),
         keep=_keep(document, mistakes),
         places=places,
+        origin=Origin(copy.deepcopy(dict(document)), str(folder.resolve()), stem),
     )
     _check_size(plan, mistakes)
     mistakes.end_reading()

@@ -56,6 +56,21 @@ class LineUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What a study was read from, as it was then: its file may be another before the study ends.
+
+    Attributes:
+        document: Its table.
+        folder: Beside which its files are.
+        stem: Its name, if it says none.
+    """
+
+    document: Mapping[str, Any]
+    folder: str
+    stem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A study that was read.
 
@@ -73,6 +88,7 @@ class Plan:
         link: Whose use and queue are measured; None finds the bottleneck.
         keep: How many runs are kept whole, with their series.
         places: Where each setting's value stands in the file.
+        origin: What it was read from.
     """
 
     name: str
@@ -88,6 +104,7 @@ class Plan:
     link: str | None = None
     keep: int = 4
     places: Mapping[str, Key] = field(default_factory=dict)
+    origin: Origin = field(default_factory=lambda: Origin({}, ".", "study"))
 
     @property
     def size(self) -> int:
