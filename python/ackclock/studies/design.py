@@ -63,7 +63,7 @@ def _trials(plan: Plan, mistakes: Mistakes) -> Iterator[tuple[Trial, Point]]:
                 scenario = _scenario(plan, cell, line_up, seed, mistakes)
                 if scenario is None:
                     break  # another seed of it has the same mistakes
-                parameters = {key: cell[key] for key in axes} | {"line_up": line_up.name, "seed": seed}
+                parameters = {key: cell.get(key) for key in axes} | {"line_up": line_up.name, "seed": seed}
                 yield Trial(number, line_up, seed), point_of(parameters, scenario)
 
 

@@ -113,14 +113,16 @@ class Plan:
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """The settings of which cells have several values, with these, in order."""
+        """The settings that tell cells apart, with their values in order: some of named paths lack one of others."""
         values = all_values(self.cells)
-        return {key: found for key, found in values.items() if len(found) > 1}
+        lacking = {key for key in values if any(key not in cell for cell in self.cells)}
+        return {key: found for key, found in values.items() if len(found) > 1 or key in lacking}
 
     @property
     def constants(self) -> dict[str, Any]:
         """The settings that are the same in each cell."""
-        return {key: found[0] for key, found in all_values(self.cells).items() if len(found) == 1}
+        axes = self.axes
+        return {key: found[0] for key, found in all_values(self.cells).items() if key not in axes}
 
     def entry(self, label: str) -> Entry:
         """Return a controller.
