@@ -18,6 +18,7 @@ from ackclock.evolve import network
 from ackclock.evolve.figures import Figures, Worth
 from ackclock.evolve.paths import Family
 from ackclock.evolve.search import Matrix, Plan, Search, Vector
+from ackclock.toml_text import toml_text
 
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
@@ -176,7 +177,7 @@ def _run(policy: bytes, families: Sequence[Family], seeds: Sequence[int]) -> lis
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         file.write(policy)
         file.flush()
-        controller = f'{{ kind = "policy", file = {json.dumps(file.name)} }}'
+        controller = toml_text({"kind": "policy", "file": file.name})
         own = [_PROCESS_FAMILIES.setdefault(family.file, family) for family in families]
         return [figures for family in own for figures in family.run(controller, seeds)]
 
