@@ -176,7 +176,7 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
     while "1000000 s" not in (tmp_path / "out" / "sweep.json").read_text():
         assert time.monotonic() < limit and process.poll() is None
     process.send_signal(signal.SIGINT)
-    process.wait()
+    process.wait(timeout=60)
     shown = cli("compare", "out")
     assert shown.returncode == 2
     assert "has not ended" in shown.stderr
