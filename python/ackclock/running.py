@@ -4,7 +4,8 @@ import json
 import platform
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -203,6 +204,47 @@ class Stop:
 
 class StoppedError(Exception):
     """Nobody waits for this run any more."""
+
+
+_DEAF_S = 0.1
+"""A wait for another thread is this long at most: Python hears signals between two waits.
+
+One that comes just before a thread falls asleep does not wake it, and neither does one that the system gave to another
+thread. The wait would last as long as the work.
+"""
+
+
+def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
+    """Wait until some of what runs in a pool have ended, and return these; signals are heard meanwhile.
+
+    Args:
+        running: At least one.
+    """
+    every = list(running)
+    while not (done := wait(every, _DEAF_S, FIRST_COMPLETED).done):
+        pass
+    return done
+
+
+def mapped(pool: Executor, work: Callable[..., _T], *columns: Iterable[object]) -> Iterator[_T]:
+    """Do as `pool.map` does, and hear signals meanwhile.
+
+    Args:
+        pool: Of threads or processes.
+        work: Done with a value of each column.
+        columns: As long as each other.
+
+    Yields:
+        What each came to, in order.
+    """
+    futures = [pool.submit(work, *row) for row in zip(*columns, strict=True)]
+    try:
+        for future in futures:
+            first_ended([future])
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:

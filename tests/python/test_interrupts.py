@@ -164,3 +164,34 @@ def test_a_signal_while_the_command_line_loads_is_told_in_a_line(tmp_path: Path)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command_of("--version"), env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "interrupted; no results were written\n")
+
+
+DEAF = f"""\
+import signal, threading, time
+from ackclock._core import Scenario
+from ackclock.sweep.backends import local, run_point
+from ackclock.sweep.grid import point_of
+
+def work(scenario, folder):
+    time.sleep(0.5)  # the main thread waits for this one
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    return run_point(scenario, folder)
+
+if __name__ == "__main__":
+    scenario = Scenario.parse('''trace = false\n{LONG}''')
+    try:
+        list(local([point_of({{"seed": 1}}, scenario)], jobs=1, work=work))
+    except KeyboardInterrupt:
+        print("heard")
+"""
+
+
+def test_a_signal_that_another_thread_got_is_heard(tmp_path: Path) -> None:
+    """docs.python.org, signal: handlers run in the main thread, whichever got it; that one sleeps, and is not woken.
+
+    So it is too for a signal that comes just before the main thread falls asleep.
+    """
+    (tmp_path / "deaf.py").write_text(DEAF)
+    command = [sys.executable, "deaf.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "heard\n", done.stderr

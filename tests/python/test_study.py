@@ -91,6 +91,39 @@ def test_named_paths_have_lists_of_their_own() -> None:
     ]
 
 
+def test_lists_that_go_together_may_have_a_value_twice() -> None:
+    path = {"rate": ["1 Mbit/s", "2 Mbit/s", "2 Mbit/s"], "buffer": ["1 bdp", "1 bdp", "2 bdp"]}
+    cells = _cells(path=path, paired=["rate", "buffer"])
+    together = list(zip(path["rate"], path["buffer"], strict=True))
+    assert [(cell["rate"], cell["buffer"]) for cell in cells] == together
+
+
+@pytest.mark.parametrize("group", [["rate", "rate"], [["rate"], "rtt"], [1, 2]])
+def test_only_names_of_other_axes_go_together(group: list[Any]) -> None:
+    with pytest.raises(ackclock.ScenarioError, match="must name axes that are not paired yet"):
+        read(SMALL | {"path": {"rate": ["1M", "2M"], "rtt": ["1 s", "2 s"]}, "paired": [group]})[1].check()
+
+
+def test_what_some_named_paths_lack_tells_them_apart() -> None:
+    paths = [{"name": "near", "rtt": "9 ms", "buffer": ["1 bdp", "2 bdp"]}, {"name": "far", "queue": "fq_codel"}]
+    plan, mistakes = read(SMALL | {"path": paths, "duration": "1 s", "seeds": 1, "line_ups": "alone"})
+    assert plan.axes["buffer"] == ["1 bdp", "2 bdp"]
+    assert plan.axes["queue"] == ["fq_codel"]
+    assert "queue" not in plan.constants
+    assert "buffer 1 bdp, 2 bdp, none" in about(plan, [])
+    assert len(trials(plan, mistakes)) == 3 * 2
+
+
+def test_a_figure_over_an_axis_is_of_the_paths_that_have_it() -> None:
+    paths = [{"name": "near", "buffer": ["1 bdp", "2 bdp"]}, {"name": "far", "queue": "fq_codel"}]
+    changes = {"path": paths, "seeds": 1, "line_ups": "alone", "controllers": ["cubic"]}
+    done = ackclock.study(SMALL | changes)
+    for figure in done.figures():
+        assert figure.draw() is not None
+    assert [row["buffer"] for row in done.table.rows] == ["1 bdp", "2 bdp", None]
+    assert any("over-buffer" in figure.name for figure in done.figures())
+
+
 def test_line_ups_are_each_alone_itself_and_each_other() -> None:
     plan, _ = read(SMALL | {"controllers": ["cubic", "reno", "bbr3"]})
     assert [line_up.name for line_up in plan.line_ups] == [
@@ -502,3 +535,18 @@ def test_a_number_that_is_written_in_two_ways_is_one_value() -> None:
     assert found.plan.axes["loss"] == [0, 0.01]
     for drawn in found.figures():
         drawn.draw()
+
+
+def test_a_study_keeps_the_file_that_it_was_read_from(tmp_path: Path) -> None:
+    """A user who edits the file of a long study has runs of the file as it was: 20 Mbit/s carries more than 10."""
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    text = FILE.replace('"2 Mbit/s"', '["10 Mbit/s", "20 Mbit/s"]').replace('["1 bdp", "2 bdp"]', '"1 bdp"')
+    file.write_text(text)
+
+    def begin(_total: int, _done: int) -> Any:
+        file.write_text(text.replace('["10 Mbit/s", "20 Mbit/s"]', '["20 Mbit/s", "10 Mbit/s"]'))
+        return lambda: None
+
+    ackclock.study(file, out, on_begin=begin, forms=())
+    for row in load_study(out).every_run.rows:
+        assert (row["goodput_bps"] > 10e6) == (row["rate"] == "20 Mbit/s"), row

@@ -15,8 +15,9 @@ import pytest
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
-from ackclock.sweep.grid import grid_of, override_text
+from ackclock.sweep.grid import grid_of
 from ackclock.sweep.tidy import half_width
+from ackclock.toml_text import toml_text
 from conftest import Cli, command
 
 
@@ -50,9 +51,11 @@ def test_every_axis_that_is_wrong_is_told() -> None:
     assert len(str(caught.value).splitlines()) == 3
 
 
-@pytest.mark.parametrize("value", ["5 s", 'say "x"', 3, 2.5, True, [1, [2]], {"kind": "red", "limits": [1, 2]}])
+@pytest.mark.parametrize(
+    "value", ["5 s", 'say "x"', 3, 2.5, True, [1, [2]], "é😀\x7f", {"kind": "red", "limits": [1, 2]}]
+)
 def test_an_override_reads_back_as_the_value(value: object) -> None:
-    assert parse_axis(f"path=[{override_text(value)}]").values == (value,)
+    assert parse_axis(f"path=[{toml_text(value)}]").values == (value,)
 
 
 def test_confidence_interval_after_student() -> None:
@@ -173,7 +176,7 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
     while "1000000 s" not in (tmp_path / "out" / "sweep.json").read_text():
         assert time.monotonic() < limit and process.poll() is None
     process.send_signal(signal.SIGINT)
-    process.wait()
+    process.wait(timeout=60)
     shown = cli("compare", "out")
     assert shown.returncode == 2
     assert "has not ended" in shown.stderr

@@ -20,7 +20,7 @@ from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
 from ackclock.results import Results
-from ackclock.running import Stop
+from ackclock.running import Stop, mapped
 from ackclock.system import cores
 from ackclock.usercode import UserCodeError, blamed
 
@@ -197,7 +197,7 @@ class Laboratory:
         simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
         with ThreadPoolExecutor(max_workers=cores()) as pool:
             try:
-                runs = pool.map(stop.heeded(self._simulated), simulated.values())
+                runs = mapped(pool, stop.heeded(self._simulated), simulated.values())
                 for key, results in zip(simulated, runs, strict=True):
                     done(key, results)
             finally:

@@ -11,6 +11,7 @@ from rich.table import Table
 from ackclock import storage
 from ackclock.cli import failures
 from ackclock.cli.display import name, output
+from ackclock.running import mapped
 from ackclock.script.differential import reactions
 from ackclock.script.differential.as_script import script_of
 from ackclock.script.differential.cases import Case, draw
@@ -70,7 +71,7 @@ def states(count: int, seed: int) -> Counter[reactions.Kind]:
     counts: Counter[reactions.Kind] = Counter()
     seeds = range(seed, seed + count)
     with _pool(count) as pool:
-        for number, found in zip(seeds, pool.map(reactions.compare, map(draw_probe, seeds)), strict=True):
+        for number, found in zip(seeds, mapped(pool, reactions.compare, map(draw_probe, seeds)), strict=True):
             counts[found.kind] += 1
             if found.kind in (reactions.Kind.UNSETTLED, reactions.Kind.DIFFERENT):
                 row = (str(number), str(found.probe), str(found.kind), found.ours, found.theirs)
@@ -100,7 +101,7 @@ def _available() -> list[str]:
 
 def _played(cases: list[Case]) -> Iterator[Comparison]:
     with _pool(len(cases)) as pool:
-        yield from pool.map(_compare, cases)
+        yield from mapped(pool, _compare, cases)
 
 
 def _pool(count: int) -> ProcessPoolExecutor:

@@ -1,6 +1,5 @@
 """`ackclock export`: a trained agent as a policy of the engine."""
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from ackclock import input_files, storage
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
+from ackclock.toml_text import toml_text
 
 _MOST = 64 << 20
 """Octets of the longest policy, as scenarios read it."""
@@ -52,7 +52,7 @@ def export(
     answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
     if not quiet:
         print("\n".join([*lines, f"policy in {output}; in a scenario beside it:"]))
-        print(f'controller = {{ kind = "policy", file = {_toml(output.name)}, controller = {_toml(own)} }}')
+        print(f'controller = {{ kind = "policy", file = {toml_text(output.name)}, controller = {toml_text(own)} }}')
         if to is Form.BPF:
             print(f"in the kernel: ackclock-kernel load {output}")
 
@@ -93,10 +93,3 @@ def _in_whole_numbers(content: bytes, model: Path) -> tuple[bytes, list[str]]:
         found = f"actions differ from those in floating point by {mean:.2g} on average and {greatest:.2g} at most"
     asked = f"{flows:,} flows" if flows == _DECISIONS else f"{_DECISIONS:,} decisions of {flows:,} flows"
     return whole, [f"on {asked} drawn at random {found}"]
-
-
-def _toml(value: object) -> str:
-    """Return a value of a scenario as TOML."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ackclock._core import Scenario, Simulation
 from ackclock.evolve.figures import Figures, figures_of
+from ackclock.toml_text import toml_text
 
 TRACES = "ACKCLOCK_TRACES"
 """Environment variable: the folder of recorded traces."""
@@ -46,7 +47,7 @@ class Family:
         Args:
             controller: A name, or a table as TOML.
         """
-        value = controller if controller.startswith("{") else json.dumps(controller)
+        value = controller if controller.startswith("{") else toml_text(controller)
         seats = [LEARNER, SECOND] if self.name == "own" else [LEARNER]
         return [f"flow.{seat}.controller={value}" for seat in seats]
 
@@ -93,7 +94,7 @@ class Family:
             raise LookupError(f"{self.file} needs recorded traces; say in {TRACES} which folder has them")
         table = tomllib.loads(self.file.read_text(encoding="utf-8"))
         names = table["topology"]["bottleneck"]["rate"]["trace"]["choice"]
-        paths = json.dumps([str(Path(folder).resolve() / name) for name in names])
+        paths = toml_text([str(Path(folder).resolve() / name) for name in names])
         return [f"topology.bottleneck.rate={{ trace = {{ choice = {paths} }} }}"]
 
 

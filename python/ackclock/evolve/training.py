@@ -18,6 +18,8 @@ from ackclock.evolve import network
 from ackclock.evolve.figures import Figures, Worth
 from ackclock.evolve.paths import Family
 from ackclock.evolve.search import Matrix, Plan, Search, Vector
+from ackclock.running import mapped
+from ackclock.toml_text import toml_text
 
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
@@ -143,7 +145,7 @@ class Runner:
         """
         files = [network.onnx(candidate) for candidate in candidates]
         run = partial(_run, families=self._families, seeds=tuple(seeds))
-        return list(self._pool.map(run, files) if self._pool else map(run, files))
+        return list(mapped(self._pool, run, files) if self._pool else map(run, files))
 
     def figures_of_one(self, candidate: Vector, seeds: Sequence[int]) -> list[Figures]:
         """Run one candidate on many paths.
@@ -154,7 +156,7 @@ class Runner:
         """
         run = partial(_run, network.onnx(candidate), self._families)
         each = [(seed,) for seed in seeds]
-        parts = self._pool.map(run, each) if self._pool else map(run, each)
+        parts = mapped(self._pool, run, each) if self._pool else map(run, each)
         return [figures for part in parts for figures in part]
 
     def worths(self, candidates: Sequence[Vector], seeds: Sequence[int]) -> Matrix:
@@ -176,7 +178,7 @@ def _run(policy: bytes, families: Sequence[Family], seeds: Sequence[int]) -> lis
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         file.write(policy)
         file.flush()
-        controller = f'{{ kind = "policy", file = {json.dumps(file.name)} }}'
+        controller = toml_text({"kind": "policy", "file": file.name})
         own = [_PROCESS_FAMILIES.setdefault(family.file, family) for family in families]
         return [figures for family in own for figures in family.run(controller, seeds)]
 

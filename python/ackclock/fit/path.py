@@ -8,6 +8,7 @@ import numpy as np
 
 from ackclock.fit.seen import PACKET, SEGMENT, Burst
 from ackclock.metrics import Floats
+from ackclock.toml_text import toml_text
 
 PAYLOAD: Final = SEGMENT / PACKET
 """Of a packet with timestamps, the share that is payload."""
@@ -141,19 +142,9 @@ def toml(tree: dict[str, Any], comments: Sequence[str]) -> str:
     """
     topology = tree["topology"]
     lines = [f"# {comment}" for comment in comments]
-    lines += [f"name = {_value(tree['name'])}", f"duration = {_value(tree['duration'])}", "", "[topology]"]
-    lines += [f"{key} = {_value(topology[key])}" for key in ("kind", "access", "bottleneck")]
-    lines += ["", "[tcp]", f"profile = {_value(tree['tcp']['profile'])}"]
+    lines += [f"name = {toml_text(tree['name'])}", f"duration = {toml_text(tree['duration'])}", "", "[topology]"]
+    lines += [f"{key} = {toml_text(topology[key])}" for key in ("kind", "access", "bottleneck")]
+    lines += ["", "[tcp]", f"profile = {toml_text(tree['tcp']['profile'])}"]
     for flow in tree["flow"]:
-        lines += ["", "[[flow]]", *(f"{key} = {_value(value)}" for key, value in flow.items())]
+        lines += ["", "[[flow]]", *(f"{key} = {toml_text(value)}" for key, value in flow.items())]
     return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:  # noqa: ANN401
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, str):
-        import json
-
-        return json.dumps(value, ensure_ascii=False)
-    return repr(value)

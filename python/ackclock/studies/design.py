@@ -11,7 +11,8 @@ from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
 from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, LineUp, Plan, Settings, title
 from ackclock.studies.quantities import seconds
-from ackclock.sweep.grid import Point, override_text, point_of
+from ackclock.sweep.grid import Point, point_of
+from ackclock.toml_text import toml_text
 
 LEAST_INTERVAL_S: Final = 0.05
 MOST_INTERVAL_S: Final = 0.5
@@ -63,7 +64,7 @@ def _trials(plan: Plan, mistakes: Mistakes) -> Iterator[tuple[Trial, Point]]:
                 scenario = _scenario(plan, cell, line_up, seed, mistakes)
                 if scenario is None:
                     break  # another seed of it has the same mistakes
-                parameters = {key: cell[key] for key in axes} | {"line_up": line_up.name, "seed": seed}
+                parameters = {key: cell.get(key) for key in axes} | {"line_up": line_up.name, "seed": seed}
                 yield Trial(number, line_up, seed), point_of(parameters, scenario)
 
 
@@ -168,7 +169,7 @@ def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[st
         places = (
             [key.replace("[*]", f"[{number}]", 1) for number in range(len(line_up.members))] if "[*]" in key else [key]
         )
-        texts += [f"{place}={override_text(value)}" for place in places]
+        texts += [f"{place}={toml_text(value)}" for place in places]
     return [*texts, f"trace.interval={json.dumps(_interval_text(document))}"]
 
 

@@ -200,6 +200,8 @@ class Drawings:
                 panels: dict[tuple[str, ...], dict[str, list[tuple[float, Estimate]]]] = {}
                 titles: dict[tuple[str, ...], str] = {}
                 for cell, settings in enumerate(self._plan.cells):
+                    if key not in settings:
+                        continue
                     place = tuple(value_key(settings.get(other)) for other in others)
                     titles.setdefault(place, title(settings, others))
                     lines = panels.setdefault(place, {})

@@ -1,5 +1,6 @@
 """Reading a study: a TOML file, or the same as a table of Python. Every mistake is told at once, with its place."""
 
+import copy
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from ackclock.decoding import decoded, decoded_toml
 from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
-from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Plan, Settings, each_once
+from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan, Settings, each_once
 from ackclock.studies.quantities import seconds
 
 _KEYS: Final = (
@@ -46,18 +47,6 @@ def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
     path = Path(source)
     text = input_files.text(path, remedy=_REMEDY)
     return _plan(read_toml(text, path), Mistakes(str(path), spots(text)), path.resolve().parent, path.stem)
-
-
-def document_of(source: "Path | str | Document") -> tuple[Document, Path, str]:
-    """Return a study's table, the folder beside which its files are, and its name if it says none.
-
-    Args:
-        source: As of `read`.
-    """
-    if isinstance(source, Mapping):
-        return source, Path().resolve(), "study"
-    path = Path(source)
-    return read_toml(input_files.text(path, remedy=_REMEDY), path), path.resolve().parent, path.stem
 
 
 def read_again(document: Document, name: str, folder: Path, stem: str, scenario: str | None) -> Plan:
@@ -105,6 +94,7 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
         link=_text(document, "link", mistakes),
         keep=_keep(document, mistakes),
         places=places,
+        origin=Origin(copy.deepcopy(dict(document)), str(folder.resolve()), stem),
     )
     _check_size(plan, mistakes)
     mistakes.end_reading()
@@ -292,7 +282,7 @@ def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict
         places["profile"] = ("profile",)
     single |= _set_axes(document.get("set", {}), places, mistakes)
     blocks += _paired(document.get("paired", []), single, mistakes)
-    blocks += [[{key: value} for value in values] for key, values in single.items()]
+    blocks += [[{key: value} for value in each_once(values)] for key, values in single.items()]
     if mistakes.are_none and _product(blocks) > MOST_RUNS:
         mistakes.add(
             (), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {MOST_RUNS:,}"
@@ -315,12 +305,12 @@ def _product(blocks: Sequence[Block]) -> int:
 
 
 def _values(value: Any, key: Key, mistakes: Mistakes) -> list[Any]:  # noqa: ANN401
-    """A list is an axis; anything else is one value."""
+    """A list is an axis; anything else is one value. Values of axes that go together may occur twice."""
     values = value if isinstance(value, list) else [value]
     if not values:
         mistakes.add(key, "has no values", "write one, or a list of several", value)
         return [None]
-    return each_once(values)
+    return values
 
 
 def _path_axes(
@@ -377,7 +367,7 @@ def _named_paths(tables: Sequence[Any], places: dict[str, Key], mistakes: Mistak
             name = f"path {number + 1}"  # for the other mistakes of this path
         names.append(name)
         axes = _path_axes(table, key, places, mistakes, known=("name", *PATH_KEYS))
-        for values in itertools.product(*axes.values()):
+        for values in itertools.product(*map(each_once, axes.values())):
             block.append({"path": name} | dict(zip(axes, values, strict=True)))
     return block
 
@@ -411,8 +401,8 @@ def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> lis
     blocks: list[Block] = []
     for place, group in enumerate(given):
         key: Key = ("paired", place)
-        missing = [name for name in group if name not in single]
-        if missing or len(group) < 2:
+        known = [name for name in single if name in group]
+        if len(known) < max(len(group), 2):
             remedy = f"name two or more of: {', '.join(single)}"
             mistakes.add(key, "must name axes that are not paired yet", remedy, group)
             continue
@@ -421,7 +411,6 @@ def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> lis
             said = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             mistakes.add(key, f"must name axes with as many values each: {said}", "give them as many values", group)
             continue
-        blocks.append(
-            [dict(zip(group, values, strict=True)) for values in zip(*(single.pop(n) for n in group), strict=True)]
-        )
+        steps = zip(*(single.pop(name) for name in group), strict=True)
+        blocks.append(each_once([dict(zip(group, values, strict=True)) for values in steps]))
     return blocks

@@ -56,6 +56,21 @@ class LineUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What a study was read from, as it was then: its file may be another before the study ends.
+
+    Attributes:
+        document: Its table.
+        folder: Beside which its files are.
+        stem: Its name, if it says none.
+    """
+
+    document: Mapping[str, Any]
+    folder: str
+    stem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A study that was read.
 
@@ -73,6 +88,7 @@ class Plan:
         link: Whose use and queue are measured; None finds the bottleneck.
         keep: How many runs are kept whole, with their series.
         places: Where each setting's value stands in the file.
+        origin: What it was read from.
     """
 
     name: str
@@ -88,6 +104,7 @@ class Plan:
     link: str | None = None
     keep: int = 4
     places: Mapping[str, Key] = field(default_factory=dict)
+    origin: Origin = field(default_factory=lambda: Origin({}, ".", "study"))
 
     @property
     def size(self) -> int:
@@ -96,14 +113,16 @@ class Plan:
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """The settings of which cells have several values, with these, in order."""
+        """The settings that tell cells apart, with their values in order: some of named paths lack one of others."""
         values = all_values(self.cells)
-        return {key: found for key, found in values.items() if len(found) > 1}
+        lacking = {key for key in values if any(key not in cell for cell in self.cells)}
+        return {key: found for key, found in values.items() if len(found) > 1 or key in lacking}
 
     @property
     def constants(self) -> dict[str, Any]:
         """The settings that are the same in each cell."""
-        return {key: found[0] for key, found in all_values(self.cells).items() if len(found) == 1}
+        axes = self.axes
+        return {key: found[0] for key, found in all_values(self.cells).items() if key not in axes}
 
     def entry(self, label: str) -> Entry:
         """Return a controller.

@@ -197,7 +197,7 @@ def study(
         run_missing(folder, points, backend=backend, jobs=jobs, work=sampled_point, advance=advance)
         runs = [_measured(plan, trial, folder.summary(point)) for trial, point in pairs]
         done = Study(plan, runs)
-        storage.write_file(path / STUDY, _kept(source, done, pairs))
+        storage.write_file(path / STUDY, _kept(done, pairs))
         _keep_runs(plan, pairs, path)
         done.save(path, forms)
     return done
@@ -223,16 +223,16 @@ def _measured(plan: Plan, trial: design.Trial, summary: Any) -> measures.Measure
     return measures.measured(trial, summary, plan.link)
 
 
-def _kept(source: "str | Path | Mapping[str, Any]", done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
+def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
     """What is needed to draw it all again, without running or importing anything."""
-    table, folder, stem = file.document_of(source)
+    origin = done.plan.origin
     kept: _Kept = {
         "version": __version__,
         "about": done.about,
-        "folder": str(folder),
-        "stem": stem,
+        "folder": origin.folder,
+        "stem": origin.stem,
         "scenario": None if done.plan.scenario is None else str(done.plan.scenario["name"]),
-        "study": dict(table),
+        "study": dict(origin.document),
         "trials": [
             {"cell": trial.cell, "line_up": trial.line_up.name, "seed": trial.seed, "point": point.key}
             for trial, point in pairs

@@ -62,8 +62,9 @@ def axis_columns(plan: Plan) -> list[Column]:
     return [Column(key, key, is_text=True) for key in plan.axes]
 
 
-def _axis_values(plan: Plan, cell: int) -> dict[str, str]:
-    return {key: value_text(plan.cells[cell].get(key)) for key in plan.axes}
+def _axis_values(plan: Plan, cell: int) -> dict[str, str | None]:
+    settings = plan.cells[cell]
+    return {key: value_text(settings[key]) if key in settings else None for key in plan.axes}
 
 
 def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ackclock.studies.measures import Measured
-from ackclock.studies.plan import Plan, title, value_key, value_text
+from ackclock.studies.plan import Plan, Settings, title, value_key, value_text
 from ackclock.version import __version__
 
 
@@ -53,10 +53,15 @@ def _axes(plan: Plan) -> Iterator[str]:
         group = [other for other in plan.axes if other not in told and _go_together(plan, key, other)]
         told |= set(group)
         if len(group) == 1:
-            yield f"{key} {', '.join(map(value_text, values))}"
+            rest = ["none"] if any(key not in cell for cell in plan.cells) else []
+            yield f"{key} {', '.join([*map(value_text, values), *rest])}"
             continue
-        tuples = list(dict.fromkeys(tuple(value_text(cell.get(name)) for name in group) for cell in plan.cells))
+        tuples = list(dict.fromkeys(tuple(_text(cell, name) for name in group) for cell in plan.cells))
         yield f"{' and '.join(group)} together: {', '.join(' with '.join(entry) for entry in tuples)}"
+
+
+def _text(cell: Settings, name: str) -> str:
+    return value_text(cell[name]) if name in cell else f"no {name}"
 
 
 def _go_together(plan: Plan, one: str, other: str) -> bool:

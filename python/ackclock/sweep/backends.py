@@ -7,12 +7,12 @@ travels to a process or a cluster is the scenario's text and folder: classes are
 import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.synchronize import Event
 from typing import Any
 
 from ackclock._core import Scenario, check_often
-from ackclock.running import Stop, StoppedError, simulate
+from ackclock.running import Stop, StoppedError, first_ended, simulate
 from ackclock.sweep.grid import Point
 
 Work = Callable[[str, str], str]
@@ -113,8 +113,7 @@ def _as_completed(
                 break
         if not running:
             return
-        done, _others = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
+        for future in first_ended(running):
             yield running.pop(future), future.result()
 
 

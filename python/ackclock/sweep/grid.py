@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from ackclock._core import Scenario, build_info
 from ackclock.decoding import decoded_toml
 from ackclock.imported import imported
 from ackclock.studies.plan import MOST_RUNS, each_once
+from ackclock.toml_text import toml_text
 from ackclock.version import __version__
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
@@ -163,26 +163,6 @@ def _toml(path: str, text: str) -> Any:  # noqa: ANN401  whatever TOML can say
         return text.strip()
 
 
-def override_text(value: Any) -> str:  # noqa: ANN401  whatever TOML can say
-    """Write a value as the TOML that an override takes.
-
-    Args:
-        value: As TOML was read: text, number, truth value, array or table.
-
-    Examples:
-        >>> override_text({"kind": "fixed", "window": [1, True]})
-        '{ "kind" = "fixed", "window" = [1, true] }'
-    """
-    if isinstance(value, dict):
-        inside = ", ".join(f"{json.dumps(key)} = {override_text(entry)}" for key, entry in value.items())
-        return f"{{ {inside} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(override_text(entry) for entry in value)}]"
-    if isinstance(value, (str, bool)):
-        return json.dumps(value)
-    return str(value)
-
-
 def grid_of(
     axes: Sequence[Axis], make: Callable[[list[str]], Scenario], paired: Sequence[Sequence[str]] = ()
 ) -> list[Point]:
@@ -242,7 +222,7 @@ def _steps(group: Sequence[Axis]) -> list[_Step]:
 
 def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
     parameters = dict(zip(paths, values, strict=True))
-    scenario = make([f"{path}={override_text(value)}" for path, value in parameters.items()])
+    scenario = make([f"{path}={toml_text(value)}" for path, value in parameters.items()])
     return point_of({**parameters, "seed": scenario.seed}, scenario)
 
 

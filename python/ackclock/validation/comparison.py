@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ackclock.metrics import jain_fairness
-from ackclock.running import Stop, run
+from ackclock.running import Stop, mapped, run
 from ackclock.system import cores
 from ackclock.validation import simulated
 from ackclock.validation.quantities import QUANTITIES, Quantity, Verdict, per_flow
@@ -117,7 +117,7 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
     stop = Stop()
     with ThreadPoolExecutor(max_workers=cores()) as pool:
         try:
-            done = pool.map(stop.heeded(_simulate), (r for r, _ in wanted), (variant for _, variant in wanted))
+            done = mapped(pool, stop.heeded(_simulate), *zip(*wanted, strict=True))
             for count, ((recording, _), result) in enumerate(zip(wanted, done, strict=True), 1):
                 runs[recording.name].append(result)
                 if on_done:
