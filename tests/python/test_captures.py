@@ -67,8 +67,13 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "raw IP": (101, b""),
     "raw IPv4": (228, b""),
     "Linux cooked, version 2": (276, _SLL2),
+    "Linux cooked, in a VLAN": (113, bytes(14) + b"\x81\x00\x00\x05\x08\x00"),
+    "Linux cooked, version 2, in a VLAN": (276, b"\x81\x00" + _SLL2[2:] + b"\x00\x05\x08\x00"),
+    "Ethernet in two VLANs": (1, bytes(12) + b"\x88\xa8\x00\x05\x81\x00\x00\x06\x08\x00"),
+    "LLC with SNAP": (1, bytes(12) + b"\x05\xdc\xaa\xaa\x03\x00\x00\x00\x08\x00"),
+    "PPPoE": (1, bytes(12) + b"\x88\x64\x11\x00\x00\x01\x05\xd4\x00\x21"),
 }
-"""Link type and header: tcpdump.org's registry; RFC 1661 and 1662 for PPP."""
+"""Link type and header: tcpdump.org's registry; RFC 1661 and 1662 for PPP, 2516 for PPPoE, 1042 for SNAP; IEEE 802.1Q."""
 
 
 @pytest.mark.parametrize(("link", "head"), FRAMES.values(), ids=FRAMES)
@@ -77,6 +82,28 @@ def test_every_link_type_gives_the_same_flow(tmp_path: Path, link: int, head: by
     [flow] = read([file]).summary["flows"]
     assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, 10, 0)
     assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000]
+
+
+def test_a_length_of_zero_in_ipv6_is_that_of_a_large_packet(tmp_path: Path) -> None:
+    """RFC 2675 section 2; Linux hands packets of up to 512 kB to a card (BIG TCP)."""
+    large, ends = 70_000, {"fe80::1": HERE[1], "fe80::2": THERE[1]}
+
+    def packet(source: str, target: str, payload: int = 0, **fields: Any) -> bytes:
+        header = bytes(dpkt.tcp.TCP(sport=ends[source], dport=ends[target], **fields))
+        size = len(header) + payload if payload < 1 << 16 else 0
+        addresses = b"".join(socket.inet_pton(socket.AF_INET6, end) for end in (source, target))
+        return struct.pack(">IHBB", 6 << 28, size, 6, 64) + addresses + header + bytes(payload)
+
+    packets = [
+        (0, packet("fe80::1", "fe80::2", seq=99, flags=SYN)),
+        (10_000_000, packet("fe80::2", "fe80::1", seq=7, ack=100, flags=SYN | ACK)),
+        (20_000_000, packet("fe80::1", "fe80::2", large, seq=100, ack=8, flags=ACK)),
+        (30_000_000, packet("fe80::2", "fe80::1", seq=8, ack=100 + large, flags=ACK)),
+    ]
+    file = _pcap(tmp_path / "a.pcap", packets, 101, bytes)
+    [flow] = read([file]).summary["flows"]
+    assert flow["delivered_bytes"] == large
+    assert [listed.size_bytes for listed in flows_of_capture(file)] == [large]
 
 
 def test_a_link_type_that_is_not_known_is_named(tmp_path: Path) -> None:
