@@ -2,7 +2,8 @@
 
 Source: the registry of link types at tcpdump.org, of whose 32 bits in a file libpcap takes the lower 16: the upper ones
 tell of a frame check sequence. PPP (RFC 1661) stands there with and without the two octets of HDLC-like framing (RFC
-1662), as ns-3 writes it without.
+1662), as ns-3 writes it without. A pcapng file has a link type for each interface. IPv6 gives a length of 0 to a packet
+of more than 65,535 octets (RFC 2675).
 
 Departures: frames of several queues may stand in a file some milliseconds out of order. One that is earlier than the
 frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused.
@@ -13,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import dpkt
 
+from ackclock import pcapng
 from ackclock.input_files import InputFileError, opened
 
 _DISORDER_S: Final = Decimal("0.01")
@@ -70,40 +72,72 @@ def segments(path: Path) -> Iterator[Captured]:
     if path.is_dir():
         raise CaptureError(f"{path} is a folder; give the file of a capture")
     with opened(path, remedy="give the file of a capture") as file:
-        try:
-            reader: Any = dpkt.pcap.UniversalReader(file)
-        except _DAMAGE as error:
-            raise CaptureError(
-                f"{path} is no capture in pcap or pcapng form ({error}); write one with tcpdump -w"
-            ) from error
-        inner = _inner_of(reader.datalink() & 0xFFFF, path)
-        last_s: Decimal | None = None
-        for number, time_s, frame in _frames(reader, path):
-            if last_s is not None and last_s - time_s > _DISORDER_S:
-                raise CaptureError(
-                    f"{path}, frame {number}: is {last_s - time_s:.3f} s before the frame above it; the clock was set "
-                    "back: cut the file there with editcap, or sort it with reordercap if only its order is wrong"
-                )
-            last_s = time_s if last_s is None else max(last_s, time_s)
+        others: set[int] = set()
+        has_known = False
+        for number, time_s, link, frame in _in_order(_frames(file, path), path):
+            inner = _INNER.get(link)
+            if inner is None:
+                others.add(link)
+                continue
+            has_known = True
             packet = _ip_packet(inner, frame)
             if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
                 source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
-                yield Captured(number, last_s, source, destination, packet.data, _payload(packet))
+                yield Captured(number, time_s, source, destination, packet.data, _payload(packet))
+        if others and not has_known:
+            raise CaptureError(
+                f"{path} has packets of link type {_said(min(others))}; capture Ethernet, PPP, loopback, raw IP or any "
+                "(tcpdump -i any)"
+            )
 
 
-def _frames(reader: Any, path: Path) -> Iterator[tuple[int, Decimal, bytes]]:  # noqa: ANN401  one of two of dpkt's
-    """Each frame with its number and its time."""
-    # dpkt divides by it, and a double of seconds since 1970 has steps of 0.24 microseconds.
-    reader._divisor = Decimal(int(reader._divisor))
+_Frame = tuple[int, Decimal, int, bytes]
+"""Its number, its time, its link type, and what was captured of it."""
+
+
+def _in_order(frames: Iterator[_Frame], path: Path) -> Iterator[_Frame]:
+    """Frames with times that ascend."""
+    last_s: Decimal | None = None
+    for number, time_s, link, frame in frames:
+        if last_s is not None and last_s - time_s > _DISORDER_S:
+            raise CaptureError(
+                f"{path}, frame {number}: is {last_s - time_s:.3f} s before the frame above it; the clock was set "
+                "back: cut the file there with editcap, or sort it with reordercap if only its order is wrong"
+            )
+        last_s = time_s if last_s is None else max(last_s, time_s)
+        yield number, last_s, link, frame
+
+
+def _frames(file: BinaryIO, path: Path) -> Iterator[_Frame]:
+    """Every frame, as the file has it."""
     number = 0
     try:
-        for number, (time_s, frame) in enumerate(reader, start=1):
-            yield number, time_s, frame
+        for number, (time_s, link, frame) in enumerate(_packets(file), start=1):
+            yield number, time_s, link & 0xFFFF, frame
     except _DAMAGE as error:
+        if number == 0:
+            raise CaptureError(
+                f"{path} is no capture in pcap or pcapng form ({error}); write one with tcpdump -w"
+            ) from error
         raise CaptureError(
             f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or "
             "cut it with editcap"
         ) from error
+
+
+def _packets(file: BinaryIO) -> Iterator[tuple[Decimal, int, bytes]]:
+    """Each frame of either form with its time and its link type."""
+    magic = file.read(len(pcapng.MAGIC))
+    file.seek(0)
+    if magic == pcapng.MAGIC:
+        yield from pcapng.packets(file)
+        return
+    reader: Any = dpkt.pcap.Reader(file)
+    link = reader.datalink()
+    # dpkt divides by it, and a double of seconds since 1970 has steps of 0.24 microseconds.
+    reader._divisor = Decimal(int(reader._divisor))
+    for time_s, frame in reader:
+        yield time_s, link, frame
 
 
 def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
@@ -118,6 +152,11 @@ def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
 # ---- link types -----------------------------------------------------------------------------------------------------
 
 
+def _of_ethernet(head: bytes) -> _Packet:
+    """What follows the two octets of a type of Ethernet, tags of VLANs and PPPoE (RFC 2516) among it."""
+    return dpkt.ethernet.Ethernet(bytes(12) + head).data
+
+
 def _raw(frame: bytes) -> _Packet:
     return (dpkt.ip6.IP6 if frame[0] >> 4 == 6 else dpkt.ip.IP)(frame)
 
@@ -130,17 +169,17 @@ def _ppp(frame: bytes) -> _Packet | None:
 
 _INNER: Final[Mapping[int, Callable[[bytes], Any]]] = {
     0: lambda frame: dpkt.loopback.Loopback(frame).data,
-    1: lambda frame: dpkt.ethernet.Ethernet(frame).data,
+    1: lambda frame: _of_ethernet(frame[12:]),
     9: _ppp,
     12: _raw,
     14: _raw,
     50: _ppp,
     101: _raw,
     108: lambda frame: dpkt.loopback.Loopback(frame).data,
-    113: lambda frame: dpkt.sll.SLL(frame).data,
+    113: lambda frame: _of_ethernet(frame[14:]),
     228: _raw,
     229: _raw,
-    276: lambda frame: dpkt.sll2.SLL2(frame).data,
+    276: lambda frame: _of_ethernet(frame[:2] + frame[20:]),
 }  # fmt: skip
 """What is in a frame of a link type: NULL, ETHERNET, PPP, RAW (three numbers), PPP_HDLC, LOOP, LINUX_SLL, IPV4, IPV6,
 LINUX_SLL2."""
@@ -148,13 +187,8 @@ LINUX_SLL2."""
 _OTHERS: Final = {105: " (IEEE 802.11)", 127: " (IEEE 802.11 with radiotap)", 147: " (of a user)", 220: " (USB)"}
 
 
-def _inner_of(link: int, path: Path) -> Callable[[bytes], Any]:
-    if link not in _INNER:
-        said = f"{link}{_OTHERS.get(link, '')}"
-        raise CaptureError(
-            f"{path} has packets of link type {said}; capture Ethernet, PPP, loopback, raw IP or any (tcpdump -i any)"
-        )
-    return _INNER[link]
+def _said(link: int) -> str:
+    return f"{link}{_OTHERS.get(link, '')}"
 
 
 def _ip_packet(inner: Callable[[bytes], Any], frame: bytes) -> _Packet | None:
@@ -162,7 +196,9 @@ def _ip_packet(inner: Callable[[bytes], Any], frame: bytes) -> _Packet | None:
         found = inner(frame)
     except Exception:
         return None
-    return found if isinstance(found, (dpkt.ip.IP, dpkt.ip6.IP6)) else None
+    while isinstance(found, dpkt.Packet) and not isinstance(found, (dpkt.ip.IP, dpkt.ip6.IP6)):
+        found = found.data  # PPPoE, PPP and LLC stand between
+    return found if isinstance(found, dpkt.Packet) else None
 
 
 def _payload(packet: _Packet) -> int:
@@ -173,5 +209,7 @@ def _payload(packet: _Packet) -> int:
     header = int(packet.data.off) * 4
     if isinstance(packet, dpkt.ip.IP):
         return int(packet.len) - int(packet.hl) * 4 - header if packet.len else len(packet.data.data)
+    if not packet.plen:
+        return len(packet.data.data)
     extensions = sum(len(extension) for extension in getattr(packet, "all_extension_headers", ()))
     return int(packet.plen) - extensions - header

@@ -6,6 +6,7 @@ print(event.time_s, event.source.name, event)
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
@@ -268,7 +269,9 @@ class Watch:
         self._scenario = scenario
         self._simulation = Simulation(scenario)
         self._partition: Partition = json.loads(self._simulation.partition_json()) | {"threads": 1}
-        self._events = self._taken()
+        self._ahead: deque[tuple[str, float, int, tuple[Any, ...]]] = deque()
+        """What happened already, and is not taken yet."""
+        self._is_over = False
         self._wall_s, self._cpu_s = 0.0, 0.0
         self._results: Results | None = None
         self.sources = tuple(Source(*source) for source in self._simulation.event_sources())  # type: ignore[arg-type]
@@ -278,8 +281,18 @@ class Watch:
         return self
 
     def __next__(self) -> Event:
-        """Return the next event, simulating until it happens."""
-        return next(self._events)
+        """Return the next event, simulating until it happens.
+
+        Raises:
+            StopIteration: If the run is over.
+            RuntimeError: If it was ended before that, by Ctrl-C or by a part that failed.
+        """
+        while not self._ahead:
+            if self._is_over:
+                raise StopIteration
+            self._is_over = not self._timed(self._simulation.run_to_events)
+            self._ahead.extend(self._simulation.take_events())
+        return self._event(*self._ahead.popleft())
 
     @property
     def now_s(self) -> float:
@@ -291,20 +304,14 @@ class Watch:
         """The results; what is left of the run is simulated first, and its events are in their table."""
         if self._results is None:
             outcome = self._timed(self._simulation.finish)
-            self._events = iter(())
+            self._ahead.clear()
+            self._is_over = True
             simulation = self._simulation
             figures = EngineFigures(
                 simulation.events, simulation.packets_delivered, self._wall_s, self._cpu_s, self._partition
             )
             self._results = results_of(self._scenario, outcome, figures)
         return self._results
-
-    def _taken(self) -> Iterator[Event]:
-        has_more = True
-        while has_more:
-            has_more = self._timed(self._simulation.run_to_events)
-            for kind, time_s, source, fields in self._simulation.take_events():
-                yield self._event(kind, time_s, source, fields)
 
     def _event(self, kind: str, time_s: float, source: int, fields: tuple[Any, ...]) -> Event:
         if kind in _WITH_PACKET:

@@ -67,8 +67,13 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "raw IP": (101, b""),
     "raw IPv4": (228, b""),
     "Linux cooked, version 2": (276, _SLL2),
+    "Linux cooked, in a VLAN": (113, bytes(14) + b"\x81\x00\x00\x05\x08\x00"),
+    "Linux cooked, version 2, in a VLAN": (276, b"\x81\x00" + _SLL2[2:] + b"\x00\x05\x08\x00"),
+    "Ethernet in two VLANs": (1, bytes(12) + b"\x88\xa8\x00\x05\x81\x00\x00\x06\x08\x00"),
+    "LLC with SNAP": (1, bytes(12) + b"\x05\xdc\xaa\xaa\x03\x00\x00\x00\x08\x00"),
+    "PPPoE": (1, bytes(12) + b"\x88\x64\x11\x00\x00\x01\x05\xd4\x00\x21"),
 }
-"""Link type and header: tcpdump.org's registry; RFC 1661 and 1662 for PPP."""
+"""Link type and header: tcpdump.org's registry: RFC 1661 and 1662 for PPP, 2516 for PPPoE, 1042 for SNAP; 802.1Q."""
 
 
 @pytest.mark.parametrize(("link", "head"), FRAMES.values(), ids=FRAMES)
@@ -77,6 +82,28 @@ def test_every_link_type_gives_the_same_flow(tmp_path: Path, link: int, head: by
     [flow] = read([file]).summary["flows"]
     assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, 10, 0)
     assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000]
+
+
+def test_a_length_of_zero_in_ipv6_is_that_of_a_large_packet(tmp_path: Path) -> None:
+    """RFC 2675 section 2; Linux hands packets of up to 512 kB to a card (BIG TCP)."""
+    large, ends = 70_000, {"fe80::1": HERE[1], "fe80::2": THERE[1]}
+
+    def packet(source: str, target: str, payload: int = 0, **fields: Any) -> bytes:
+        header = bytes(dpkt.tcp.TCP(sport=ends[source], dport=ends[target], **fields))
+        size = len(header) + payload if payload < 1 << 16 else 0
+        addresses = b"".join(socket.inet_pton(socket.AF_INET6, end) for end in (source, target))
+        return struct.pack(">IHBB", 6 << 28, size, 6, 64) + addresses + header + bytes(payload)
+
+    packets = [
+        (0, packet("fe80::1", "fe80::2", seq=99, flags=SYN)),
+        (10_000_000, packet("fe80::2", "fe80::1", seq=7, ack=100, flags=SYN | ACK)),
+        (20_000_000, packet("fe80::1", "fe80::2", large, seq=100, ack=8, flags=ACK)),
+        (30_000_000, packet("fe80::2", "fe80::1", seq=8, ack=100 + large, flags=ACK)),
+    ]
+    file = _pcap(tmp_path / "a.pcap", packets, 101, bytes)
+    [flow] = read([file]).summary["flows"]
+    assert flow["delivered_bytes"] == large
+    assert [listed.size_bytes for listed in flows_of_capture(file)] == [large]
 
 
 def test_a_link_type_that_is_not_known_is_named(tmp_path: Path) -> None:
@@ -153,6 +180,75 @@ def test_a_frame_of_at_most_the_mss_is_one_segment(tmp_path: Path) -> None:
     ]
     [flow] = read([_pcap(tmp_path / "a.pcap", packets)]).summary["flows"]
     assert flow["sent_segments"] == 2
+
+
+FIN, MS = dpkt.tcp.TH_FIN, 1_000_000
+
+
+def test_a_keep_alive_with_an_octet_is_no_retransmission(tmp_path: Path) -> None:
+    """RFC 9293 section 3.8.4: SEG.SEQ = SND.NXT - 1, with one octet or none."""
+    probes = [
+        frame
+        for second in (2, 3, 4)
+        for frame in (
+            (second * 1000 * MS, _packet(HERE, THERE, 1, seq=99 + 10_000, ack=8, flags=ACK)),
+            (second * 1000 * MS + 10 * MS, _packet(THERE, HERE, seq=8, ack=99 + 10_001, flags=ACK)),
+        )
+    ]
+    results = read([_pcap(tmp_path / "a.pcap", [*_connection(0, 99), *probes])])
+    [flow] = results.summary["flows"]
+    assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, 10, 0)
+    assert results.episodes.is_empty()
+
+
+def _one_of_two_ways() -> Iterator[Timed]:
+    """Ten segments and a FIN; a second later the other end begins to answer, until 5 s."""
+    yield from _connection(0, 99)
+    yield 220 * MS, _packet(HERE, THERE, seq=10_100, ack=8, flags=ACK | FIN)
+    yield 230 * MS, _packet(THERE, HERE, seq=8, ack=10_101, flags=ACK)
+    for place in range(5):
+        sent = (1 + place) * 1000 * MS
+        yield sent, _packet(THERE, HERE, 1000, seq=8 + 1000 * place, ack=10_101, flags=ACK)
+        yield sent + 10 * MS, _packet(HERE, THERE, seq=10_101, ack=1008 + 1000 * place, flags=ACK)
+
+
+def test_a_stream_is_complete_when_its_payload_is_acknowledged(tmp_path: Path) -> None:
+    """At 0.21 s: neither its FIN nor what comes back after it changes that."""
+    first, second = read([_pcap(tmp_path / "a.pcap", list(_one_of_two_ways()))]).summary["flows"]
+    assert first["completion_s"] == pytest.approx(0.21)
+    assert first["goodput_bps"] == pytest.approx(8 * 10_000 / 0.21)
+    assert second["completion_s"] is None
+
+
+@pytest.mark.parametrize("flags", [FIN | ACK, dpkt.tcp.TH_RST])
+def test_a_stream_with_data_that_nobody_acknowledged_is_not_complete(tmp_path: Path, flags: int) -> None:
+    rest = [
+        (2000 * MS, _packet(HERE, THERE, 1000, seq=10_100, ack=8, flags=ACK)),
+        (2001 * MS, _packet(HERE, THERE, seq=11_100, ack=8, flags=flags)),
+    ]
+    [flow] = read([_pcap(tmp_path / "a.pcap", [*_connection(0, 99), *rest])]).summary["flows"]
+    assert (flow["completion_s"], flow["delivered_bytes"]) == (None, 10_000)
+
+
+def test_goodput_is_over_the_time_until_the_last_acknowledgement(tmp_path: Path) -> None:
+    """10 kB are sent at 20 ms and acknowledged at 100 ms: 0.8 Mbit/s, and not 4."""
+    opening = list(_connection(0, 99))[:2]
+    data = [(20 * MS, _packet(HERE, THERE, 1000, seq=100 + 1000 * n, ack=8, flags=ACK)) for n in range(10)]
+    file = _pcap(tmp_path / "a.pcap", [*opening, *data, (100 * MS, _packet(THERE, HERE, seq=8, ack=10_100, flags=ACK))])
+    [flow] = read([file]).summary["flows"]
+    assert flow["goodput_bps"] == pytest.approx(8 * 10_000 / 0.1)
+
+
+def test_segments_are_no_longer_than_the_shorter_mss(tmp_path: Path) -> None:
+    """RFC 9293 section 3.7.1: a host of Ethernet sends 1460 octets to one of jumbo frames that announces 8960."""
+    packets = [
+        (0, _packet(HERE, THERE, seq=99, flags=SYN, options=b"\x02\x04\x05\xb4")),
+        (10 * MS, _packet(THERE, HERE, seq=7, ack=100, flags=SYN | ACK, options=b"\x02\x04\x23\x00")),
+        (20 * MS, _packet(HERE, THERE, 14_600, seq=100, ack=8, flags=ACK)),
+        (30 * MS, _packet(THERE, HERE, seq=8, ack=14_700, flags=ACK)),
+    ]
+    [flow] = read([_pcap(tmp_path / "a.pcap", packets)]).summary["flows"]
+    assert flow["sent_segments"] == 10
 
 
 def test_what_a_capture_lost_is_not_counted_as_sent(tmp_path: Path) -> None:

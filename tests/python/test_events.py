@@ -90,6 +90,33 @@ def test_leaving_the_loop_leaves_the_rest_to_be_run(scenario: ackclock.Scenario)
     assert watch.results.summary == ackclock.run(scenario, seed=3).summary
 
 
+FAILING = """
+import ackclock
+
+class Failing(ackclock.CongestionController):
+    def on_ack(self, ack):
+        if ack.now_ns > 500_000_000:
+            raise ArithmeticError("lost count")
+
+    def on_congestion(self, event):
+        pass
+"""
+
+
+def test_a_run_that_failed_is_not_one_that_is_over(scenario_file: Path) -> None:
+    """Taking on after an exception, as after Ctrl-C, does not end the loop as the end of the run would."""
+    (scenario_file.parent / "failing.py").write_text(FAILING)
+    changes = ['flow[0].controller="python:failing:Failing"']
+    run = ackclock.watch(ackclock.Scenario.load(scenario_file, changes), "ack_arrived")
+    with pytest.raises(ArithmeticError, match="lost count"):
+        list(run)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the simulation is over"):
+            next(run)
+    with pytest.raises(RuntimeError, match="the simulation is over"):
+        _ = run.results
+
+
 def test_the_sources_are_named(scenario: ackclock.Scenario) -> None:
     sources = ackclock.watch(scenario, "timed_out").sources
     assert [(of.kind, of.name) for of in sources[:3]] == [("flow", "new"), ("flow", "old"), ("link", "bottleneck")]

@@ -17,6 +17,7 @@ from ackclock.fit.path import Sender, document
 from ackclock.fit.residuals import Residual
 from ackclock.fit.search import _unexplained
 from ackclock.fit.seen import Burst, burst_in, rate_outside
+from ackclock.recording import read
 from conftest import Cli
 
 ALL_PATHS = bool(os.environ.get("ACKCLOCK_FIT_PATHS"))
@@ -164,3 +165,38 @@ def test_one_flow_alone_has_no_cross_traffic() -> None:
     assert "cross traffic (Mbit/s)" not in intervals
     assert intervals["rate (Mbit/s)"].low <= 10 <= intervals["rate (Mbit/s)"].high
     assert intervals["queue (packets)"].low <= 25 <= intervals["queue (packets)"].high
+
+
+ONE_AFTER_THE_OTHER = """
+duration = "20 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "15 ms", queue = { kind = "drop_tail", limit = "40 packets" } }
+[[flow]]
+name = "first"
+app = { kind = "file", size = "4 MB" }
+capture = true
+[[flow]]
+name = "second"
+start = "8 s"
+app = { kind = "file", size = "4 MB" }
+capture = true
+"""
+
+
+def test_what_comes_after_a_flow_is_complete_says_nothing_of_its_path() -> None:
+    """Either flow has the link for 4 s of the 20: no rate is lower because nobody sends."""
+    found = fit(run(Scenario.parse(ONE_AFTER_THE_OTHER, "known.toml")))
+    intervals = {one.name: one for one in found.parameters}
+    for name, truth in {"rate (Mbit/s)": 10, "queue (packets)": 40, "round trip of flow 2 (ms)": 30}.items():
+        assert intervals[name].low <= truth <= intervals[name].high, name
+
+
+def test_files_whose_times_have_nothing_to_do_with_each_other_are_no_recording_of_a_path(tmp_path: Path) -> None:
+    """The flows had 10 Mbit/s one after the other; as if at the same time they would have had 20."""
+    run(Scenario.parse(ONE_AFTER_THE_OTHER, "known.toml")).save(tmp_path / "known")
+    captures = sorted((tmp_path / "known").glob("flow_*.pcapng"))
+    assert len(captures) == 2
+    with pytest.raises(FitError, match=r"2 files, .* join captures with mergecap"):
+        fit(read(captures))

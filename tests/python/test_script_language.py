@@ -197,6 +197,12 @@ def test_comments_options_and_commands_around_the_events() -> None:
         ("0 > . 1:1(0) ack 1\n+.2~+.1 > . 1:1(0) ack 1", 2, "ends before it starts"),
         ("0 > . 1:1(0) ack 1 <sack 1:2>", 1, "take 10 octets"),
         ("0 > 8080 > 99 . 1:1(0) ack 1", 1, "another connection"),
+        ("0 < . 1:65497(65496) ack 1 win 9", 1, "room for 65495 octets"),
+        ("0 < . 1:65493(65492) ack 1 win 9 <mss 9>", 1, "room for 65491 octets"),
+        ("0 close(3) = 0\n.2 close(3) = 0\n.1 close(3) = 0", 3, "before that of the event above it"),
+        pytest.param(f"0 close(3) = 0\n+0 close({'9' * 5000}) = 0", 2, "a number of thousands of digits", id="digits"),
+        pytest.param(f"0 close(3) = 0\n+{'9' * 5000} close(3) = 0", 2, "thousands of digits", id="digits of a time"),
+        pytest.param(f"0 close({'[' * 3000}{']' * 3000}) = 0", 1, "nested too deeply", id="deep"),
     ],
 )
 def test_what_cannot_be_run_is_refused_at_its_line(text: str, line: int, said: str) -> None:

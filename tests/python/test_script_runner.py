@@ -304,12 +304,16 @@ def test_what_a_command_line_says_holds_whatever_a_script_says() -> None:
         ("--ip_version=ipv6", "--ip_version=ipv6 is not supported; use ipv4"),
         ("--strict_segments", "the option --strict_segments is not supported; leave it out"),
         ("--init_scripts=a.sh", "the option --init_scripts is not supported; leave it out"),
+        ("--tolerance_percent=nan", "--tolerance_percent=nan must be a number; write 0 or more"),
+        ("--tolerance_percent=inf", "--tolerance_percent=inf must be a number"),
+        ("--tolerance_usecs=-1", "--tolerance_usecs=-1 must be a whole number"),
+        pytest.param(f"--tolerance_usecs={'9' * 5000}", "must be a whole number", id="digits"),
     ],
 )
 def test_option_lines_that_cannot_be_followed_are_refused(text: str, said: str) -> None:
     with pytest.raises(ScriptError, match=r"a\.pkt:1") as caught:
         _run(f"{text}\n0 write(4, ..., 1) = 1", Playback())
-    assert said == f"{caught.value.message}; {caught.value.remedy}" or said in caught.value.message
+    assert said in f"{caught.value.message}; {caught.value.remedy}"
 
 
 def test_a_name_that_is_no_command_is_refused_in_its_line() -> None:
@@ -339,7 +343,7 @@ CONNECTED = [
 
 def test_a_time_without_room_is_refused_in_its_line() -> None:
     script = parse("\n".join([*CONNECTED, "+99999999999999999999 write(4, ..., 1) = 1"]), "t.pkt")
-    with pytest.raises(ScriptError, match="more than there is room for") as raised:
+    with pytest.raises(ScriptError, match="for which there is no room") as raised:
         run(script, SimulatedHost())
     assert raised.value.line == 8
 

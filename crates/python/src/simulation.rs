@@ -234,7 +234,7 @@ fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> 
 
 fn over() -> PyErr {
     PyRuntimeError::new_err(
-        "the simulation is over: its outcome was handed over, or a part failed; make a new Simulation",
+        "the simulation is over: its outcome was handed over, it was interrupted, or a part failed; make a new Simulation",
     )
 }
 

@@ -256,6 +256,12 @@ def _drawn(path: Path, parameters: Sequence[Interval]) -> list[tuple[int, Path]]
 
 
 def _task(recording: "Results", controller: str | None, profile: str | None, name: str) -> tuple[_Task, list[str]]:
+    told = recording.recording
+    if told is not None and len(told["sources"]) > 1:
+        raise FitError(
+            f"the recording is of {len(told['sources'])} files, the times of each of which begin at 0: which of their "
+            "flows shared the path is not known; import one file, or join captures with mergecap"
+        )
     flows = recording.summary["flows"]
     most = max((flow["delivered_bytes"] or 0 for flow in flows), default=0)
     if most == 0:

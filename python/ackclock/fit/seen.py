@@ -137,7 +137,8 @@ def figures(results: "Results", how: How, burst: Burst | None = None, *, searche
         burst: When less arrived, as it was found in the recording; None if that was never.
         searches: Look for it.
     """
-    flows = {name: _flow(results.flows, name, how) for name in how.flows}
+    rows = {name: _until_completed(results, name) for name in how.flows}
+    flows = {name: _flow(rows[name], how) for name in how.flows}
     entries = [results.flow(name) for name in how.flows]
     base_s = np.array([_least(flows[name], results, name, how) for name in how.flows])
     waits = {name: flows[name].rtt_s - base for name, base in zip(how.flows, base_s, strict=True)}
@@ -168,12 +169,18 @@ def figures(results: "Results", how: How, burst: Burst | None = None, *, searche
         float(cwnds.mean()) if cwnds.size else math.nan,
         sum(again) / sent if sent and None not in again else math.nan,
         full,
-        _limited(results.flows, how),
+        _limited(list(rows.values())),
     )
 
 
-def _flow(table: "pl.DataFrame", name: str, how: How) -> _Flow:
-    rows = table.filter(table["flow"] == name)
+def _until_completed(results: "Results", name: str) -> "pl.DataFrame":
+    """The series of a flow as long as it had anything to send: a run goes on with its last values, and a rate of 0."""
+    rows = results.flows.filter(results.flows["flow"] == name)
+    completion_s = results.flow(name)["completion_s"]
+    return rows if completion_s is None else rows.filter(rows["time_s"] <= completion_s)
+
+
+def _flow(rows: "pl.DataFrame", how: How) -> _Flow:
     time_s = rows["time_s"].to_numpy()
     rtt_times, rtts = _known(rows, how.rtt)
     cwnd_times, cwnds = _known(rows, "cwnd_bytes")
@@ -241,14 +248,15 @@ def _windows(flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float) 
     return totals, wait > _BUSY * depth_s, (edges[:-1] + edges[1:]) / 2
 
 
-def _limited(table: "pl.DataFrame", how: How) -> float:
+def _limited(flows: "Sequence[pl.DataFrame]") -> float:
     """The share of samples in which as much was under way as the receiver has room for, of the flow with the most."""
-    sent = next((name for name in ("flight_size_bytes", "cwnd_bytes") if name in table.columns), "")
-    if not sent or "rwnd_bytes" not in table.columns:
+    columns = flows[0].columns
+    sent = next((name for name in ("flight_size_bytes", "cwnd_bytes") if name in columns), "")
+    if not sent or "rwnd_bytes" not in columns:
         return math.nan
     shares = []
-    for name in how.flows:
-        rows = table.filter(table["flow"] == name).select(sent, "rwnd_bytes").drop_nulls()
+    for flow in flows:
+        rows = flow.select(sent, "rwnd_bytes").drop_nulls()
         if rows.height:
             at_window = rows[sent] >= _AT_WINDOW * rows["rwnd_bytes"]
             shares.append(at_window.sum() / rows.height)

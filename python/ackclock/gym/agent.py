@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,13 @@ class AgentSettings:
     on_loss: Side = "stack"
 
     def to_json(self) -> str:
-        """Return the settings as the core reads them."""
-        fields = ("history", "scaled", "decide", "action", "reward", "slow_start", "on_loss")
-        return json.dumps({"observations": list(self.observations)} | {name: getattr(self, name) for name in fields})
+        """Return the settings as the core reads them.
+
+        Raises:
+            ValueError: If one is nothing that JSON could hold, such as NaN or an array.
+        """
+        named = {one.name: getattr(self, one.name) for one in fields(self)} | {"observations": list(self.observations)}
+        return f"{{{', '.join(f'{json.dumps(name)}: {_json(name, value)}' for name, value in named.items())}}}"
 
     def changed(self, changes: Mapping[str, Any]) -> "AgentSettings":
         """Return the settings with some of them changed.
@@ -53,6 +57,40 @@ class AgentSettings:
             TypeError: If there is no such setting.
         """
         return replace(self, **changes)
+
+
+def _json(name: str, value: object) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        said = (
+            f"agent.{name} = {value!r} cannot be read ({error}); write texts, finite numbers, lists and tables of them"
+        )
+        raise ValueError(said) from error
+
+
+def number_of(action: Any, space: "spaces.Space[Any]") -> float:
+    """Return an action as the core takes it.
+
+    Args:
+        action: The number of a choice, or an array of shape (1,).
+        space: Which of them it has to be.
+
+    Raises:
+        ValueError: If it is neither, or no number.
+    """
+    try:
+        array = np.asarray(action)
+    except ValueError:  # lists of several lengths
+        array = np.array(None)
+    if array.shape != (space.shape or ()) or array.dtype.kind not in NUMBERS:
+        wanted = "the number of a choice" if isinstance(space, spaces.Discrete) else "an array of shape (1,)"
+        raise ValueError(f"an action must be {wanted}, not {action!r}")
+    return float(array.item())
+
+
+NUMBERS = "biuf"
+"""Kinds of NumPy's types of real numbers."""
 
 
 def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any]]":

@@ -1,8 +1,11 @@
 """Environments in other processes: what is pickled of one are the arguments that it was made of."""
 
+import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Self, TypeVar
+
+from gymnasium import spaces
 
 _T = TypeVar("_T")
 
@@ -28,12 +31,38 @@ class Remade:
 def twin_of(environment: _T) -> _T:
     """Return an object that has what another has, made without a call of its class.
 
+    Spaces draw samples, so that each has its own, with a generator in the state of the other's.
+
     Args:
         environment: The other.
     """
     twin = object.__new__(type(environment))
-    twin.__dict__.update(environment.__dict__)
+    twin.__dict__.update({name: _own(value) for name, value in environment.__dict__.items()})
     return twin
+
+
+def _own(value: Any) -> Any:
+    if isinstance(value, spaces.Space):
+        space = copy.copy(value)
+        space._np_random = copy.deepcopy(value._np_random)
+        return space
+    if isinstance(value, dict) and any(isinstance(one, spaces.Space) for one in value.values()):
+        return {name: _own(one) for name, one in value.items()}
+    return value
+
+
+def check_seed(seed: int) -> int:
+    """Return the seed of a scenario, if it is one.
+
+    Args:
+        seed: As given.
+
+    Raises:
+        ValueError: If it is negative, or has more than 64 bits.
+    """
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed = {seed}: must be 0 to 2^64 - 1")
+    return seed
 
 
 def check_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:

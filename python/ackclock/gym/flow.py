@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock._core import Environment, Scenario
-from ackclock.gym.agent import AgentSettings, spaces_of
-from ackclock.gym.copies import Remade, check_options, twin_of
+from ackclock.gym.agent import AgentSettings, number_of, spaces_of
+from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
 from ackclock.gym.on_kernel import KernelFlow
-from ackclock.gym.own import Own, OwnObservations
+from ackclock.gym.own import Own, OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.kernel import KernelError
 from ackclock.summaries import RunSummary
@@ -222,13 +222,13 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
-            ValueError: If there are options.
+            ValueError: If there are options, or the seed is none.
         """
         check_options(options)
         if self._is_closed:
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
         super().reset(seed=seed)
-        scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else check_seed(seed)
         if self.kernel is not None:
             return self._begin_on(self.kernel, scenario_seed)
         named = self._core.reset(scenario_seed)
@@ -257,11 +257,15 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         if not self._is_running:
             raise self._refusal()
         if self.kernel is not None:
-            return self._step_on(self.kernel, float(action if self._takes_number else action[0]))
-        stepped = self._core.step(action if self._takes_number else action[0])
+            return self._step_on(self.kernel, number_of(action, self.action_space))
+        try:
+            stepped = self._core.step(action if self._takes_number or len(action) != 1 else action[0])
+        except (TypeError, LookupError):
+            number_of(action, self.action_space)  # raises if that is why
+            raise
         if self._has_own:
             values = Values(self._core)
-            paid = stepped[1] if self._own_reward is None else float(self._own_reward(values))
+            paid = stepped[1] if self._own_reward is None else number(self._own_reward(values), "the reward")
             stepped = (self._own.beside(stepped[0], values), paid, *stepped[2:])
         if stepped[2] or stepped[3]:
             self._is_running = False
@@ -285,7 +289,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         kernel.act(action)
         goes_on = kernel.run()
         values = Values(_Live(kernel))
-        reward = kernel.live.reward() if self._own_reward is None else float(self._own_reward(values))
+        reward = kernel.live.reward() if self._own_reward is None else number(self._own_reward(values), "the reward")
         observation = self._own.beside(kernel.live.observe(), values)
         told: dict[str, Any] = {}
         if not goes_on:
@@ -325,7 +329,13 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         return State(self._core, self._own, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
-        """Go on from a moment that was saved, in this environment or in one like it."""
+        """Go on from a moment that was saved, in this environment or in one like it.
+
+        Raises:
+            ClosedEnvironmentError: If the environment was closed.
+        """
+        if self._is_closed:
+            raise ClosedEnvironmentError("restore() after close(); make a new environment")
         self._core, self._own, self._is_running = state.core(), state.own.copy(), state.is_running
 
     def clone(self) -> "FlowEnv":

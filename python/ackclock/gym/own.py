@@ -29,6 +29,25 @@ class Own:
     high: float = np.inf
 
 
+def number(returned: Any, what: str) -> float:
+    """Return what a function of one's own returned, as a number.
+
+    Args:
+        returned: By the function.
+        what: What the function makes, for the message.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    try:
+        found = float(returned)
+    except (TypeError, ValueError, OverflowError):
+        found = np.nan
+    if np.isnan(found):
+        raise ValueError(f"{what} is {returned!r}; its function has to return a number")
+    return found
+
+
 class OwnObservations:
     """What an agent is shown that is not of the catalogue, and where among the rest."""
 
@@ -57,7 +76,8 @@ class OwnObservations:
                 )
             if scaled and not np.isfinite([one.low, one.high]).all():
                 raise ValueError(f"the observation {one.name} is to be scaled: give it low and high")
-        self._rows = np.zeros((history, len(self._own)), np.float32)
+        self._history = history
+        self._rows = np.zeros((0, len(self._own)), np.float32)
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
@@ -79,7 +99,7 @@ class OwnObservations:
 
     def begin(self) -> None:
         """Forget the last episode."""
-        self._rows = np.zeros_like(self._rows)
+        self._rows = np.zeros((self._history, len(self._own)), np.float32)
 
     def beside(self, named: Row, values: Mapping[str, float]) -> Row:
         """Return all observations of a decision.
@@ -99,9 +119,7 @@ class OwnObservations:
         return copy.copy(self)
 
     def _value(self, one: Own, values: Mapping[str, float]) -> float:
-        value = float(one.function(values))
-        if np.isnan(value):
-            raise ValueError(f"the observation {one.name} is NaN; its function has to return a number")
+        value = number(one.function(values), f"the observation {one.name}")
         value = min(max(value, one.low), one.high)
         return 2 * (value - one.low) / (one.high - one.low) - 1 if self._scaled else value
 

@@ -8,17 +8,17 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Space
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from ackclock import _core
 from ackclock._core import Scenario
-from ackclock.gym.agent import AgentSettings, spaces_of
-from ackclock.gym.copies import Remade, twin_of
+from ackclock.gym.agent import AgentSettings, number_of, spaces_of
+from ackclock.gym.copies import Remade, check_seed, twin_of
 from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, drawn_of, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
-from ackclock.gym.own import Own, OwnObservations
+from ackclock.gym.own import Own, OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.summaries import RunSummary
 
@@ -168,11 +168,12 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
+            ValueError: If the seed is none.
         """
         if self._is_closed:
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
         if seed is not None:
-            self._random = np.random.default_rng(seed)
+            self._random = np.random.default_rng(check_seed(seed))
         scenario_seed = int(self._random.integers(_SEEDS)) if seed is None else seed
         named = self._core.reset_all(scenario_seed)
         self.agents = list(self.possible_agents)
@@ -220,7 +221,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         """What an agent is paid, by a function of its own if it has one; nothing where nothing is due to it."""
         if paid is None or name not in self._own_rewards:
             return paid or 0.0
-        return float(self._own_rewards[name](Values(self._core, self._places[name])))
+        return number(self._own_rewards[name](Values(self._core, self._places[name])), f"the reward of {name}")
 
     def _all_of(self, named: Sequence[Observation]) -> dict[str, Observation]:
         """Observations by agent, those of one's own among them."""
@@ -268,7 +269,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
 
     def _number(self, place: int, name: str, actions: Mapping[str, Any]) -> float:
         if name in actions and name in self.agents:
-            return float(actions[name] if isinstance(self.action_spaces[name], Discrete) else actions[name][0])
+            return number_of(actions[name], self.action_spaces[name])
         if name in self.agents and self._core.is_waiting(place):
             raise ValueError(
                 f"agent {name!r} waits for an action and is given none; there are some for {list(actions)}"

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock._core import Scenario
-from ackclock.gym.agent import AgentSettings, spaces_of
-from ackclock.gym.copies import Remade, check_options
+from ackclock.gym.agent import NUMBERS, AgentSettings, spaces_of
+from ackclock.gym.copies import Remade, check_options, check_seed
 from ackclock.gym.flow import ScenarioLike, drawn_of, first_flow, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 from ackclock.gym.own import Own
@@ -160,7 +160,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             seeds = list(seed)
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments; give one for each")
-        drawn = [int(self.np_random.integers(_SEEDS)) if one is None else one for one in seeds]
+        drawn = [int(self.np_random.integers(_SEEDS)) if one is None else check_seed(one) for one in seeds]
         chosen = [one if is_wanted else None for one, is_wanted in zip(drawn, begins, strict=True)]
         self._core.reset(chosen, self._observations)
         self._is_begun = True
@@ -204,6 +204,8 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         actions = np.asarray(actions)
         if actions.size != self.num_envs:
             raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
+        if actions.dtype.kind not in NUMBERS:
+            raise ValueError(f"actions must be numbers, not of {actions.dtype}")
         self._actions[:] = actions.reshape(-1)
         was_over = self._terminated | self._truncated
         ends = self._terminated, self._truncated

@@ -11,6 +11,10 @@ at the sender's host, and its least value is taken always: what varies there is 
 A SYN with another number than the one before it, between the same ports, begins another connection (RFC 9293 section
 3.10.7.4): the end of the first need not have been captured.
 
+One octet below what has been sent, when all of that is acknowledged, is a keep-alive (RFC 9293 section 3.8.4), and no
+retransmission. A stream is complete when all of its payload is acknowledged, whether or not its FIN is. A segment is no
+longer than the shorter MSS that the two ends announce (section 3.7.1: neither end sends more than its own link takes).
+
 Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
 with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
 Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
@@ -66,6 +70,7 @@ class _Way:
     octets: int = 0
     is_finished: bool = False
     last_s: float = 0.0
+    """When its sender was last seen, or what it sent acknowledged."""
     finished_s: float | None = None
     waiting: deque[tuple[int, float]] = field(default_factory=deque)
     """Ends of segments that are not acknowledged and were sent once, with when."""
@@ -190,7 +195,8 @@ def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes
         way.waiting.clear()  # a SYN that was sent again gives no sample
     mss = options.get(dpkt.tcp.TCP_OPT_MSS)
     if mss is not None and len(mss) == 2:
-        other.mss = int.from_bytes(mss, "big")
+        for end in (way, other):
+            end.mss = min(int.from_bytes(mss, "big"), end.mss or _WRAP)
     scale = options.get(dpkt.tcp.TCP_OPT_WSCALE)
     other.shift = min(scale[0], 14) if scale else 0
 
@@ -211,6 +217,8 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
         return
     start = way.offset(number, way.sent_to)
     end = start + captured.payload
+    if captured.payload == 1 and end == way.sent_to <= way.acked_to:
+        return  # a keep-alive
     stamps = _timestamps(options)
     way.has_timestamps |= stamps is not None
     count = _segments_in(way, captured.payload)
@@ -223,7 +231,8 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
     elif _is_retransmission(way, start, end, time_s):
         way.retransmitted += count
         _on_retransmission(way, start, time_s)
-    way.sent_to = max(way.sent_to, end)
+    if end > way.sent_to:
+        way.sent_to, way.finished_s = end, None
     if stamps is not None and (seen_s := way.echoes.pop(stamps[1], None)) is not None:
         way.near.append((time_s, time_s - seen_s, time_s - way.data_s))
     way.data_s = time_s
@@ -268,6 +277,9 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
         way.echoes.setdefault(stamps[0], time_s)
     far_s = math.nan
     if acked > way.acked_to:
+        way.last_s = time_s  # what is acknowledged counts, so its time does, too
+        if way.acked_to < way.sent_to <= acked:
+            way.finished_s = time_s
         while way.waiting and way.waiting[0][0] <= acked:
             sent_s = way.waiting.popleft()[1]
             far_s = time_s - sent_s if math.isnan(far_s) else far_s
@@ -275,8 +287,6 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
         way.acked_to = min(acked, way.sent_to)
         while way.holes and way.holes[0][1] <= way.acked_to:
             way.holes.pop(0)
-        if way.sent_to and way.acked_to >= way.sent_to:
-            way.finished_s = time_s
     if way.recovery_to is not None and acked >= way.recovery_to:
         way.episodes[-1].duration_s = time_s - way.episodes[-1].time_s
         way.recovery_to = None

@@ -16,6 +16,7 @@ import dpkt
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock import pcapng
 from ackclock.metrics import Floats
 from ackclock.reading import DamagedError
 
@@ -127,10 +128,10 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
     reader = _Reader()
     try:
         with path.open("rb") as file:
-            for time_s, frame in dpkt.pcapng.Reader(file):
+            for time_s, _, frame in pcapng.packets(file):
                 if len(frame) >= _LEAST and frame[9] == dpkt.ip.IP_PROTO_TCP:
                     reader.read(float(time_s), frame)
-    except (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error) as error:
+    except (ValueError, LookupError, struct.error) as error:
         raise DamagedError(path, f"it is no whole capture ({error})", "run the scenario again") from error
     return reader.data.as_columns(), reader.acks.as_columns(), reader.blocks.as_columns()
 

@@ -142,7 +142,7 @@ def _command(words: list[str]) -> Iterator[Setting]:
 def _microseconds(arguments: list[str]) -> int:
     total = 0.0
     for argument in arguments:
-        found = re.fullmatch(r"([\d.]+)([smh]?)", argument)
+        found = re.fullmatch(r"(\d{1,12}\.?\d*|\.\d+)([smh]?)", argument)
         if not found:
             raise ValueError(f"'sleep {argument}' is no time; write seconds, as in sleep 0.1")
         total += float(found[1]) * {"m": 60, "h": 3600}.get(found[2], 1)

@@ -3,9 +3,9 @@
 Source: packetdrill's own options and their defaults.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from ackclock.script.syntax import Script, ScriptError
 
@@ -89,14 +89,32 @@ def definition(text: str) -> tuple[str, str]:
     return name, value
 
 
+_Number = TypeVar("_Number", int, float)
+
+
+def _from_zero(name: str, value: str, kind: Callable[[str], _Number]) -> _Number:
+    number: _Number | None
+    try:
+        number = kind(value)
+    except ValueError:
+        number = None
+    if number is None or not 0 <= number < _BOUND:
+        what = "number" if kind is float else "whole number"
+        raise ValueError(f"--{name}={value[:20]} must be a {what}; write 0 or more, below {_BOUND}")
+    return number
+
+
+_BOUND: Final = 10**9
+
+
 def _with(options: Options, name: str, value: str) -> Options:
     match name:
         case "tolerance_usecs":
-            return replace(options, tolerance_us=int(value))
+            return replace(options, tolerance_us=_from_zero(name, value, int))
         case "tolerance_percent":
-            return replace(options, tolerance_percent=float(value))
+            return replace(options, tolerance_percent=_from_zero(name, value, float))
         case "tcp_ts_tick_usecs":
-            return replace(options, tick_us=int(value))
+            return replace(options, tick_us=_from_zero(name, value, int))
         case "tcp_ts_ecr_scaled":
             return replace(options, ecr_scaled=True)
         case "define":

@@ -7,9 +7,11 @@ Departures: packets other than TCP over IPv4 or IPv6, fuzzing and ports of other
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 from lark import Lark, Token, Transformer, Tree, UnexpectedInput, v_args
+from lark.exceptions import VisitError
 from lark.tree import Meta
 
 from ackclock.script import syntax
@@ -37,6 +39,9 @@ from ackclock.script.syntax import (
     When,
 )
 
+_MOST: Final = 0xFFFF
+"""Octets of a packet of IPv4."""
+
 
 def parse(text: str, file: str = "<text>") -> Script:
     """Read a script.
@@ -54,10 +59,21 @@ def parse(text: str, file: str = "<text>") -> Script:
         raise _syntax_error(text, file, error) from None
     try:
         script: Script = _Reader(text, file).transform(tree)
-        return script
-    except Exception as error:
-        cause = error.__context__ if not isinstance(error, ScriptError) else error
-        raise (cause if isinstance(cause, ScriptError) else error) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, ScriptError):
+            raise error.orig_exc from None
+        if not isinstance(error.orig_exc, ValueError):
+            raise
+        what = "a number of thousands of digits is in it"  # all that may be wrong with what the grammar takes for one
+        raise ScriptError(file, _line_of(error.obj), what, "write a smaller one") from None
+    except RecursionError:
+        raise ScriptError(file, 1, "values are nested too deeply", "nest them less") from None
+    return script
+
+
+def _line_of(place: Tree[Any] | Token) -> int:
+    line = place.line if isinstance(place, Token) else getattr(place.meta, "line", None)
+    return line or 1
 
 
 @cache
@@ -116,6 +132,10 @@ class _Reader(Transformer[Token, Any]):
         first = next(index for index, child in enumerate(children) if isinstance(child, Event))
         before = [token for token in children[:first] if token.type != "OPTION"]
         init = (_command(before[0]), before[0].line or 1) if before else None
+        for event, later in pairwise(events):
+            if event.when.timing is later.when.timing is Timing.ABSOLUTE and later.when.start_us < event.when.start_us:
+                what = "the time of this event is before that of the event above it"
+                raise ScriptError(self._file, later.line, what, "write events in the order of their times")
         return Script(self._file, options, init, events)
 
     @v_args(tree=True)
@@ -177,6 +197,9 @@ class _Reader(Transformer[Token, Any]):
         if _is(last, "OTHER_PACKET"):
             raise self._error(last, f"{last.split()[0]} packets are not supported", "use TCP packets only")
         inbound = direction == "<"
+        if inbound and last["payload"] > _MOST - (length := 40 + options_length(last["options"] or ())):
+            message = f"a packet of IPv4 has room for {_MOST - length} octets of payload beside these headers"
+            raise self._error(direction, message, "write a shorter one")
         if inbound and last["options"] is None:
             raise self._error(direction, "<...> is for packets that are sent", "write the options of this packet")
         if inbound and last["window"] is None:

@@ -147,8 +147,8 @@ class _Run:
                 try:
                     self._take(event)
                 except OverflowError:
-                    what = "holds a number or a time that is more than there is room for"
-                    raise ScriptError(self._script.file, event.line, what, "write a smaller one") from None
+                    what = "holds a number or a time for which there is no room"
+                    raise ScriptError(self._script.file, event.line, what, "write one from 0 to 2^62") from None
             self._join()
         except _Failed as failed:
             return failed.failure

@@ -1,0 +1,110 @@
+"""The packets of a pcapng file, each with its time and the link type of its interface.
+
+Source: draft-ietf-opsawg-pcapng, section 3 (blocks and options) and section 4 (section header, interface description,
+enhanced packet, and the packet block that it replaced). A file may have several sections, each with an order of octets
+and interfaces of its own.
+
+Departures: a simple packet block has no time and is passed over, as are all blocks that hold no packet. A block of more
+than `_MOST` octets counts as damage, as it does in Wireshark.
+"""
+
+import struct
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import BinaryIO, Final, NamedTuple
+
+MAGIC: Final = b"\x0a\x0d\x0d\x0a"
+"""How a file begins, in either order of octets."""
+
+_SECTION, _INTERFACE, _OBSOLETE_PACKET, _PACKET = int.from_bytes(MAGIC), 1, 2, 6
+_BYTE_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+_TIME_RESOLUTION, _TIME_OFFSET = 9, 14
+_MOST: Final = 16 << 20
+
+
+class _Interface(NamedTuple):
+    """An interface, as its description has it."""
+
+    link: int
+    ticks: Decimal
+    """How many units of time a second has."""
+
+    offset_s: int
+
+
+def packets(file: BinaryIO) -> Iterator[tuple[Decimal, int, bytes]]:
+    """Read the packets of a file.
+
+    Args:
+        file: The file, at its beginning.
+
+    Yields:
+        The time of each in seconds, its link type, and what was captured of it.
+
+    Raises:
+        ValueError: If a block is cut, or is not what it says.
+    """
+    order = "<"
+    interfaces: list[_Interface] = []
+    while head := file.read(8):
+        if head[:4] == MAGIC:
+            order, interfaces = _byte_order(file), []
+        kind, body = _block(file, head, order)
+        if kind == _INTERFACE:
+            interfaces.append(_interface(body, order))
+        elif kind in (_PACKET, _OBSOLETE_PACKET):
+            # The older block has the number in 16 bits, and a count of drops behind it.
+            number, high, low, size, _ = _unpacked(order + ("IIIII" if kind == _PACKET else "HxxIIII"), body)
+            if number >= len(interfaces) or size > len(body) - 20:
+                raise ValueError(f"a packet of {size} octets of interface {number} is not whole")
+            link, ticks, offset_s = interfaces[number]
+            yield offset_s + Decimal(high << 32 | low) / ticks, link, body[20 : 20 + size]
+
+
+def _byte_order(file: BinaryIO) -> str:
+    """Look ahead at the magic number of a section."""
+    magic = file.read(4)
+    file.seek(-len(magic), 1)
+    if magic not in _BYTE_ORDERS:
+        raise ValueError("the order of octets of a section is unknown")
+    return _BYTE_ORDERS[magic]
+
+
+def _block(file: BinaryIO, head: bytes, order: str) -> tuple[int, bytes]:
+    """The kind of a block, and what stands between its two lengths."""
+    kind, length = _unpacked(order + "II", head)
+    if length < 12 or length % 4 or length > _MOST:
+        raise ValueError(f"a block must not have {length} octets")
+    rest = file.read(length - 8)
+    if len(rest) < length - 8:
+        raise ValueError("it ends within a block")
+    if _unpacked(order + "I", rest[-4:]) != (length,):
+        raise ValueError("a block has another length at its end than at its beginning")
+    return kind, rest[:-4]
+
+
+def _interface(body: bytes, order: str) -> _Interface:
+    (link,) = _unpacked(order + "H", body)
+    ticks, offset_s = Decimal(10**6), 0
+    for code, value in _options(body[8:], order):
+        if code == _TIME_RESOLUTION and len(value) == 1:
+            ticks = Decimal((2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F))
+        elif code == _TIME_OFFSET and len(value) == 8:
+            (offset_s,) = _unpacked(order + "q", value)
+    return _Interface(link, ticks, offset_s)
+
+
+def _options(rest: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    """Each option; the one of code 0 ends them, and a value is filled up to a multiple of four octets."""
+    while len(rest) >= 4:
+        code, length = _unpacked(order + "HH", rest)
+        if code == 0:
+            return
+        yield code, rest[4 : 4 + length]
+        rest = rest[4 + (length + 3) // 4 * 4 :]
+
+
+def _unpacked(layout: str, content: bytes) -> tuple[int, ...]:
+    if len(content) < struct.calcsize(layout):
+        raise ValueError("a block is too short for what it holds")
+    return struct.unpack_from(layout, content)
