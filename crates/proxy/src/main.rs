@@ -187,6 +187,8 @@ fn start_log(log: &Log) {
     };
     let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
     match log.format {
+    // A message that cannot be written (a full disk, a reader that has gone) is lost. To report that to the same place would panic.
+    let builder = builder.log_internal_errors(false);
         LogFormat::Text => builder.with_target(false).init(),
         LogFormat::JsonLines => builder.json().flatten_event(true).init(),
     }
