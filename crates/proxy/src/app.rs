@@ -46,6 +46,50 @@ pub struct App {
     pub active: Arc<Mutex<Vec<Active>>>,
 }
 
+/// Fields of which a process keeps what it began with, and which are others in `new`.
+fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
+    let (of_old, of_new) = (&old.file, &new.file);
+    let limits = |config: &Config| {
+        let limits = &config.file.limits;
+        [
+            ("limits.pipes", limits.pipes as u64),
+            ("limits.pipe_size", limits.pipe_size.0),
+            ("limits.memory", limits.memory.0),
+        ]
+    };
+    let others = [
+        ("workers", old.workers != new.workers),
+        ("confine", of_old.confine != of_new.confine),
+        ("metrics.address", of_old.metrics.address != of_new.metrics.address),
+        ("metrics.public", of_old.metrics.public != of_new.metrics.public),
+        ("log.format", of_old.log.format != of_new.log.format),
+        ("log.level", of_old.log.level != of_new.log.level),
+    ];
+    let of_limits = limits(old).into_iter().zip(limits(new)).map(|((name, old), (_, new))| (name, old != new));
+    others.into_iter().chain(of_limits).filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
+}
+
+/// How soon a process that takes no more connections is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Haste {
+    /// Within `timeouts.drain`.
+    InTime,
+    /// At once.
+    AtOnce,
+}
+
+/// Ends the process where a thread that carries connections panics: the kernel would go on giving connections to its socket, at
+/// which nobody takes them. Whoever watches over the process starts it again.
+struct EndsWithPanic;
+
+impl Drop for EndsWithPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 impl App {
     /// Threads and listeners of a configuration; sockets of a predecessor are used where they fit.
     pub fn start(path: PathBuf, config: Config, mut inherited: Inherited, has_confined: bool) -> io::Result<Self> {
@@ -63,7 +107,10 @@ impl App {
             app.open(index, &mut inherited)?;
         }
         for (index, worker) in workers.into_iter().enumerate() {
-            let thread = thread::Builder::new().name(format!("carrier-{index}")).spawn(move || worker.run())?;
+            let thread = thread::Builder::new().name(format!("carrier-{index}")).spawn(move || {
+                let _guard = EndsWithPanic;
+                worker.run();
+            })?;
             app.threads.push(thread);
         }
         Ok(app)
@@ -73,7 +120,7 @@ impl App {
     fn open(&mut self, index: usize, inherited: &mut Inherited) -> io::Result<()> {
         let of = &self.config.listeners[index];
         let address = of.listen.address.0;
-        let inherited = inherited.take(address);
+        let inherited = inherited.take(of);
         for socket in &inherited {
             let socket = SockRef::from(socket);
             listener::configure(&socket, of)?;
@@ -95,12 +142,11 @@ impl App {
     /// Reads the configuration anew. With a mistake in it everything stays as it is.
     pub fn reload(&mut self) -> Result<(), Vec<Diagnostic>> {
         let config = config::load(&self.path)?;
-        let (old, new) = (&self.config.file, &config.file);
-        if (self.config.workers, &old.limits.pipes, &old.limits.pipe_size, &old.limits.memory, &old.metrics.address)
-            != (config.workers, &new.limits.pipes, &new.limits.pipe_size, &new.limits.memory, &new.metrics.address)
-        {
+        let changed = fixed(&self.config, &config);
+        if !changed.is_empty() {
             tracing::warn!(
-                "workers, pipes, memory and the address of metrics change with a restart or an upgrade only"
+                fields = changed.join(", "),
+                "these fields change with a restart only, and stay as they were"
             );
         }
         self.config = config;
@@ -209,15 +255,26 @@ impl App {
         &self.config
     }
 
-    /// Takes no more connections, and waits for the end of those that are there, as long as is allowed.
-    pub fn drain(mut self, mut is_interrupted: impl FnMut() -> bool) {
+    /// Takes no more connections, and waits for the end of those that are there: as long as it takes, and `timeouts.drain` from when
+    /// it is `asked` to end in time. True if it was asked to end at once.
+    pub fn drain(mut self, mut asked: impl FnMut() -> Option<Haste>) -> bool {
         self.listeners().clear();
         self.handles.iter().for_each(|handle| handle.tell(Command::Drain));
-        let until = Instant::now() + duration(self.config.file.timeouts.drain);
-        while !self.threads.iter().all(JoinHandle::is_finished) && Instant::now() < until && !is_interrupted() {
-            thread::sleep(GLANCE);
+        let (mut until, mut is_at_once) = (None, false);
+        while !self.threads.iter().all(JoinHandle::is_finished)
+            && until.is_none_or(|until| Instant::now() < until)
+            && !is_at_once
+        {
+            match asked() {
+                Some(Haste::InTime) => {
+                    until.get_or_insert_with(|| Instant::now() + duration(self.config.file.timeouts.drain));
+                }
+                Some(Haste::AtOnce) => is_at_once = true,
+                None => thread::sleep(GLANCE),
+            }
         }
         self.stop();
+        is_at_once
     }
 
     /// Ends now: connections that are there are reset.

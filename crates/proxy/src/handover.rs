@@ -4,6 +4,7 @@
 //! environment variable names. The new one says on a pipe that it listens; then the old one takes no more connections and ends
 //! when those it has have ended. If the new one ends before that, the old one goes on as before.
 
+use std::collections::HashMap;
 use std::env;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -16,8 +17,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use serde_json::json;
+
 use crate::app::Active;
+use crate::config::Listener;
 use crate::confine::CONFINED;
+use crate::rules::Rules;
 use crate::sys;
 
 /// Names the sockets: `address=fd,fd;address=fd`.
@@ -29,10 +34,16 @@ const READY: &str = "ACKCLOCK_PROXY_READY";
 /// A successor has to listen within this; one that does not is killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Tells what the sockets were set to, by their addresses, and the rules that were put in, as JSON.
+const SETTINGS: &str = "ACKCLOCK_PROXY_SETTINGS";
+const RULES: &str = "ACKCLOCK_PROXY_RULES";
+
 /// What a process has from its predecessor.
 #[derive(Debug, Default)]
 pub struct Inherited {
     sockets: Vec<(SocketAddr, OwnedFd)>,
+    settings: HashMap<String, String>,
+    rules: Rules,
     ready: Option<OwnedFd>,
 }
 
@@ -43,15 +54,26 @@ impl Inherited {
         let sockets =
             read(&named).into_iter().filter_map(|(address, number)| Some((address, taken(number)?))).collect();
         let ready = env::var(READY).ok().and_then(|number| taken(number.parse().ok()?));
-        Self { sockets, ready }
+        let told = |name: &str| env::var(name).unwrap_or_default();
+        let settings = serde_json::from_str(&told(SETTINGS)).unwrap_or_default();
+        let [added, removal] = serde_json::from_str(&told(RULES)).unwrap_or_default();
+        Self { sockets, settings, rules: Rules { added, removal }, ready }
     }
 
-    /// The sockets that listen at `address`.
-    pub fn take(&mut self, address: SocketAddr) -> Vec<OwnedFd> {
+    /// The sockets that listen at a listener's address, where they are set to what it wants: a socket cannot be told to forget what it
+    /// was set to. What comes to others is taken by the predecessor, until it closes them.
+    pub fn take(&mut self, listener: &Listener) -> Vec<OwnedFd> {
+        let address = listener.listen.address.0;
         let all = std::mem::take(&mut self.sockets);
         let (meant, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(of, _)| *of == address);
         self.sockets = others;
-        meant.into_iter().map(|(_, socket)| socket).collect()
+        let is_as_wanted = self.settings.get(&address.to_string()) == Some(&settings_of(listener));
+        meant.into_iter().filter(|_| is_as_wanted).map(|(_, socket)| socket).collect()
+    }
+
+    /// The rules that the predecessor has put in.
+    pub fn take_rules(&mut self) -> Rules {
+        std::mem::take(&mut self.rules)
     }
 
     /// Where the predecessor waits for word, if there is one.
@@ -64,6 +86,11 @@ impl Inherited {
 pub fn say_ready(ready: OwnedFd) {
     // A predecessor that is gone needs no word.
     let _ = std::fs::File::from(ready).write_all(b"1");
+}
+
+/// What a listener's sockets are set to, as a text that is another where anything of it is.
+fn settings_of(listener: &Listener) -> String {
+    format!("{:?} {:?}", listener.listen.mode, listener.listen.near)
 }
 
 fn read(named: &str) -> Vec<(SocketAddr, RawFd)> {
@@ -81,8 +108,9 @@ fn taken(number: RawFd) -> Option<OwnedFd> {
     Some(descriptor)
 }
 
-/// Starts a successor with these sockets, and waits until it listens. `has_confined` says that this process is, and so the other.
-pub fn start_successor(active: &[Active], has_confined: bool) -> io::Result<Child> {
+/// Starts a successor with these sockets, and waits until it listens. `has_confined` says that this process is, and so the other;
+/// `rules` are those that it is to go on with.
+pub fn start_successor(active: &[Active], has_confined: bool, rules: Option<&Rules>) -> io::Result<Child> {
     let (word, ready) = pipe_with(PipeFlags::CLOEXEC)?;
     let numbers = |active: &Active| -> String {
         let numbers: Vec<String> = active.sockets.iter().map(|socket| socket.as_raw_fd().to_string()).collect();
@@ -93,7 +121,12 @@ pub fn start_successor(active: &[Active], has_confined: bool) -> io::Result<Chil
     if has_confined {
         command.env(CONFINED, "1");
     }
+    let of_sockets = active.iter().map(|active| (active.address.to_string(), settings_of(&active.service.listener)));
+    let rules = rules.map_or([""; 2], |rules| [&rules.added, &rules.removal]);
     command.args(env::args_os().skip(1)).env(SOCKETS, named.join(";")).env(READY, ready.as_raw_fd().to_string());
+    command
+        .env(SETTINGS, json!(of_sockets.collect::<HashMap<_, _>>()).to_string())
+        .env(RULES, json!(rules).to_string());
     let all = || active.iter().flat_map(|active| &active.sockets).chain([&ready]);
     // Whatever else is started meanwhile would have them too; nothing else is.
     all().try_for_each(|descriptor| fcntl_setfd(descriptor, FdFlags::empty()))?;

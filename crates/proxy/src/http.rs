@@ -1,11 +1,12 @@
 //! `/metrics`, `/connections` and `/pairs` over HTTP, on an address of their own; and how other commands of this program ask for them.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value as Json, json};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -19,74 +20,216 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long is waited where a question cannot be taken.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Questions that are answered at a time.
-const AT_A_TIME: usize = 4;
+/// Those who may be there at a time. Where one more comes, who came first and has not asked yet makes room.
+const MOST: usize = 64;
 
-/// Serves measurements from now on, a few questions at a time: whoever is slow keeps nobody for long.
+/// Octets of a question: the cookies that a browser sends to a host fit.
+const LONGEST: usize = 64 << 10;
+
+/// Octets that are read at a time, and how often before others have their turn.
+const READ: (usize, usize) = (4096, 16);
+
+/// Serves measurements from now on, by one thread that waits for nobody in particular: whoever is slow keeps nobody. Shutting down
+/// what is returned ends that.
 ///
 /// Unless `is_public`, a question must name this host by an address or as `localhost`: a page of the web that has its own name
 /// lead here (DNS rebinding) is refused.
-pub fn serve(address: SocketAddr, is_public: bool, shared: &Arc<Shared>, handles: &[Handle]) -> io::Result<()> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+pub fn serve(
+    address: SocketAddr,
+    is_public: bool,
+    shared: &Arc<Shared>,
+    handles: Vec<Handle>,
+) -> io::Result<TcpListener> {
+    let kind = Type::STREAM.cloexec().nonblocking();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
-    // A successor serves beside its predecessor until that has ended.
+    // A successor serves before its predecessor ceases to.
     socket.set_reuse_port(true)?;
     let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot serve metrics at {address}: {error}"));
     socket.bind(&address.into()).map_err(named)?;
-    socket.listen(16)?;
+    socket.listen(128)?;
     let listener: TcpListener = socket.into();
-    for _ in 0..AT_A_TIME {
-        let (listener, shared) = (listener.try_clone()?, Arc::clone(shared));
-        let handles = handles.iter().map(Handle::again).collect::<io::Result<Vec<_>>>()?;
-        thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-            for stream in listener.incoming() {
-                match stream {
-                    // Who does not get an answer has gone.
-                    Ok(stream) => drop(answer(stream, is_public, &shared, &handles)),
-                    // No descriptor is left: who knocks waits, and knocks again at once.
-                    Err(_) => thread::sleep(PAUSE),
-                }
+    let (kept, shared) = (listener.try_clone()?, Arc::clone(shared));
+    let mut server = Server { listener: Some(listener), is_public, shared, handles, askers: Vec::new(), pause: None };
+    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        while server.listener.is_some() || !server.askers.is_empty() {
+            server.turn();
+        }
+    })?;
+    Ok(kept)
+}
+
+/// Answers questions.
+struct Server {
+    /// None once it is shut down.
+    listener: Option<TcpListener>,
+    is_public: bool,
+    shared: Arc<Shared>,
+    handles: Vec<Handle>,
+    /// In the order in which they came.
+    askers: Vec<Asker>,
+    /// Until then nobody is taken: no descriptor was left.
+    pause: Option<Instant>,
+}
+
+impl Server {
+    /// Waits for something, and does it.
+    fn turn(&mut self) {
+        self.wait();
+        let now = Instant::now();
+        self.pause = self.pause.filter(|until| *until > now);
+        if self.pause.is_none() {
+            self.take();
+        }
+        let mut askers = std::mem::take(&mut self.askers);
+        askers.retain_mut(|asker| asker.until > now && self.go_on(asker).unwrap_or(false));
+        self.askers = askers;
+    }
+
+    fn wait(&self) {
+        let listener = self.listener.iter().filter(|_| self.pause.is_none());
+        let mut watched: Vec<PollFd<'_>> = listener.map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
+        watched.extend(self.askers.iter().map(|asker| PollFd::new(&asker.stream, asker.waits_for())));
+        let first = self.askers.iter().map(|asker| asker.until).chain(self.pause).min();
+        let left = first.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        // A signal, or too little memory: what there is to do is still there at the next turn.
+        let _ = poll(&mut watched, timeout.as_ref());
+    }
+
+    /// Takes those who have come.
+    fn take(&mut self) {
+        while let Some(listener) = &self.listener {
+            match listener.accept() {
+                Ok((stream, _)) => self.admit(stream),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
+                    io::ErrorKind::WouldBlock => return,
+                    // It is shut down.
+                    io::ErrorKind::InvalidInput => self.listener = None,
+                    // No descriptor is left: who knocks waits.
+                    _ => return self.pause = Some(Instant::now() + PAUSE),
+                },
             }
-        })?;
+        }
     }
-    Ok(())
+
+    fn admit(&mut self, stream: TcpStream) {
+        if self.askers.len() >= MOST {
+            let idle = self.askers.iter().position(|asker| asker.answer.is_empty());
+            self.askers.remove(idle.unwrap_or(0));
+        }
+        if stream.set_nonblocking(true).is_ok() {
+            self.askers.push(Asker::new(stream));
+        }
+    }
+
+    /// Goes on with who asks; false, or an error, once that is over.
+    fn go_on(&self, asker: &mut Asker) -> io::Result<bool> {
+        asker.read()?;
+        if asker.answer.is_empty() && asker.has_asked() {
+            asker.answer = self.answer(&asker.question);
+            asker.until = Instant::now() + PATIENCE;
+        }
+        asker.write()?;
+        // Until the peer has closed: closing with octets unread would take back what was sent.
+        Ok(!(asker.is_answered() && asker.has_closed))
+    }
+
+    fn answer(&self, question: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(question);
+        let mut words = text.split_whitespace();
+        let (method, path) = (words.next(), words.next().map(|path| path.split('?').next().unwrap_or(path)));
+        let (status, kind, body) = match path {
+            _ if question.len() >= LONGEST => {
+                ("431 Request Header Fields Too Large", "text/plain", "ask in fewer words\n".to_owned())
+            }
+            _ if !self.is_public && !names_this_host(&text) => {
+                ("403 Forbidden", "text/plain", "ask by an address or as localhost\n".to_owned())
+            }
+            Some("/metrics") => {
+                let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+                ("200 OK", kind, metrics(&self.shared, &self.handles))
+            }
+            Some("/connections") => ("200 OK", "application/json", connections(&self.handles)),
+            Some("/pairs") => ("200 OK", "application/json", pairs(&self.handles)),
+            _ => ("404 Not Found", "text/plain", "there are /metrics, /connections and /pairs\n".to_owned()),
+        };
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        (if method == Some("HEAD") { head } else { head + &body }).into_bytes()
+    }
 }
 
-/// How long there is until then; an error if that has passed.
-fn left(until: Instant) -> io::Result<Option<Duration>> {
-    match until.checked_duration_since(Instant::now()) {
-        Some(left) if !left.is_zero() => Ok(Some(left)),
-        _ => Err(io::ErrorKind::TimedOut.into()),
-    }
+/// Who asks.
+struct Asker {
+    stream: TcpStream,
+    until: Instant,
+    question: Vec<u8>,
+    /// Nothing more comes.
+    has_closed: bool,
+    /// Empty until there is one.
+    answer: Vec<u8>,
+    sent: usize,
 }
 
-fn answer(mut stream: TcpStream, is_public: bool, shared: &Shared, handles: &[Handle]) -> io::Result<()> {
-    let until = Instant::now() + PATIENCE;
-    let mut request = [0; 2048];
-    let mut length = 0;
-    while length < request.len() && !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
-        stream.set_read_timeout(left(until)?)?;
-        match stream.read(&mut request[length..])? {
-            0 => break,
-            octets => length += octets,
-        }
+impl Asker {
+    fn new(stream: TcpStream) -> Self {
+        let until = Instant::now() + PATIENCE;
+        Self { stream, until, question: Vec::new(), has_closed: false, answer: Vec::new(), sent: 0 }
     }
-    let question = String::from_utf8_lossy(&request[..length]);
-    let (status, kind, body) = match question.split_whitespace().nth(1) {
-        _ if !is_public && !names_this_host(&question) => {
-            ("403 Forbidden", "text/plain", "ask by an address or as localhost\n".to_owned())
+
+    fn waits_for(&self) -> PollFlags {
+        if self.sent < self.answer.len() { PollFlags::OUT } else { PollFlags::IN }
+    }
+
+    fn has_asked(&self) -> bool {
+        self.has_closed
+            || self.question.len() >= LONGEST
+            || self.question.windows(4).any(|octets| octets == b"\r\n\r\n")
+    }
+
+    fn is_answered(&self) -> bool {
+        !self.answer.is_empty() && self.sent == self.answer.len()
+    }
+
+    /// Takes what has come; behind a question it is thrown away.
+    fn read(&mut self) -> io::Result<()> {
+        let mut octets = [0; READ.0];
+        for _ in 0..READ.1 {
+            match self.stream.read(&mut octets) {
+                Ok(0) => self.has_closed = true,
+                Ok(count) if self.answer.is_empty() => {
+                    self.question.extend(&octets[..count]);
+                    continue;
+                }
+                Ok(_) => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+            break;
         }
-        Some("/metrics") => {
-            ("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics(shared, handles))
+        Ok(())
+    }
+
+    /// Sends what is taken of the answer, and its end.
+    fn write(&mut self) -> io::Result<()> {
+        while self.sent < self.answer.len() {
+            match self.stream.write(&self.answer[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            if self.is_answered() {
+                self.stream.shutdown(Shutdown::Write)?;
+            }
         }
-        Some("/connections") => ("200 OK", "application/json", connections(handles)),
-        Some("/pairs") => ("200 OK", "application/json", pairs(handles)),
-        _ => ("404 Not Found", "text/plain", "there are /metrics, /connections and /pairs\n".to_owned()),
-    };
-    let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-    write_until(&mut stream, (head + &body).as_bytes(), Instant::now() + PATIENCE)
+        Ok(())
+    }
 }
 
 /// True of a question whose `Host`, if it has one, is an address or `localhost`.
@@ -97,19 +240,6 @@ fn names_this_host(question: &str) -> bool {
         let is_address = host.parse::<SocketAddr>().is_ok() || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
         is_address || host.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
     })
-}
-
-/// Writes all of it, to whoever takes it by then.
-fn write_until(stream: &mut TcpStream, mut octets: &[u8], until: Instant) -> io::Result<()> {
-    while !octets.is_empty() {
-        stream.set_write_timeout(left(until)?)?;
-        match stream.write(octets) {
-            Ok(written) => octets = &octets[written..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 fn connections(handles: &[Handle]) -> String {

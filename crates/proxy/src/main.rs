@@ -1,17 +1,18 @@
 //! `ackclock-proxy`: see `ackclock-proxy --help`, and docs/how-to/run-the-proxy.md of the repository.
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use ackclock_proxy::app::App;
+use ackclock_proxy::app::{App, Haste};
 use ackclock_proxy::config::file::{Log, LogFormat, LogLevel};
 use ackclock_proxy::config::{self, Config, Diagnostic};
 use ackclock_proxy::confine::{self, Confined};
 use ackclock_proxy::handover::{self, Inherited};
+use ackclock_proxy::rules::Rules;
 use ackclock_proxy::{controllers, health, http, record, rules, sys, top};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use sd_notify::NotifyState;
@@ -186,6 +187,8 @@ fn start_log(log: &Log) {
         LogLevel::Debug => LevelFilter::DEBUG,
     };
     let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
+    // A message that cannot be written (a full disk, a reader that has gone) is lost. To report that to the same place would panic.
+    let builder = builder.log_internal_errors(false);
     match log.format {
         LogFormat::Text => builder.with_target(false).init(),
         LogFormat::JsonLines => builder.json().flatten_event(true).init(),
@@ -208,21 +211,17 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     }
     let files = sys::raise_file_limit();
     let has_confined = confine::is_confined() || config.file.confine && confine(&path);
-    let (add, remove) = rules::commands(&config);
+    let mut rules = apply.then(|| inherited.take_rules());
     let ready = inherited.take_ready();
     // Before anything can be interrupted.
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
     let app = App::start(path, config, inherited, has_confined)?;
-    if let Some(address) = app.config().file.metrics.address {
-        http::serve(address.0, app.config().file.metrics.public, &app.shared, &app.handles())?;
-    }
+    let of_metrics = &app.config().file.metrics;
+    let metrics = of_metrics.address.map(|at| http::serve(at.0, of_metrics.public, &app.shared, app.handles()));
+    let metrics = metrics.transpose()?;
     health::look_after(Arc::clone(&app.active))?;
-    let has_rules = apply && !add.is_empty();
-    if has_rules && ready.is_none() {
-        rules::run(&add).inspect_err(|_| {
-            // Of several commands some may have been done.
-            let _ = rules::run(&remove);
-        })?;
+    if let Some(rules) = &mut rules {
+        rules.follow(app.config())?;
     }
     let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id()), NotifyState::Ready]);
     let connections = app.config().file.limits.connections;
@@ -238,9 +237,9 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     if let Some(ready) = ready {
         handover::say_ready(ready);
     }
-    let (code, is_succeeded) = serve(app, &mut signals);
-    if has_rules && !is_succeeded {
-        rules::run(&remove)?;
+    let (code, is_succeeded) = serve(app, &mut signals, &mut rules, metrics.as_ref());
+    if let Some(rules) = rules.filter(|_| !is_succeeded) {
+        rules.remove()?;
     }
     Ok(code)
 }
@@ -260,26 +259,32 @@ fn confine(config: &Path) -> bool {
     }
 }
 
+/// What signals say to a process that takes no more connections.
+fn haste(signals: &mut Signals) -> Option<Haste> {
+    let said: Vec<_> = signals.pending().collect();
+    let hastes = [(SIGINT, Haste::AtOnce), (SIGTERM, Haste::InTime)];
+    hastes.into_iter().find(|(signal, _)| said.contains(signal)).map(|(_, haste)| haste)
+}
+
 /// Does what signals say until the end; the exit code, and whether a successor goes on.
-fn serve(mut app: App, signals: &mut Signals) -> (u8, bool) {
+fn serve(mut app: App, signals: &mut Signals, rules: &mut Option<Rules>, metrics: Option<&TcpListener>) -> (u8, bool) {
     loop {
         let Some(signal) = signals.forever().next() else { return (0, false) };
         match signal {
-            SIGHUP => reload(&mut app),
+            SIGHUP => reload(&mut app, rules),
             SIGUSR2 => {
-                if hand_over(&app) {
-                    app.drain(|| signals.pending().any(|signal| signal == SIGINT));
+                if hand_over(&app, rules.as_ref()) {
+                    // Two that answer in turns would make counters jump.
+                    let _ = metrics.map(|listener| rustix::net::shutdown(listener, rustix::net::Shutdown::Both));
+                    app.drain(|| haste(signals));
                     return (0, true);
                 }
             }
             SIGTERM => {
                 let _ = sd_notify::notify(&[NotifyState::Stopping]);
                 tracing::info!("no more connections are taken");
-                let mut is_interrupted = false;
-                app.drain(|| {
-                    is_interrupted |= signals.pending().any(|signal| signal == SIGINT);
-                    is_interrupted
-                });
+                let mut first = Some(Haste::InTime);
+                let is_interrupted = app.drain(|| first.take().or_else(|| haste(signals)));
                 return (if is_interrupted { 130 } else { 0 }, false);
             }
             _ => {
@@ -290,12 +295,17 @@ fn serve(mut app: App, signals: &mut Signals) -> (u8, bool) {
     }
 }
 
-fn reload(app: &mut App) {
+fn reload(app: &mut App, rules: &mut Option<Rules>) {
     let monotonic = NotifyState::monotonic_usec_now();
     let states = [Some(NotifyState::Reloading), monotonic.ok()].into_iter().flatten().collect::<Vec<_>>();
     let _ = sd_notify::notify(&states);
     match app.reload() {
-        Ok(()) => tracing::info!("the configuration was read anew"),
+        Ok(()) => {
+            tracing::info!("the configuration was read anew");
+            if let Some(Err(error)) = rules.as_mut().map(|rules| rules.follow(app.config())) {
+                tracing::error!(%error, "the rules are not as configured");
+            }
+        }
         Err(mistakes) => {
             tracing::error!("the configuration has mistakes, and stays as it was");
             complain_of(&mistakes);
@@ -304,9 +314,9 @@ fn reload(app: &mut App) {
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
-fn hand_over(app: &App) -> bool {
+fn hand_over(app: &App, rules: Option<&Rules>) -> bool {
     let active = app.active.lock().unwrap_or_else(PoisonError::into_inner);
-    match handover::start_successor(&active, app.has_confined) {
+    match handover::start_successor(&active, app.has_confined, rules) {
         Ok(child) => {
             tracing::info!(successor = child.id(), "handed over");
             true

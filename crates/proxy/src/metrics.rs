@@ -21,16 +21,38 @@ pub struct ListenerMetrics {
     pub accepted: Counter,
     /// Connections that are there.
     pub active: Gauge,
-    /// Connections reset for who asked, or for what they asked.
-    pub refused: Counter,
-    /// Connections reset because no server answered.
-    pub unreachable: Counter,
-    /// Connections that ended in order.
-    pub ended: Counter,
-    /// Connections that were reset by a peer, given up or never opened.
-    pub reset: Counter,
+    refused: Counter,
+    unreachable: Counter,
+    ended: Counter,
+    reset: Counter,
     /// What is counted of the clients' side, and of the servers'.
     pub sides: [SideMetrics; 2],
+}
+
+/// What becomes of a connection that was taken; every one comes to one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Reset for who asked, or for what they asked.
+    Refused,
+    /// Reset because no server answered.
+    Unreachable,
+    /// It ended in order.
+    Ended,
+    /// Reset by a peer, or given up.
+    Reset,
+}
+
+impl ListenerMetrics {
+    /// Counts what became of a connection.
+    pub fn count(&self, outcome: Outcome) {
+        let counter = match outcome {
+            Outcome::Refused => &self.refused,
+            Outcome::Unreachable => &self.unreachable,
+            Outcome::Ended => &self.ended,
+            Outcome::Reset => &self.reset,
+        };
+        counter.inc();
+    }
 }
 
 /// What is counted of one side.

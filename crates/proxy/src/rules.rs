@@ -139,8 +139,41 @@ fn matched(listener: &Listener, family: &str) -> String {
     parts.join(" ")
 }
 
+/// The rules that a process has put in and is to take out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The commands that put in what there is; empty where there is nothing.
+    pub added: String,
+    /// The commands that take it out.
+    pub removal: String,
+}
+
+impl Rules {
+    /// Puts in the rules of a configuration, in place of those that are there, if these are others.
+    pub fn follow(&mut self, config: &Config) -> io::Result<()> {
+        let (added, removal) = commands(config);
+        if added == self.added {
+            return Ok(());
+        }
+        std::mem::take(self).remove()?;
+        if !added.is_empty() {
+            run(&added).inspect_err(|_| {
+                // Of several commands some may have been done.
+                let _ = run(&removal);
+            })?;
+        }
+        *self = Self { added, removal };
+        Ok(())
+    }
+
+    /// Takes them out.
+    pub fn remove(self) -> io::Result<()> {
+        if self.removal.is_empty() { Ok(()) } else { run(&self.removal) }
+    }
+}
+
 /// Runs such commands.
-pub fn run(commands: &str) -> io::Result<()> {
+fn run(commands: &str) -> io::Result<()> {
     let mut shell = Command::new("sh").args(["-e"]).stdin(Stdio::piped()).spawn()?;
     if let Some(input) = &mut shell.stdin {
         input.write_all(commands.as_bytes())?;

@@ -82,9 +82,16 @@ impl Upstream {
 
 /// This host has no descriptor, memory or port left for a connection, which says nothing of the server.
 pub fn is_own_failure(error: &io::Error) -> bool {
-    let own =
-        [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM, libc::EADDRNOTAVAIL, libc::EADDRINUSE, libc::EAGAIN];
-    error.raw_os_error().is_some_and(|code| own.contains(&code))
+    is_lack(error) || is_one_of(error, &[libc::EADDRNOTAVAIL, libc::EADDRINUSE, libc::EAGAIN])
+}
+
+/// This process has no descriptor or memory left for a connection to any server.
+pub fn is_lack(error: &io::Error) -> bool {
+    is_one_of(error, &[libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM])
+}
+
+fn is_one_of(error: &io::Error, codes: &[i32]) -> bool {
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 #[cfg(test)]

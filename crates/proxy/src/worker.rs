@@ -6,7 +6,7 @@ mod accept;
 mod commands;
 mod connect;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -24,6 +24,7 @@ pub use commands::{Backlog, Command, ConnectionInfo, Handle, Pair, SideInfo};
 use crate::config::Config;
 use crate::connection::{After, Connection, Side, Stage};
 use crate::direction::{Carrier, End, Endpoint};
+use crate::metrics::Outcome;
 use crate::pipes::Pipes;
 use crate::service::{Service, Shared};
 use crate::sys;
@@ -64,6 +65,8 @@ pub struct Worker {
     carrier: Carrier,
     timers: Timers,
     queue: VecDeque<u64>,
+    /// Connections for whose server's side no descriptor was left.
+    starved: VecDeque<u64>,
     generation: u32,
     start: Instant,
     ended: commands::Ended,
@@ -75,20 +78,20 @@ pub struct Worker {
     should_stop: bool,
 }
 
-/// Warnings of what may go wrong with each connection: one in so long, so that they do not fill a log.
+/// Warnings of what may go wrong with each connection: one of a kind in so long, so that they do not fill a log.
 #[derive(Debug, Default)]
 struct Warnings {
-    last: Option<Instant>,
+    last: HashMap<&'static str, Instant>,
 }
 
 impl Warnings {
     const EVERY: Duration = Duration::from_secs(10);
 
-    /// True if one may be written now, and no other until a while later.
-    fn are_due(&mut self, now: Instant) -> bool {
-        let are_due = self.last.is_none_or(|last| now.saturating_duration_since(last) >= Self::EVERY);
+    /// True if one of this kind may be written now, and no other of it until a while later.
+    fn are_due(&mut self, kind: &'static str, now: Instant) -> bool {
+        let are_due = self.last.get(kind).is_none_or(|last| now.saturating_duration_since(*last) >= Self::EVERY);
         if are_due {
-            self.last = Some(now);
+            self.last.insert(kind, now);
         }
         are_due
     }
@@ -112,6 +115,7 @@ impl Worker {
             carrier: Carrier::new(pipes, limits.memory.0 as usize),
             timers: Timers::default(),
             queue: VecDeque::new(),
+            starved: VecDeque::new(),
             generation: 0,
             start: Instant::now(),
             ended: commands::Ended::default(),
@@ -140,7 +144,7 @@ impl Worker {
         }
         let left: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in left {
-            self.end(key, false);
+            self.end(key, Outcome::Reset);
         }
     }
 
@@ -153,6 +157,7 @@ impl Worker {
         if token == WAKE {
             self.on_commands();
         } else if token & IS_LISTENER != 0 {
+            // What is left is told of again: listening sockets are level-triggered.
             self.accept((token & !IS_LISTENER) as usize, now);
         } else if let Some(key) = self.find(token) {
             let side = if token & 1 == 0 { Side::Near } else { Side::Far };
@@ -218,7 +223,8 @@ impl Worker {
                 connection.is_retrying = true;
                 self.timers.set(now + wait, token, Cause::Retry);
             }
-            After::Over(is_in_order) => return self.end(key, is_in_order),
+            After::Over(true) => return self.end(key, Outcome::Ended),
+            After::Over(false) => return self.end(key, Outcome::Reset),
         }
         self.watch(key);
         let connection = &self.connections[key];
@@ -251,7 +257,7 @@ impl Worker {
     fn run_timers(&mut self, now: Instant) {
         while let Some((token, cause)) = self.timers.pop_due(now) {
             if cause == Cause::Accept {
-                self.resume_listeners();
+                self.resume(now);
                 continue;
             }
             let Some(key) = self.find(token) else { continue };
@@ -282,10 +288,11 @@ impl Worker {
             return self.watch(key);
         }
         if matches!(connection.stage, Stage::Connecting(_)) {
-            self.on_unreachable(key, true, now);
+            let was_asked = connection.far.is_some();
+            self.on_unreachable(key, was_asked, now);
         } else {
             tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
-            self.end(key, false);
+            self.end(key, Outcome::Reset);
         }
     }
 
@@ -301,17 +308,14 @@ impl Worker {
     }
 
     /// Ends a connection and forgets it.
-    fn end(&mut self, key: usize, is_in_order: bool) {
+    fn end(&mut self, key: usize, outcome: Outcome) {
+        let is_in_order = outcome == Outcome::Ended;
         let mut connection = self.connections.remove(key);
         self.ended.note(&connection);
         connection.close(is_in_order, &mut self.carrier);
         let metrics = &connection.service.metrics;
         metrics.active.dec();
-        if is_in_order {
-            metrics.ended.inc()
-        } else {
-            metrics.reset.inc()
-        };
+        metrics.count(outcome);
         if let Some(upstream) = &connection.upstream {
             upstream.connections.fetch_sub(1, Ordering::Relaxed);
         }
@@ -322,7 +326,12 @@ impl Worker {
         );
         self.shared.leave(connection.source);
         drop(connection);
-        self.resume_listeners();
+        if self.starved.is_empty() {
+            self.resume_listeners();
+        } else {
+            // Those that wait for a descriptor come first, once this turn is over.
+            self.timers.set(Instant::now(), 0, Cause::Accept);
+        }
     }
 
     fn register(&self, end: &Endpoint, token: u64) -> io::Result<()> {

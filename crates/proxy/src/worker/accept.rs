@@ -15,6 +15,7 @@ use super::{IS_LISTENER, Listening, Worker, next_generation};
 use crate::connection::{Connection, Stage};
 use crate::direction::{Direction, Endpoint};
 use crate::listener;
+use crate::metrics::Outcome;
 use crate::proxy_protocol::{self, Read};
 use crate::service::Service;
 use crate::timers::Cause;
@@ -25,6 +26,9 @@ const AT_A_TIME: usize = 64;
 /// What was left waiting for want of room is tried again so much later, or when a connection has ended.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Why connections wait where the process lacks something.
+const NO_ROOM: &str = "no descriptors or no memory for more connections";
+
 impl Worker {
     /// Takes connections at this socket from now on.
     pub(super) fn listen(&mut self, service: Arc<Service>, socket: OwnedFd) -> io::Result<()> {
@@ -33,33 +37,38 @@ impl Worker {
         Ok(epoll::add(&self.epoll, &self.listeners[key].socket, token, EventFlags::IN)?)
     }
 
-    pub(super) fn accept(&mut self, key: usize, now: Instant) {
+    /// True if there may be more to take, once others have had their turn.
+    pub(super) fn accept(&mut self, key: usize, now: Instant) -> bool {
         for _ in 0..AT_A_TIME {
+            if !self.starved.is_empty() {
+                return self.pause(key, now, NO_ROOM);
+            }
             if self.shared.is_full() {
                 return self.pause(key, now, "as many connections as are allowed");
             }
-            let Some(listening) = self.listeners.get(key) else { return };
+            let Some(listening) = self.listeners.get(key) else { return false };
             match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 // Accepting tells the address even of a client that has gone; asking later does not.
                 Ok((socket, client)) => {
                     let service = Arc::clone(&listening.service);
                     self.on_accepted(socket, client, service, now);
                 }
-                Err(Errno::AGAIN) => return,
+                Err(Errno::AGAIN) => return false,
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    return self.pause(key, now, "no descriptors or no memory for more connections");
+                    return self.pause(key, now, NO_ROOM);
                 }
                 // Connections that ended before they were taken.
                 Err(_) => {}
             }
         }
+        true
     }
 
     /// Leaves what comes in the kernel's queue for a while; what is carried goes on.
-    fn pause(&mut self, key: usize, now: Instant, why: &str) {
-        let Some(listening) = self.listeners.get_mut(key) else { return };
+    fn pause(&mut self, key: usize, now: Instant, why: &'static str) -> bool {
+        let Some(listening) = self.listeners.get_mut(key) else { return false };
         if !listening.is_paused {
-            if self.warnings.are_due(now) {
+            if self.warnings.are_due(why, now) {
                 tracing::warn!(listener = listening.service.listener.name, "{why}: others wait");
             }
             listening.is_paused = true;
@@ -67,6 +76,28 @@ impl Worker {
             let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
         }
         self.timers.set(now + PAUSE, 0, Cause::Accept);
+        false
+    }
+
+    /// Has a connection, which has no server's side for want of a descriptor, wait for one; others are not taken meanwhile.
+    pub(super) fn starve(&mut self, key: usize, now: Instant) {
+        let token = self.token(key);
+        self.starved.push_back(token);
+        self.timers.set(now + PAUSE, 0, Cause::Accept);
+    }
+
+    /// Opens the server's side of those that wait for a descriptor, then takes connections again.
+    pub(super) fn resume(&mut self, now: Instant) {
+        for _ in 0..self.starved.len() {
+            let token = self.starved.pop_front();
+            if let Some(key) = token.and_then(|token| self.find(token)) {
+                let server = self.connections[key].server;
+                self.try_server(key, server, now);
+            }
+        }
+        if self.starved.is_empty() {
+            self.resume_listeners();
+        }
     }
 
     pub(super) fn resume_listeners(&mut self) {
@@ -80,12 +111,13 @@ impl Worker {
     /// A connection was taken. Dropping its socket resets it: it inherited that from the listener.
     fn on_accepted(&mut self, socket: OwnedFd, client: Option<SocketAddrAny>, service: Arc<Service>, now: Instant) {
         service.metrics.accepted.inc();
-        let Some(client) = client.and_then(|address| SocketAddr::try_from(address).ok()) else { return };
-        if !service.listener.serves(client) || !self.shared.enter(client) {
-            service.metrics.refused.inc();
-            tracing::debug!(%client, listener = service.listener.name, "refused");
+        let client = client.and_then(|address| SocketAddr::try_from(address).ok());
+        let may_enter = |client: &SocketAddr| service.listener.serves(*client) && self.shared.enter(*client);
+        let Some(client) = client.filter(may_enter) else {
+            service.metrics.count(Outcome::Refused);
+            tracing::debug!(?client, listener = service.listener.name, "refused");
             return;
-        }
+        };
         service.metrics.active.inc();
         let awaits_header = service.listener.awaits_header(client);
         self.generation = next_generation(self.generation);
@@ -115,7 +147,7 @@ impl Worker {
         });
         let token = self.token(key);
         if self.register(&self.connections[key].near, token).is_err() {
-            return self.end(key, false);
+            return self.end(key, Outcome::Reset);
         }
         self.watch(key);
         if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, now) }
@@ -135,9 +167,8 @@ impl Worker {
         match read {
             Read::Incomplete if !has_ended => {}
             Read::Incomplete | Read::Wrong => {
-                connection.service.metrics.refused.inc();
                 tracing::debug!(client = %connection.client, "no header of the PROXY protocol");
-                self.end(key, false);
+                self.end(key, Outcome::Refused);
             }
             Read::Header(length, carried) => {
                 // The octets are there: they were looked at.
@@ -165,19 +196,17 @@ impl Worker {
         if let Some(server) = meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
             self.try_server(key, server, now);
         } else {
-            service.metrics.refused.inc();
             tracing::debug!(client = %connection.client, "meant for this proxy itself, or for what may not be reached");
-            self.end(key, false);
+            self.end(key, Outcome::Refused);
         }
     }
 
     /// What the kernel has for a listener that is to go is taken, then it is closed.
     pub(super) fn stop_listening(&mut self, key: usize, now: Instant) {
         self.resume_listeners();
-        for _ in 0..1 << 16 {
-            let before = self.connections.len();
-            self.accept(key, now);
-            if self.connections.len() < before + AT_A_TIME {
+        // A listener may have 65535 that wait, and more come meanwhile.
+        for _ in 0..2 * (1 << 16) / AT_A_TIME {
+            if !self.accept(key, now) {
                 break;
             }
         }

@@ -16,8 +16,9 @@ use crate::config::file::Mode;
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
 use crate::latency::Bounded;
+use crate::metrics::Outcome;
 use crate::proxy_protocol::{self, Carried};
-use crate::upstream::is_own_failure;
+use crate::upstream::{is_lack, is_own_failure};
 use crate::{side, sys};
 
 impl Worker {
@@ -29,8 +30,7 @@ impl Worker {
             _ => &[],
         };
         let Some(upstream) = connection.service.upstreams.choose(tried) else {
-            connection.service.metrics.unreachable.inc();
-            return self.end(key, false);
+            return self.end(key, Outcome::Unreachable);
         };
         upstream.connections.fetch_add(1, Ordering::Relaxed);
         let server = upstream.address;
@@ -49,8 +49,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         let near_rtt = near_rtt(connection);
         let Some(treatment) = connection.service.listener.treatment(connection.client, server, near_rtt) else {
-            connection.service.metrics.refused.inc();
-            return self.end(key, false);
+            return self.end(key, Outcome::Refused);
         };
         let opened = open(connection, &treatment.far);
         connection.treatment = Some(Box::new(treatment));
@@ -60,12 +59,15 @@ impl Worker {
                 let registered = self.register(&far, token | 1);
                 self.connections[key].far = Some(far);
                 if registered.is_err() {
-                    self.end(key, false);
+                    self.end(key, Outcome::Reset);
                 }
             }
             Err(error) => {
-                if self.warnings.are_due(now) {
+                if self.warnings.are_due("no connection", now) {
                     tracing::warn!(%server, %error, "no connection towards the server can be opened");
+                }
+                if is_lack(&error) {
+                    return self.starve(key, now);
                 }
                 self.on_unreachable(key, !is_own_failure(&error), now);
             }
@@ -86,10 +88,7 @@ impl Worker {
                 tried.push(server);
                 self.try_next(key, now);
             }
-            _ => {
-                connection.service.metrics.unreachable.inc();
-                self.end(key, false);
-            }
+            _ => self.end(key, Outcome::Unreachable),
         }
     }
 

@@ -7,6 +7,8 @@ mod page;
 mod program;
 mod record;
 mod reference;
+mod resources;
 mod shared;
 mod sides;
 mod torture;
+mod upgrade;

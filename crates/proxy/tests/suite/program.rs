@@ -30,10 +30,17 @@ pub(crate) fn free() -> SocketAddr {
 impl Proxy {
     /// With this configuration; it listens at `wait_for` when this returns.
     pub(crate) fn start(config: &str, wait_for: SocketAddr) -> Self {
+        Self::start_with(config, wait_for, &[], &[])
+    }
+
+    /// The same with options and variables of the environment.
+    pub(crate) fn start_with(config: &str, wait_for: SocketAddr, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("proxy.toml"), config).unwrap();
         let log = fs::File::create(folder.path().join("log")).unwrap();
-        let child = Command::new(PROXY).arg(folder.path().join("proxy.toml")).stderr(log).spawn().unwrap();
+        let mut command = Command::new(PROXY);
+        command.args(options).arg(folder.path().join("proxy.toml")).envs(variables.iter().copied());
+        let child = command.stderr(log).spawn().unwrap();
         let proxy = Self { child, folder };
         until("the proxy listens", || proxy.log().contains("ready"));
         drop(connect(wait_for));

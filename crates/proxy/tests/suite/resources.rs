@@ -1,0 +1,129 @@
+//! What a proxy does where it lacks something: room for its log, descriptors, time for those who wait; and who fills what others need.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit};
+
+use crate::program::{PATIENCE, PROXY, Proxy, answers, connect, echo, free, until};
+
+fn config(listen: SocketAddr, server: SocketAddr, more: &str) -> String {
+    format!("[[listen]]\nname = \"one\"\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n{more}\n")
+}
+
+/// Killed when it is dropped.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// full(4): every write fails with ENOSPC, as on a full disk; pipe(7): a pipe without a reader fails with EPIPE.
+#[test]
+fn a_log_that_cannot_be_written_costs_no_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for log in [Stdio::from(full), Stdio::from(writer)] {
+        let (listen, server) = (free(), echo());
+        fs::write(&path, config(listen, server, "[log]\nlevel = \"debug\"")).unwrap();
+        let _proxy = Killed(Command::new(PROXY).arg(&path).stderr(log).spawn().unwrap());
+        until("it listens", || TcpStream::connect(listen).is_ok());
+        // Each is told of as it ends, by the thread that carried it; both threads have some.
+        assert!((0..20).all(|_| answers(&mut connect(listen))));
+    }
+}
+
+/// getrlimit(2): an odd number of descriptors is left, and a connection takes two. docs/explanation/proxy.md: without descriptors
+/// "new connections wait in the kernel's queue, existing ones go on".
+#[test]
+fn clients_for_whom_no_descriptor_is_left_wait() {
+    let (listen, server) = (free(), echo());
+    let proxy = Proxy::start(&config(listen, server, ""), listen);
+    assert!(answers(&mut connect(listen)));
+    let open = || fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count() as u64;
+    until("what knocked is gone", || open() < 30);
+    let limit = |count: u64| {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let limit = Rlimit { current: Some(count), maximum };
+        rustix::process::prlimit(Some(Pid::from_child(&proxy.child)), Resource::Nofile, limit).unwrap()
+    };
+    for odd in [0, 1] {
+        let before = limit(open() + 4 + odd);
+        let mut clients: Vec<TcpStream> = (0..12).map(|_| connect(listen)).collect();
+        for client in &mut clients {
+            client.write_all(b"ping").unwrap();
+            client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        }
+        let waits = |client: &mut TcpStream| match client.peek(&mut [0; 4]) {
+            Ok(4) => false,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => true,
+            other => panic!("neither answered nor waiting: {other:?}"),
+        };
+        assert!(clients.iter_mut().filter_map(|client| waits(client).then_some(())).count() >= 9);
+        // As one goes, another has its place; then all have.
+        drop(clients.remove(0));
+        limit(before.current.unwrap());
+        for client in &mut clients {
+            client.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut octets = [0; 4];
+            client.read_exact(&mut octets).unwrap();
+            assert_eq!(octets, *b"ping");
+        }
+        drop(clients);
+        until("all are gone", || open() < 30);
+    }
+}
+
+/// More than are taken at a time (64) are refused at once, and those behind them are carried to their end all the same.
+#[test]
+fn who_waits_when_a_proxy_is_told_to_end_is_carried() {
+    const HEADER: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\x03\xe8\x01\xbb";
+    let (listen, server) = (free(), echo());
+    let more = "accept_proxy_protocol = [\"127.0.0.0/8\"]";
+    let proxy = Proxy::start(&format!("workers = 1\n{}", config(listen, server, more)), listen);
+    proxy.signal(Signal::STOP);
+    let mut wrong: Vec<TcpStream> = (0..150).map(|_| connect(listen)).collect();
+    wrong.iter_mut().for_each(|client| client.write_all(b"no header at all").unwrap());
+    let mut right: Vec<TcpStream> = (0..20).map(|_| connect(listen)).collect();
+    right.iter_mut().for_each(|client| client.write_all(HEADER).unwrap());
+    proxy.signal(Signal::TERM);
+    proxy.signal(Signal::CONT);
+    assert!(right.iter_mut().all(answers));
+}
+
+/// RFC 9112 section 2.2 sets no limit for a request's length, and section 9.6 has a server close only once the client can have read
+/// the answer. Browsers send a host's cookies with each.
+#[test]
+fn measurements_wait_for_nobody_and_take_long_questions() {
+    let (listen, server, at) = (free(), echo(), free());
+    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let idle: Vec<TcpStream> = (0..100).map(|_| connect(at)).collect();
+    let asked = Instant::now();
+    let ask = |question: &str| {
+        let mut socket = connect(at);
+        socket.write_all(question.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for cookies in [0, 2_000, 10_000, 40_000] {
+        let answer = ask(&format!("GET /metrics?a=b HTTP/1.1\r\nCookie: {}\r\n\r\n", "c".repeat(cookies)));
+        assert!(answer.ends_with("# EOF\n"), "{cookies}: {answer}");
+    }
+    // 100 who ask nothing, two seconds for each and four at a time, would be 50 s.
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    drop(idle);
+    let late = format!("GET /metrics HTTP/1.1\r\nCookie: {}\r\nHost: evil.example\r\n\r\n", "c".repeat(5_000));
+    assert!(ask(&late).starts_with("HTTP/1.1 403"), "a name of somebody else's, however late it comes");
+    let head = ask("HEAD /metrics HTTP/1.1\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}"); // RFC 9110 section 9.3.2
+}
