@@ -291,6 +291,8 @@ impl Sender {
                 timing.acked.note(sent);
             });
         }
+        // Without SACK, an original that is acknowledged beside a retransmission may have waited for it (RFC 5682 section 2.1).
+        original_arrived &= self.recovery.has_sack() || timing.acked.retransmitted.is_none();
         (newly_sacked, acked, original_arrived)
     }
 
