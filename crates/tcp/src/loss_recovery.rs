@@ -176,9 +176,10 @@ impl Recovery {
         }
     }
 
-    /// The receiver reported a duplicate that ends at `end`; `is_probe`: of a tail loss probe.
-    pub(crate) fn on_dsack(&mut self, end: u64, is_probe: bool) {
-        self.undo.on_dsack(end);
+    /// The receiver reported a duplicate that ends at `end`, in which so many retransmissions lie; `is_probe`: of a tail loss
+    /// probe.
+    pub(crate) fn on_dsack(&mut self, end: u64, retransmissions: u32, is_probe: bool) {
+        self.undo.on_dsack(end, retransmissions);
         if let Some(rack) = self.rack.as_mut().filter(|_| !is_probe) {
             rack.on_dsack();
         }

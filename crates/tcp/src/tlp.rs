@@ -32,7 +32,7 @@ pub(crate) enum ProbeOutcome {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbeAck {
     pub(crate) ack: u64,
-    /// It reports a duplicate.
+    /// It reports the probe as a duplicate.
     pub(crate) has_dsack: bool,
     /// It advances nothing, reports nothing and carries nothing.
     pub(crate) is_pure_duplicate: bool,

@@ -53,12 +53,12 @@ impl Undo {
         self.first_retransmitted.get_or_insert(tick);
     }
 
-    /// The receiver reported `[.., end)` as a duplicate.
-    pub(crate) fn on_dsack(&mut self, end: u64) {
+    /// The receiver reported `[.., end)` as a duplicate, in which so many retransmissions lie.
+    pub(crate) fn on_dsack(&mut self, end: u64, retransmissions: u32) {
         if let (Some(marker), Some(unexplained)) = (self.marker, &mut self.unexplained)
             && end > marker
         {
-            *unexplained = unexplained.saturating_sub(1); // the network may duplicate, too
+            *unexplained = unexplained.saturating_sub(retransmissions); // the network may duplicate, too
         }
     }
 
@@ -123,10 +123,11 @@ mod tests {
         assert!(!undo.is_spurious(None)); // nothing was retransmitted
         undo.on_retransmission(500);
         undo.on_retransmission(500);
-        undo.on_dsack(2_000);
-        undo.on_dsack(900); // of before the episode
+        undo.on_dsack(2_000, 1);
+        undo.on_dsack(900, 1); // of before the episode
+        undo.on_dsack(4_000, 0); // the network's copy of what was sent once
         assert!(!undo.is_spurious(None));
-        undo.on_dsack(3_000);
+        undo.on_dsack(3_000, 1);
         assert!(undo.is_spurious(None));
     }
 }

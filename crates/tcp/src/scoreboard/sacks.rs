@@ -57,6 +57,17 @@ impl Scoreboard {
         marked.delivered
     }
 
+    /// Retransmissions in a duplicate `[start, end)` that the receiver reports: of what is still kept the segments that were
+    /// retransmitted, and as many segments as it has octets for of what is not (Linux).
+    pub(crate) fn retransmissions_in(&self, (start, end): (u64, u64)) -> u32 {
+        if end <= self.una {
+            return (end - start).div_ceil(self.mss).max(1) as u32;
+        }
+        let first = self.index_of(start.max(self.una));
+        let within = self.segments.range(first..).take_while(|sent| sent.end <= end);
+        within.filter(|sent| sent.was_retransmitted()).count() as u32
+    }
+
     /// What of `[start, end)` consists of segments as they were sent.
     fn whole_segments(&self, start: u64, end: u64) -> (u64, u64) {
         let begins_inside = |offset| self.segments.get(self.index_of(offset)).filter(|sent| sent.start() < offset);

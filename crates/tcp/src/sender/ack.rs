@@ -189,6 +189,7 @@ impl Sender {
         let was_reducing = self.recovery.phase().is_reducing();
         let reduced_window = self.recovery.phase().reduced_window();
         let mut timing = Timing::default();
+        let needless = ack.sack.dsack.map_or(0, |duplicate| self.board.retransmissions_in(duplicate));
         let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
         let mut delivered = newly_sacked + acked;
         if advanced && self.recovery.emulates_sack() {
@@ -198,7 +199,7 @@ impl Sender {
             self.note_progress(ack.ack);
         }
         if let Some(duplicate) = ack.sack.dsack {
-            delivered += self.on_dsack(now, duplicate);
+            delivered += self.on_dsack(now, duplicate, needless);
         }
         self.sample_rtt(now, ack, advanced, &timing);
         if timing.lowest_late.is_some() {
@@ -290,6 +291,8 @@ impl Sender {
                 timing.acked.note(sent);
             });
         }
+        // Without SACK, an original that is acknowledged beside a retransmission may have waited for it (RFC 5682 section 2.1).
+        original_arrived &= self.recovery.has_sack() || timing.acked.retransmitted.is_none();
         (newly_sacked, acked, original_arrived)
     }
 
@@ -323,13 +326,13 @@ impl Sender {
         delivered
     }
 
-    /// Returns what of it counts as delivered.
-    fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64)) -> u64 {
+    /// The receiver reports a duplicate, in which so many retransmissions lie. Returns what of it counts as delivered.
+    fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64), needless: u32) -> u64 {
         self.counters.dsacks += (end - start).div_ceil(self.mss()).max(1);
         if !self.dsacks_are_ours() {
             return 0;
         }
-        self.recovery.on_dsack(end, self.tlp.is_retransmission_of(end));
+        self.recovery.on_dsack(end, needless, self.tlp.is_retransmission_of(end));
         if !self.config.dsack_delivers {
             return 0;
         }
@@ -394,8 +397,8 @@ impl Sender {
             return;
         }
         let is_pure_duplicate = !outcome.advanced && outcome.newly_sacked == 0 && !ack.occupies;
-        let probe =
-            ProbeAck { ack: ack.ack, has_dsack: ack.sack.dsack.is_some() && self.dsacks_are_ours(), is_pure_duplicate };
+        let has_dsack = ack.sack.dsack.is_some_and(|(_, end)| self.tlp.is_retransmission_of(end));
+        let probe = ProbeAck { ack: ack.ack, has_dsack, is_pure_duplicate };
         if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
             self.answer_loss_repaired_by_probe(now);
         }
