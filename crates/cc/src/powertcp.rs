@@ -9,7 +9,8 @@
 //! links is taken of normalized power (line 20 compares it with one that is not). Records are those of the way of the data; the
 //! window counts payload, and they count whole packets. tau is the least round trip of the connection unless it is given
 //! (section 3.3 allows that). The window has a bound, since power of an idle path says nothing of how much it holds: the path
-//! full of the host's link, or if that is not given of the slowest link on the path; by the round trip alone nothing is known of
+//! full of the host's link, or if that is not given of the slowest link on the path and a segment more (tau may be of a small packet,
+//! or of a faster link); by the round trip alone nothing is known of
 //! the path, and `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
 //! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here one changes
 //! nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a round trip is one of time. A
@@ -192,8 +193,10 @@ impl PowerTcp {
     }
 
     fn most(&self) -> f64 {
-        let line_rate = self.config.line_rate.map(|rate| rate.0 as f64 / 8.0).or_else(|| self.telemetry.slowest());
-        line_rate.map_or(f64::INFINITY, |rate| (rate * self.base_rtt).max(self.mss))
+        match self.config.line_rate {
+            Some(rate) => (rate.0 as f64 / 8.0 * self.base_rtt).max(self.mss),
+            None => self.telemetry.most(self.base_rtt, self.mss),
+        }
     }
 
     fn on_hops(&mut self, ack: &AckEvent) {
