@@ -46,7 +46,6 @@ FLAT = (
 )
 MODELLED = "rates of its model end at 1000 packets/s, some 12 Mbit/s, and 79 packets in flight"
 TICKS_AT_ONCE = "what a tick of 20 ms may send leaves at once, and is more than the buffer holds"
-SWAYS = "bursts of the host sway the gradient of the round trip, of which a rise counts for more than a fall"
 DEEP_FALLS = (
     "a queue that builds up once takes it down by the gradient, event after event, and it comes back by "
     "additive increase"
@@ -56,7 +55,6 @@ UNEXPLAINED = "not explained yet, and not so before 28 November 2026: a fault un
 
 KNOWN: Final = {
     ("tahoe", "shallow", "linux-6.x", "idle"): SLOW_START,
-    ("powertcp_theta", "plain", "linux-6.x", "idle"): SWAYS,
     ("timely", "deep", "rfc", "idle"): DEEP_FALLS,
     ("timely", "deep", "linux-6.x", "idle"): DEEP_FALLS,
     ("timely", "plain", "rfc", "idle"): DEEP_FALLS,
@@ -72,8 +70,6 @@ KNOWN: Final = {
     ("verus", "shallow", "rfc", "lossy"): FLAT,
     ("verus", "shallow", "linux-6.x", "lossy"): FLAT,
     ("verus", "plain", "rfc", "idle"): UNEXPLAINED,
-    ("powertcp_theta", "deep", "linux-6.x", "idle"): UNEXPLAINED,
-    ("powertcp_theta", "shallow", "linux-6.x", "idle"): UNEXPLAINED,
     ("sprout", "shallow", "linux-6.x", "idle"): UNEXPLAINED,
     ("sprout", "plain", "rfc", "idle"): MODELLED,
     ("sprout", "plain", "linux-6.x", "idle"): MODELLED,

@@ -13,7 +13,11 @@
 //! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC 9768), exactly,
 //! where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow start of CUBIC's window ends
 //! with a loss and not by HyStart, as what delays tell of an ABC router is its own affair; a window is five packets at least, as in
-//! the modules. A sender whose data no ABC router sees takes all for accelerates, so that CUBIC alone decides.
+//! the modules. A sender whose data no ABC router sees takes all for accelerates, so that CUBIC alone decides. CE is also what a queue
+//! that is no ABC router marks, where the paper has bits of its own for accelerate and brake. CUBIC's window answers such marks, which
+//! are told apart by equations 1 and 2: a full ABC router brakes at least half of the packets, since f is eta / 2 at most where as much
+//! leaves as the link takes, and one that is not full has no queue. So a round trip in which fewer than a quarter of the data is marked,
+//! but all of it waited, has marks of another queue.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -41,7 +45,7 @@ impl Algorithm for AbcConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "the window follows a router's accelerates and brakes (queue abc), CUBIC elsewhere; sets tcp.ecn and accurate_ecn at both ends",
         source: "Goyal et al., NSDI 2020",
-        departures: "brakes are CE and counted by Accurate ECN; CUBIC's slow start ends with a loss",
+        departures: "brakes are CE and counted by Accurate ECN, and few of them over a standing queue are taken for another queue's; CUBIC's slow start ends with a loss",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),
@@ -74,13 +78,49 @@ pub struct Abc {
     window: f64,
     cubic: LinuxCubic,
     srtt: SimDuration,
+    marks: RoundMarks,
+}
+
+/// The marks of a round trip.
+#[derive(Clone, Copy, Debug)]
+struct RoundMarks {
+    round: u64,
+    /// Octets.
+    acked: u64,
+    marked: u64,
+    least_rtt: Option<SimDuration>,
+}
+
+impl RoundMarks {
+    fn of_round(round: u64) -> Self {
+        Self { round, acked: 0, marked: 0, least_rtt: None }
+    }
+
+    fn add(&mut self, ack: &AckEvent) {
+        self.acked += ack.newly_acked.0;
+        self.marked += ack.newly_ce_marked.0;
+        self.least_rtt = ack.rtt_sample.into_iter().chain(self.least_rtt).min();
+    }
+
+    /// No ABC router makes so few while a queue stands: an eighth of the least round trip, as for HyStart.
+    fn are_foreign(&self, min_rtt: SimDuration) -> bool {
+        let waits = self.least_rtt.is_some_and(|rtt| rtt > min_rtt + SimDuration(min_rtt.0 / 8));
+        self.marked > 0 && 4 * self.marked < self.acked && waits
+    }
 }
 
 impl Abc {
     pub(crate) fn new(config: &AbcConfig, start: Start) -> Self {
         let cubic = LinuxCubic::new(&CubicConfig { hystart: Hystart::Off, ..CubicConfig::linux() }, start);
         let window = start.initial_window as f64;
-        Self { config: *config, mss: start.mss as f64, window, cubic, srtt: SimDuration::ZERO }
+        Self {
+            config: *config,
+            mss: start.mss as f64,
+            window,
+            cubic,
+            srtt: SimDuration::ZERO,
+            marks: RoundMarks::of_round(0),
+        }
     }
 
     /// Equation 3.
@@ -102,6 +142,24 @@ impl Abc {
         }
     }
 
+    /// CUBIC's window answers the marks of a queue that is no ABC router, once in a round trip.
+    fn heed_others(&mut self, ack: &AckEvent) {
+        if ack.round != self.marks.round {
+            let marks = std::mem::replace(&mut self.marks, RoundMarks::of_round(ack.round));
+            if marks.are_foreign(ack.rtt.min_rtt) {
+                self.cubic.on_congestion(&CongestionEvent {
+                    now: ack.now,
+                    cause: CongestionCause::Ecn,
+                    flight_size: ack.prior_flight_size,
+                    decrease_from: self.cubic.cwnd().min(ack.prior_flight_size),
+                    newly_lost: Bytes::ZERO,
+                    inflight: ack.prior_flight_size,
+                });
+            }
+        }
+        self.marks.add(ack);
+    }
+
     fn is_cubic(&self) -> bool {
         (self.cubic.cwnd().0 as f64) < self.window
     }
@@ -114,6 +172,7 @@ impl CongestionController for Abc {
         let growth = Growth { is_in_use: ack.uses(self.cwnd().0 as f64), ..ack.growth };
         self.cubic.on_ack(&AckEvent { growth, ..*ack });
         self.bound(ack);
+        self.heed_others(ack);
     }
 
     /// A brake is no episode, and CUBIC's window answers losses.
@@ -219,6 +278,28 @@ mod tests {
         // Linux keeps 717/1024 of 100
         assert_eq!((abc.cwnd(), abc.state()), (Bytes(70 * MSS), "cubic_window"));
         assert!((abc.window - 100_000.0).abs() < 1e-9);
+    }
+
+    /// A round trip of ten packets, of which so many are marked; the least round trip of the path is 100 ms.
+    fn after_round(marked: u64, rtt_ms: u64) -> Bytes {
+        let mut abc = abc(10);
+        abc.cubic.on_congestion(&loss(100 * MSS)); // out of slow start
+        let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
+        for packet in 0..10 {
+            abc.on_ack(&AckEvent { round: 1, rtt_sample, ..at(MSS, if packet < marked { MSS } else { 0 }) });
+        }
+        let before = abc.cubic.cwnd();
+        abc.on_ack(&AckEvent { round: 2, rtt_sample, ..at(0, 0) });
+        Bytes(before.0 - abc.cubic.cwnd().0)
+    }
+
+    /// Goyal et al., equations 1 and 2: where cr is mu, f is at most eta / 2, and no queue stands where cr is less.
+    #[test]
+    fn few_marks_over_a_standing_queue_are_answered_by_cubic() {
+        assert_ne!(after_round(1, 120), Bytes::ZERO);
+        assert_eq!(after_round(1, 105), Bytes::ZERO); // nothing waits: a router that is not full
+        assert_eq!(after_round(5, 120), Bytes::ZERO); // as many as a full router makes
+        assert_eq!(after_round(0, 120), Bytes::ZERO);
     }
 
     /// Paced by the round trip of before an outage, a window is never full. Linux takes one for used of which half is in flight

@@ -4,7 +4,8 @@
 //!
 //! Departures: records are those of the way of the data, of links that write telemetry; the window counts payload, and
 //! their counts whole packets. Unless it is given, T is the least round trip of the connection, the bound of the window, in the
-//! paper that of the host's link, is that of the slowest link on the path over T, and the first window is the stack's. The
+//! paper that of the host's link, is that of the slowest link on the path over T and a segment more (T may be of a small packet, or of
+//! a faster link), and the first window is the stack's. The
 //! paper's fabric loses nothing: here a loss changes nothing (the full queue is in the records), and a timeout is followed by the
 //! loss window. Until what had been outstanding is repaired, a round trip is one of time. A window below a segment is one segment,
 //! paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
@@ -122,8 +123,11 @@ impl Hpcc {
     }
 
     fn most(&self) -> f64 {
-        let line_rate = self.config.line_rate.map(|rate| rate.0 as f64 / 8.0).or_else(|| self.telemetry.slowest());
-        line_rate.map_or(f64::INFINITY, |rate| (rate * self.base_rtt.as_secs_f64()).max(self.mss))
+        let base_rtt = self.base_rtt.as_secs_f64();
+        match self.config.line_rate {
+            Some(rate) => (rate.0 as f64 / 8.0 * base_rtt).max(self.mss),
+            None => self.telemetry.most(base_rtt, self.mss),
+        }
     }
 }
 

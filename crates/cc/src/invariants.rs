@@ -72,7 +72,7 @@ impl Controller {
     #[inline]
     pub(crate) fn check_restart(&self, before: Before, restart: &RestartEvent) {
         let is_timeout = self.is_checked() && restart.cause == RestartCause::Timeout;
-        if is_timeout && !self.demands().own_loss_window && !self.ignores_timeouts() {
+        if is_timeout && !self.demands().own_loss_window {
             let most = restart.window;
             assert!(self.cwnd() <= most, "a timeout left more than {most:?} of {:?}: {self:?}", before.0);
         }
@@ -81,10 +81,5 @@ impl Controller {
     fn may_rise_on_send(&self) -> bool {
         // A monitor interval begins with a segment, at a rate of its own (Dong et al., NSDI 2015, section 3.1).
         matches!(self, Self::Allegro(_) | Self::Vivace(_))
-    }
-
-    /// To be mended: they keep their window through a timeout that begins no episode, or through any.
-    fn ignores_timeouts(&self) -> bool {
-        matches!(self, Self::Nimbus(_) | Self::Timely(_) | Self::Allegro(_) | Self::Vivace(_))
     }
 }

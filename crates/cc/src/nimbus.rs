@@ -358,10 +358,8 @@ impl CongestionController for Nimbus {
     }
 
     fn cwnd(&self) -> Bytes {
-        if self.rate <= 0.0 {
-            return Bytes(self.initial_window);
-        }
-        Bytes(self.loss_window.bound(self.most_in_flight()))
+        let own = if self.rate <= 0.0 { self.initial_window } else { self.most_in_flight() };
+        Bytes(self.loss_window.bound(own))
     }
 
     fn ssthresh(&self) -> Option<Bytes> {

@@ -3,12 +3,14 @@
 //! Source: Addanki, Michel, Schmid, PowerTCP: Pushing the Performance Limits of Datacenter Networks, NSDI 2022, sections 3.3 to
 //! 3.5, algorithm 1 (in-band telemetry) and algorithm 2 in appendix B (theta-PowerTCP, by the round trip alone).
 //!
-//! Departures: where the round trip falls, theta-PowerTCP takes 1 / (1 - gradient) for 1 + gradient, which is the same while it is
-//! small, and not below zero when a queue drains (it is the gradient over the times of sending, not of ACKs). The maximum over
+//! Departures: theta-PowerTCP takes the gradient over the times of sending, 1 / (1 - gradient) for 1 + gradient, and smooths over
+//! these times. That is the same while it is small, is not below zero when a queue drains, and lets bursts, in which round trips
+//! rise and fall by turns, come to no power in the mean. The maximum over
 //! links is taken of normalized power (line 20 compares it with one that is not). Records are those of the way of the data; the
 //! window counts payload, and they count whole packets. tau is the least round trip of the connection unless it is given
 //! (section 3.3 allows that). The window has a bound, since power of an idle path says nothing of how much it holds: the path
-//! full of the host's link, or if that is not given of the slowest link on the path; by the round trip alone nothing is known of
+//! full of the host's link, or if that is not given of the slowest link on the path and a segment more (tau may be of a small packet,
+//! or of a faster link); by the round trip alone nothing is known of
 //! the path, and `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
 //! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here one changes
 //! nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a round trip is one of time. A
@@ -152,19 +154,23 @@ impl PowerTcp {
         powers.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// `NormPower` of algorithm 2: `(d RTT / dt + 1) RTT / tau`.
-    fn power_of_round_trip(&mut self, now: SimTime, rtt: SimDuration) -> Option<(f64, f64)> {
-        let (before, at) = self.previous.replace((rtt, now))?;
+    /// `NormPower` of algorithm 2, `(d RTT / dt + 1) RTT / tau`, where the current `d RTT / dt + 1` is the time between two ACKs over
+    /// that between their segments. Segments that left together have no current of their own: it is that of the last tau, and not
+    /// more than the paper's largest, 2. False if there is no time between the ACKs.
+    fn smooth_round_trip(&mut self, now: SimTime, rtt: SimDuration) -> bool {
+        let Some((before, at)) = self.previous.replace((rtt, now)) else { return false };
         let time = now.saturating_since(at).as_secs_f64();
-        let gradient = (rtt.as_secs_f64() - before.as_secs_f64()) / time;
-        let current = if gradient < 0.0 { 1.0 / (1.0 - gradient) } else { 1.0 + gradient };
-        (time > 0.0).then(|| (current * rtt.as_secs_f64() / self.base_rtt, time))
+        let rise = rtt.as_secs_f64() - before.as_secs_f64();
+        let sending = (time - rise).max(0.0);
+        let current = (time / sending.max(self.base_rtt)).min(2.0);
+        let weight = (sending / self.base_rtt).min(1.0);
+        self.smooth(current * rtt.as_secs_f64() / self.base_rtt, weight);
+        time > 0.0
     }
 
-    /// Smoothed over tau.
-    fn smooth(&mut self, (power, time): (f64, f64)) {
-        let weight = (time / self.base_rtt).min(1.0);
-        self.power = (self.power + weight * (power - self.power)).max(LEAST_POWER);
+    /// Smoothed over tau: `part` is the newest power times its weight.
+    fn smooth(&mut self, part: f64, weight: f64) {
+        self.power = ((1.0 - weight) * self.power + part).max(LEAST_POWER);
     }
 
     /// `UpdateWindow`.
@@ -187,16 +193,19 @@ impl PowerTcp {
     }
 
     fn most(&self) -> f64 {
-        let line_rate = self.config.line_rate.map(|rate| rate.0 as f64 / 8.0).or_else(|| self.telemetry.slowest());
-        line_rate.map_or(f64::INFINITY, |rate| (rate * self.base_rtt).max(self.mss))
+        match self.config.line_rate {
+            Some(rate) => (rate.0 as f64 / 8.0 * self.base_rtt).max(self.mss),
+            None => self.telemetry.most(self.base_rtt, self.mss),
+        }
     }
 
     fn on_hops(&mut self, ack: &AckEvent) {
         if !self.telemetry.take_new() {
             return;
         }
-        if let Some(measured) = self.power_of_links() {
-            self.smooth(measured);
+        if let Some((power, time)) = self.power_of_links() {
+            let weight = (time / self.base_rtt).min(1.0);
+            self.smooth(weight * power, weight);
             self.update_window();
             if self.ends_round(ack) {
                 self.update_old(ack);
@@ -208,12 +217,9 @@ impl PowerTcp {
     /// The window changes once in a round trip.
     fn on_round_trip(&mut self, ack: &AckEvent) {
         let Some(rtt) = ack.rtt_sample else { return };
-        if let Some(measured) = self.power_of_round_trip(ack.now, rtt) {
-            self.smooth(measured);
-            if self.ends_round(ack) {
-                self.update_window();
-                self.update_old(ack);
-            }
+        if self.smooth_round_trip(ack.now, rtt) && self.ends_round(ack) {
+            self.update_window();
+            self.update_old(ack);
         }
     }
 }
@@ -356,15 +362,29 @@ mod tests {
             (powertcp.power, powertcp.window)
         };
         take(0, 10, 1_000);
-        let (power, window) = take(5, 15, 2_000); // (5 / 5 + 1) * 15 / 10 = 3; half of it, and half of 1
-        assert_near(power, 2.0);
-        assert_near(window, 5_950.0);
-        let (power, window) = take(15, 15, 9_000); // 1 * 1.5, all of it
-        assert_near(power, 1.5);
-        assert_near(window, 5_950.0);
-        let (_, window) = take(25, 15, 10_001);
-        assert_near(window, 0.9 * (5_950.0 / 1.5 + 500.0) + 595.0);
-        let (power, _) = take(35, 10, 11_000); // 5 us less in 10: 1 / 1.5, all of it
-        assert_near(power, 1.0 / 1.5);
+        // Sent in 4 us, acknowledged in 8: a current of 2, 14 / 10 of the base; two fifths of 2.8, and three of 1.
+        let (power, window) = take(8, 14, 2_000);
+        assert_near(power, 1.72);
+        assert_near(window, 0.9 * (10_000.0 / 1.72 + 500.0) + 1_000.0);
+        let (power, window) = take(18, 14, 9_000); // 1 * 1.4, all of it
+        assert_near(power, 1.4);
+        let (_, next) = take(28, 14, 10_001);
+        assert_near(next, 0.9 * (window / 1.4 + 500.0) + 0.1 * window);
+        let (power, _) = take(38, 10, 11_000); // 4 us less in 10: 1 / 1.4, all of it
+        assert_near(power, 1.0 / 1.4);
+    }
+
+    /// Two segments leave together every 2 us, which the link takes one by one in 1 us: it is just full, and nothing waits for long.
+    /// Between ACKs the round trip rises by 1 us in 1 us, and falls by as much.
+    #[test]
+    fn theta_sees_no_power_in_bursts_that_a_link_just_takes() {
+        let mut powertcp = powertcp(Feedback::RoundTrip);
+        let rtts = [10, 11].into_iter().cycle().map(SimDuration::from_micros);
+        for (place, rtt) in (0..200).zip(rtts) {
+            let now = SimTime(place * 1_000);
+            powertcp.on_ack(&AckEvent { now, rtt_sample: Some(rtt), snd_nxt: 1_000_000, ..ack(1_000) });
+        }
+        // Current 1, round trips of 10.5 us in the mean; what the last ACK brings is a tenth of the whole.
+        assert!((powertcp.power - 1.05).abs() < 0.1, "{}", powertcp.power);
     }
 }

@@ -10,13 +10,16 @@
 //! stack's loss window bounds the window, which the paper's algorithm 1 does not have. An ACK without an RTT sample (Karn's rule), of
 //! which the paper's network cards know none, counts as one below the target. Marks are answered as losses are.
 //!
+//! The paper takes what a receiver waits before it answers off the delay, as a part of the endpoint's (section 3.1). Here it must not
+//! wait: `delayed_ack` is off at both ends unless a scenario says otherwise.
+//!
 //! Checked: constants and target against simulators of others; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
 use ackclock_declare::{declare, default, required};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::algorithm::{Algorithm, Name};
+use crate::algorithm::{ACK_EVERY_PACKET, Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 
@@ -49,9 +52,10 @@ declare! {
 
 impl Algorithm for SwiftConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "holds the RTT at a target, down to windows below one segment by pacing",
+        summary: "holds the RTT at a target, down to windows below one segment by pacing; sets tcp.delayed_ack = false at both ends",
         source: "Kumar et al., SIGCOMM 2020",
         departures: "the delay is the RTT, without the hosts' part; hops belong into base_target",
+        stack: Stack { sets: ACK_EVERY_PACKET, ..Stack::ANY },
         ..Name::called("swift")
     }];
 

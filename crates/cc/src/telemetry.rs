@@ -54,9 +54,11 @@ impl Telemetry {
         std::mem::take(&mut self.is_new)
     }
 
-    /// The rate of the slowest link that writes, octets/s.
-    pub(crate) fn slowest(&self) -> Option<f64> {
-        self.latest.iter().map(|hop| octets_per_second(hop.rate)).min_by(f64::total_cmp)
+    /// The most that a window may be, octets: the slowest link over the base round trip, and a segment more. The base may be of a
+    /// small packet, or of before a rate fell; what the link takes to send a segment, which the path holds too, is then not in it.
+    pub(crate) fn most(&self, base_rtt: f64, mss: f64) -> f64 {
+        let rates = self.latest.iter().map(|hop| octets_per_second(hop.rate));
+        rates.min_by(f64::total_cmp).map_or(f64::INFINITY, |rate| rate * base_rtt + mss)
     }
 
     /// Each link since the packet before; nothing of a link over which that did not go, or after this one.
@@ -112,7 +114,8 @@ mod tests {
         // 1500 octets in 2 us of a link of 1e9 octets/s
         let expected = Between { time: SimDuration(2_000), sent_rate: 7.5e8, queues: (50.0, 80.0), rate: 1e9 };
         assert_eq!(between, [expected]);
-        assert_eq!(telemetry.slowest(), Some(1e9));
+        // 1e9 octets/s over 10 us, and a segment.
+        assert!((telemetry.most(1e-5, 1_000.0) - 11_000.0).abs() < 1e-6);
     }
 
     #[test]

@@ -223,7 +223,7 @@ impl Sender {
         // The handshake is none of the initial window, which leaves at once (section 7.7).
         if self.pacer.is_active() && payload > 0 {
             let rate = self.pacing_rate();
-            self.pacer.on_sent(now, packet.size.into(), rate);
+            self.pacer.on_sent(now, packet.size.into(), rate, self.counters.sent_segments);
         }
         if is_retransmission {
             self.repairing.on_sent_again(packet.position);

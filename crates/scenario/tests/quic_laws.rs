@@ -130,6 +130,12 @@ fn fewer_acks_come_where_the_sender_asks_for_fewer() {
     let (two, ten) = (acks("\"quic\""), acks("{ kind = \"quic\", ack_frequency = { packets = 10 } }"));
     assert!((1.9..=2.0).contains(&two), "{two}");
     assert!((9.0..=10.0).contains(&ten), "{ten}");
+    // The receivers of Swift's paper delay no ACK (Kumar et al., SIGCOMM 2020, section 3.1), unless the flow says otherwise.
+    let swift = "controller = { kind = \"swift\", base_target = \"60 ms\" }";
+    let (each, two) =
+        (acks(&format!("\"quic\"\n{swift}")), acks(&format!("{{ kind = \"quic\", ack_every = 2 }}\n{swift}")));
+    assert!((0.95..=1.0).contains(&each), "{each}");
+    assert!((1.9..=2.0).contains(&two), "{two}");
 }
 
 #[test]

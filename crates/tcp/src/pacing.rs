@@ -12,7 +12,8 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::{BeyondHorizon, PacingConfig};
 
-/// What leaves at once before pacing begins: the burst with the last of these segments is paced.
+/// What a connection sends at once before pacing begins: the burst with the last of these segments is paced. A rate that is found
+/// later paces from its first segment on (Linux: `data_segs_out`).
 const FIRST_SEGMENTS: u64 = 10;
 
 /// When the next segment may leave.
@@ -31,7 +32,6 @@ pub struct Pacer {
     /// When the burst under way departs, if that may be ahead.
     departs: SimTime,
     next: SimTime,
-    sent_segments: u64,
     /// Octets of the burst under way, while nothing is paced.
     unpaced: u64,
     /// How late the burst under way began; up to half of its own time is made up for.
@@ -68,7 +68,6 @@ impl Pacer {
             ahead,
             departs: SimTime::ZERO,
             next: SimTime::ZERO,
-            sent_segments: 0,
             unpaced: 0,
             lateness: SimDuration::ZERO,
         }
@@ -135,10 +134,9 @@ impl Pacer {
         self.next
     }
 
-    /// `size` octets left at `now`, at this rate.
-    pub fn on_sent(&mut self, now: SimTime, size: u64, rate: Option<Bandwidth>) {
-        self.sent_segments += 1;
-        let Some(rate) = rate.filter(|rate| rate.0 > 0 && self.sent_segments >= FIRST_SEGMENTS) else {
+    /// `size` octets left at `now`, at this rate, as the last of `sent_segments` of the connection, paced or not.
+    pub fn on_sent(&mut self, now: SimTime, size: u64, rate: Option<Bandwidth>, sent_segments: u64) {
+        let Some(rate) = rate.filter(|rate| rate.0 > 0 && sent_segments >= FIRST_SEGMENTS) else {
             self.next = now;
             self.unpaced += size;
             return;
@@ -178,22 +176,32 @@ mod tests {
         let config = PacingConfig { enabled: true, ..PacingConfig::default() };
         let mut pacer = Pacer::new(config);
         let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
-        for _ in 0..9 {
+        for sent in 1..10 {
             assert!(pacer.begin_burst(SimTime(0)));
-            pacer.on_sent(SimTime(0), 1_000, rate);
+            pacer.on_sent(SimTime(0), 1_000, rate, sent);
         }
         assert!(pacer.begin_burst(SimTime(0)));
-        pacer.on_sent(SimTime(0), 1_000, rate);
+        pacer.on_sent(SimTime(0), 1_000, rate, 10);
         assert_eq!(pacer.next(), SimTime(1_000_000));
+    }
+
+    /// Linux 6.18 counts the data segments of the connection (`data_segs_out`), and not those that were paced.
+    #[test]
+    fn a_rate_that_is_found_late_paces_at_once() {
+        let mut pacer = Pacer::new(PacingConfig::default());
+        pacer.set_wanted(true);
+        pacer.on_sent(SimTime(0), 1_000, Some(Bandwidth(8_000_000)), 500);
+        assert_eq!(pacer.next(), SimTime(1_000_000));
+        assert!(!pacer.begin_burst(SimTime(999_999)));
     }
 
     #[test]
     fn the_burst_with_the_tenth_segment_is_paced_whole() {
         let mut pacer = Pacer::new(PacingConfig { enabled: true, ..PacingConfig::default() });
-        for _ in 0..4 {
+        for burst in 0..4 {
             assert!(pacer.begin_burst(SimTime(0)));
-            for _ in 0..3 {
-                pacer.on_sent(SimTime(0), 1_000, Some(Bandwidth(8_000_000)));
+            for place in 1..=3 {
+                pacer.on_sent(SimTime(0), 1_000, Some(Bandwidth(8_000_000)), 3 * burst + place);
             }
         }
         assert_eq!(pacer.next(), SimTime(3_000_000)); // 10 to 12 left together
@@ -205,10 +213,10 @@ mod tests {
         let mut pacer = Pacer::new(PacingConfig { horizon: SimDuration::from_millis(2), ..config });
         let rate = Some(Bandwidth(8_000_000)); // 1000 octets a millisecond
         let mut departures = Vec::new();
-        for _ in 0..13 {
+        for sent in 1..=13 {
             if pacer.begin_burst(SimTime(0)) {
                 departures.push(pacer.departure(SimTime(0)).0);
-                pacer.on_sent(pacer.departure(SimTime(0)), 1_000, rate);
+                pacer.on_sent(pacer.departure(SimTime(0)), 1_000, rate, sent);
             }
         }
         // Nine leave unpaced, the tenth with them, and each of the next a millisecond after the one before; what would leave after

@@ -26,6 +26,8 @@ pub(crate) struct RtoTimer {
     rttvar: f64,
     config: RtoConfig,
     linux: LinuxDeviation,
+    /// Where timeouts count in ticks, the round trip smoothed by a fine clock.
+    fine_srtt: SimDuration,
 }
 
 /// Linux keeps the deviation at its maximum over a round trip and lets it fall slowly.
@@ -49,12 +51,20 @@ impl RtoTimer {
             base: config.initial,
             backoff: 0,
             linux: LinuxDeviation::default(),
+            fine_srtt: SimDuration::ZERO,
         }
     }
 
-    /// Smoothed values for controllers and traces.
+    /// Smoothed values for the stack and for traces.
     pub(crate) fn stats(&self) -> RttStats {
         self.stats
+    }
+
+    /// Smoothed values for controllers, which have a fine clock also where the stack counts ticks, of which a round trip may take
+    /// none (Brakmo, Peterson, JSAC 13(8), 1995, section III-A: Vegas reads the system's clock for each segment).
+    pub(crate) fn fine_stats(&self) -> RttStats {
+        let counts_ticks = self.config.estimator == RtoEstimator::Opnet;
+        RttStats { srtt: if counts_ticks { self.fine_srtt } else { self.stats.srtt }, ..self.stats }
     }
 
     /// An ACK arrives, which has given no sample yet.
@@ -185,6 +195,8 @@ impl RtoTimer {
     /// Jacobson's estimator on ticks: Err = M - SRTT; SRTT += g Err; RTTVAR += h (|Err| - RTTVAR).
     fn update_opnet(&mut self, sent_at: SimTime, now: SimTime) -> f64 {
         let ticks = self.measure_in_ticks(sent_at, now);
+        let (rtt, smoothed) = (now.saturating_since(sent_at).0, self.fine_srtt.0);
+        self.fine_srtt = SimDuration(if self.has_sample { smoothed - smoothed / 8 + rtt / 8 } else { rtt });
         let first = if self.has_sample { FirstSample::FromZero } else { self.config.first_sample };
         match first {
             FirstSample::Half => (self.srtt, self.rttvar) = (ticks, ticks / 2.0),
@@ -321,6 +333,16 @@ mod tests {
         assert_eq!(sample(&mut timer, 700), 1_500);
         // 1600 ms is 3 ticks: Err 2; SRTT = 1.25; RTTVAR = 0.5 + (2 - 0.5)/4 = 0.875; RTO = 4.75 ticks = 2375 ms
         assert_eq!(sample(&mut timer, 1_600), 2_375);
+    }
+
+    /// 40 ms are no tick of 500 ms; smoothed as RFC 6298 section 2.3 has it, with alpha = 1/8.
+    #[test]
+    fn controllers_see_round_trips_below_a_tick() {
+        let mut timer = timer(RtoEstimator::Opnet);
+        sample(&mut timer, 40);
+        assert_eq!((timer.stats().srtt, timer.fine_stats().srtt), (SimDuration::ZERO, SimDuration::from_millis(40)));
+        sample(&mut timer, 48);
+        assert_eq!(timer.fine_stats().srtt, SimDuration::from_millis(41));
     }
 
     #[test]

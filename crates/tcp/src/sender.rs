@@ -316,7 +316,7 @@ impl Sender {
                 self.controller = Controller::new(config, Bytes(self.mss()), cwnd, ssthresh);
                 self.ecn.introduce(&mut self.controller);
                 if self.rto.has_sample() {
-                    self.controller.on_handshake(self.rto.stats().srtt);
+                    self.controller.on_handshake(self.rto.fine_stats().srtt);
                 }
                 self.settle_requirements();
                 self.note_pacing();

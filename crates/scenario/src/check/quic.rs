@@ -31,10 +31,13 @@ impl Checker<'_, '_> {
         self.check_quic(plan.table, &plan.path);
         self.check_quic_needs(controller.stack(), &plan.path.key("controller"));
         let mut config = self.own(fields, &plan.path.key("protocol")).unwrap_or_default();
-        // What a controller brings for TCP's ECN holds for QUIC's.
-        let brought = self.tcp(&[], &[Stack { loss_recovery: None, ..controller.stack() }]).ecn;
-        if brought.mode == EcnMode::Request && !fields.says("ecn") {
-            (config.ecn, config.ect1) = (true, config.ect1 || brought.ect1);
+        // What a controller brings for TCP's ECN and delayed ACKs holds for QUIC's.
+        let brought = self.tcp(&[], &[Stack { loss_recovery: None, ..controller.stack() }]);
+        if brought.ecn.mode == EcnMode::Request && !fields.says("ecn") {
+            (config.ecn, config.ect1) = (true, config.ect1 || brought.ecn.ect1);
+        }
+        if brought.delayed_ack.segments == 1 && !fields.says("ack_every") {
+            config.ack_every = 1;
         }
         let mss = u64::from(config.max_datagram_size) + HEADERS - TCP_HEADERS;
         Some((Arc::new(config), TcpConfig { mss: mss as u32, ..TcpConfig::default() }))

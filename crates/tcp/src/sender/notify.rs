@@ -26,7 +26,7 @@ impl Sender {
             snd_una: self.board.una(),
             snd_nxt: self.board.high_data(),
             rtt_sample: self.rto.sample_of_ack(),
-            rtt: self.rto.stats(),
+            rtt: self.rto.fine_stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.limited_by == Limit::Cwnd,
             in_recovery: outcome.was_reducing || is_reducing,

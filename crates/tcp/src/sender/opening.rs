@@ -65,7 +65,7 @@ impl Sender {
         }
         if let Some(sent_at) = sent_at {
             self.take_sample(now, sent_at, None);
-            self.controller.on_handshake(self.rto.stats().srtt);
+            self.controller.on_handshake(self.rto.fine_stats().srtt);
         }
         self.peer = PeerWindow::at_start(window);
         self.idleness = super::Idleness { idle_since: Some(now), last_sent: now };

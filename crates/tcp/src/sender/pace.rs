@@ -38,7 +38,7 @@ impl Sender {
     #[inline(never)] // most senders send at once what windows allow
     pub(super) fn note_paced(&mut self, now: SimTime, octets: u64) {
         let rate = self.pacing_rate();
-        self.pacer.on_sent(now, octets, rate);
+        self.pacer.on_sent(now, octets, rate, self.counters.sent_segments);
     }
 
     /// When a segment that is sent now departs, of the burst that has begun.
