@@ -26,7 +26,7 @@ impl Sender {
         }
         if recovered {
             self.recovery.on_success();
-            if self.recovery.emulates_sack() && self.board.una() == loss.until && !self.board.is_empty() {
+            if self.recovery.emulates_sack() && self.board.una() == loss.until {
                 return;
             }
             self.leave_recovery();
@@ -70,7 +70,7 @@ impl Sender {
         //= rfc4015-3.3-timeout
         self.undo_episode(now, true);
         self.timer.forget_timeouts();
-        if !(self.recovery.emulates_sack() && recovered && !self.board.is_empty()) {
+        if !(self.recovery.emulates_sack() && recovered) {
             self.leave_recovery();
             self.episodes.end(now);
         }

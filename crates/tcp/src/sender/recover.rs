@@ -231,6 +231,11 @@ impl Sender {
         let Phase::Fast(recovery) = *self.recovery.phase() else { return };
         let una = self.board.una();
         let is_reno = self.recovery.method() == LossRecovery::Reno;
+        // Without SACK, duplicate ACKs of the retransmissions may follow: wait for more (RFC 6582 section 3.2, Linux).
+        let is_held = self.recovery.emulates_sack() && una == recovery.until;
+        if is_held {
+            self.board.forget_presumed();
+        }
         //= rfc6675-5-recovery-point
         if outcome.advanced && (una >= recovery.until || is_reno) {
             if self.recovery.undo().is_spurious(ack.echoed_tick()) {
@@ -239,8 +244,7 @@ impl Sender {
                 self.recovery.on_success();
                 self.keep_halved_window(now);
             }
-            // Without SACK, duplicate ACKs of the retransmissions may follow: wait for more (RFC 6582 section 3.2).
-            if self.recovery.emulates_sack() && una == recovery.until && !self.board.is_empty() {
+            if is_held {
                 return;
             }
             //= rfc6582-3.2-full-ack
@@ -248,6 +252,9 @@ impl Sender {
             self.validation.renew(now);
             self.leave_recovery();
             return self.episodes.end(now);
+        }
+        if is_held {
+            return;
         }
         if outcome.advanced {
             if self.undo_partial(now, ack) {
