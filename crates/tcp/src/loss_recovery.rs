@@ -345,9 +345,11 @@ impl Recovery {
         self.undo.begin(board.una(), retransmitted + u32::from(uncounted));
     }
 
-    /// A timeout amid many SACKs: the reordering was over-estimated.
-    pub(crate) fn reset_dup_thresh(&mut self) {
-        self.dup_thresh = self.least_dup_thresh;
+    /// A timeout. Amid SACKs for as many segments as once meant a loss, the reordering was over-estimated (Linux).
+    pub(crate) fn doubt_reordering(&mut self, board: &Scoreboard) {
+        if board.sacked() >= u64::from(self.least_dup_thresh) * board.mss() {
+            self.dup_thresh = self.least_dup_thresh;
+        }
     }
 
     /// F-RTO moves on (RFC 5682 section 3.1).

@@ -101,7 +101,7 @@ impl Sender {
 
     /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.
     pub(super) fn enter_loss(&mut self, now: SimTime) {
-        let phase = self.recovery.phase();
+        let (phase, is_idle) = (self.recovery.phase(), self.recovery.is_idle());
         let was_repairing = !phase.is_open();
         //= rfc5681-3.1-repeated-timeout
         let repeated = self.timer.timeouts_in_a_row() > 1 && matches!(phase, Phase::Loss(_));
@@ -121,8 +121,8 @@ impl Sender {
         self.ecn.on_reduction();
         //= rfc5682-3.1-repeated
         let frto = self.config.undo.frto && (!was_repairing || self.timer.timeouts_in_a_row() > 1);
-        if !was_repairing {
-            self.recovery.reset_dup_thresh();
+        if is_idle {
+            self.recovery.doubt_reordering(&self.board);
         }
         self.enter_loss_phase(now, if frto { Frto::Watching } else { Frto::Off });
         self.report_recovery(RecoveryCause::Timeout, cwnd_before);
