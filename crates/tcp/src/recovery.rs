@@ -85,10 +85,17 @@ impl Phase {
 
     /// What has to be acknowledged for the phase to end.
     pub(crate) fn ends_at(&self) -> Option<u64> {
+        let is_mark = matches!(self, Self::Cwr { .. });
+        self.until().map(|until| until + u64::from(is_mark))
+    }
+
+    /// The end of the window of data whose loss or mark is being answered.
+    pub(crate) fn until(&self) -> Option<u64> {
         match self {
             Self::Open => None,
-            Self::Cwr { until, .. } => Some(*until + 1),
-            Self::Fast(FastRecovery { until, .. }) | Self::Loss(LossPhase { until, .. }) => Some(*until),
+            Self::Cwr { until, .. } | Self::Fast(FastRecovery { until, .. }) | Self::Loss(LossPhase { until, .. }) => {
+                Some(*until)
+            }
         }
     }
 

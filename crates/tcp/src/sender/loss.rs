@@ -107,7 +107,7 @@ impl Sender {
         let repeated = self.timer.timeouts_in_a_row() > 1 && matches!(phase, Phase::Loss(_));
         // Data that the timer has not resent yet is lost anew, though of the same window (RFC 5681 section 3.1).
         let is_anew = matches!(phase, Phase::Loss(_)) && !repeated;
-        let in_one_window = was_repairing && phase.ends_at().is_some_and(|end| self.board.una() < end);
+        let in_one_window = phase.until().is_some_and(|until| self.board.una() < until);
         let (flight, cwnd_before) = (self.board.flight_size(), self.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
         self.count_lost(newly_lost, LossDetection::Timeout);
