@@ -140,13 +140,21 @@ impl Sender {
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
         self.tlp.clear();
-        self.recovery.enter_fast(self.board.high_data(), window);
+        let until = self.answered_by_mark().unwrap_or_else(|| self.board.high_data());
+        self.recovery.enter_fast(until, window);
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         if !self.timer.waits_for_reordering() {
             self.timer.start(now + self.rto.rto());
         }
         outcome.restarts_timer = false;
+    }
+
+    /// The end of the window of data that the answer to a mark stands for, where losses in it are repaired by SACKs. What is lost
+    /// behind it is a sign of its own (RFC 3168 section 6.1.2, Linux).
+    fn answered_by_mark(&self) -> Option<u64> {
+        let is_mark = matches!(self.recovery.phase(), Phase::Cwr { .. });
+        self.recovery.phase().until().filter(|_| is_mark && self.recovery.method() == LossRecovery::Sack)
     }
 
     /// The timer for reordered segments found a loss.
