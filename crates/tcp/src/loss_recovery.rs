@@ -21,7 +21,7 @@ pub(crate) struct Detected {
     pub(crate) newly_lost: u64,
     /// Other segments are lost unless they are delivered until then.
     pub(crate) wait_until: Option<SimTime>,
-    /// Retransmissions that were thought to be in the network are lost: when the last of them left, as far as that is known.
+    /// Retransmissions that were thought to be in the network are lost: when the last of them left.
     pub(crate) lost_retransmission: Option<SimTime>,
 }
 
@@ -150,10 +150,19 @@ impl Recovery {
 
     /// An ACK arrived with `prior_flight` outstanding.
     pub(crate) fn count_duplicate(&mut self, is_duplicate: bool, advanced: bool, prior_flight: u64) {
-        if is_duplicate && self.dup_acks == 0 {
+        if is_duplicate && (self.dup_acks == 0 || self.flight_before_dup_acks == u64::MAX) {
             self.flight_before_dup_acks = prior_flight;
         }
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
+    }
+
+    /// RFC 6675 section 2: an ACK that brings new SACK information is the first duplicate, though it advances. What it lets out is not
+    /// yet limited transmit.
+    pub(crate) fn begin_duplicates(&mut self) {
+        if self.has_sack() && self.rack.is_none() && !self.is_fack {
+            //= rfc6675-2-duplicate-that-advances
+            (self.dup_acks, self.flight_before_dup_acks) = (1, u64::MAX);
+        }
     }
 
     //= rfc5681-3.2-without-limited-transmit
@@ -234,12 +243,8 @@ impl Recovery {
         let is_repairing = is_fast || matches!(self.phase, Phase::Loss(_));
         let until = self.phase.ends_at().filter(|_| is_repairing).unwrap_or(u64::MAX);
         let once = board.detect_loss_by_fack(self.dup_thresh, until);
-        let again = if is_fast { board.mark_overtaken_retransmissions() } else { 0 };
-        Detected {
-            newly_lost: once + again,
-            wait_until: None,
-            lost_retransmission: (again > 0).then_some(SimTime::ZERO),
-        }
+        let (again, lost_retransmission) = if is_fast { board.mark_overtaken_retransmissions() } else { (0, None) };
+        Detected { newly_lost: once + again, wait_until: None, lost_retransmission }
     }
 
     /// RFC 8985 section 6.2, step 5.
@@ -271,7 +276,7 @@ impl Recovery {
             min_rtt: rtt.min_rtt,
             srtt: rtt.srtt,
             in_recovery: self.phase.is_fast_recovery() || matches!(self.phase, Phase::Loss(_)),
-            has_dup_thresh: board.sacked() >= self.dup_thresh_amount(board),
+            has_dup_thresh: board.has_sacked(self.dup_thresh),
         }
     }
 
@@ -345,9 +350,11 @@ impl Recovery {
         self.undo.begin(board.una(), retransmitted + u32::from(uncounted));
     }
 
-    /// A timeout amid many SACKs: the reordering was over-estimated.
-    pub(crate) fn reset_dup_thresh(&mut self) {
-        self.dup_thresh = self.least_dup_thresh;
+    /// A timeout. Amid SACKs for as many segments as once meant a loss, the reordering was over-estimated (Linux).
+    pub(crate) fn doubt_reordering(&mut self, board: &Scoreboard) {
+        if board.sacked() >= u64::from(self.least_dup_thresh) * board.mss() {
+            self.dup_thresh = self.least_dup_thresh;
+        }
     }
 
     /// F-RTO moves on (RFC 5682 section 3.1).

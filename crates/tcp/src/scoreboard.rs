@@ -228,6 +228,18 @@ impl Scoreboard {
         self.sacked_out + self.presumed
     }
 
+    /// True if so many segments are SACKed, however long they are.
+    pub(crate) fn has_sacked(&self, count: u32) -> bool {
+        let is_enough = self.sacked() >= u64::from(count) * self.mss; // none is longer
+        if is_enough || self.unit > 0 {
+            return is_enough;
+        }
+        // Of each range no more has to be looked at.
+        let most = |range: Range| self.segments.range(self.index_of(range.start)..).take(count as usize);
+        let sacked = self.sacked.iter().rev().flat_map(most).filter(|sent| sent.is_sacked());
+        sacked.take(count as usize).count() == count as usize
+    }
+
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {

@@ -42,6 +42,19 @@ fn forward_acknowledgement_counts_from_the_furthest_sack() {
     assert_eq!(board.pipe(), 200); // [700, 900)
 }
 
+/// RFC 8985 section 6.2 step 4 counts SACKed segments, of which here each has a tenth of the MSS.
+//= rfc8985-6.2-no-window-before
+#[test]
+fn short_segments_count_as_segments() {
+    let mut board = Scoreboard::new(Counting::Octets, 1_000);
+    (0..6).for_each(|_| board.on_new_data(100, SimTime(1)));
+    sack(&mut board, 100, 200);
+    sack(&mut board, 300, 400);
+    assert!(board.has_sacked(2) && !board.has_sacked(3));
+    sack(&mut board, 400, 500);
+    assert!(board.has_sacked(3) && !board.has_sacked(4));
+}
+
 /// Linux 2.4: a retransmission is lost if data arrives that was sent for the first time after it.
 #[test]
 fn data_that_was_new_after_a_retransmission_tells_of_its_loss() {
@@ -51,9 +64,9 @@ fn data_that_was_new_after_a_retransmission_tells_of_its_loss() {
     board.on_retransmitted(Range { start: 0, end: 100 }, SimTime(10));
     board.on_new_data(100, SimTime(10));
     board.on_retransmitted(Range { start: 100, end: 200 }, SimTime(10));
-    assert_eq!(board.mark_overtaken_retransmissions(), 0);
+    assert_eq!(board.mark_overtaken_retransmissions(), (0, None));
     sack(&mut board, 1000, 1100);
-    assert_eq!(board.mark_overtaken_retransmissions(), 100);
+    assert_eq!(board.mark_overtaken_retransmissions(), (100, Some(SimTime(10))));
     assert_eq!(board.next_lost().map(|sent| sent.start()), Some(0));
     board.check_invariants(true);
 }

@@ -26,7 +26,7 @@ impl Sender {
         }
         if recovered {
             self.recovery.on_success();
-            if self.recovery.emulates_sack() && self.board.una() == loss.until && !self.board.is_empty() {
+            if self.recovery.emulates_sack() && self.board.una() == loss.until {
                 return;
             }
             self.leave_recovery();
@@ -70,7 +70,7 @@ impl Sender {
         //= rfc4015-3.3-timeout
         self.undo_episode(now, true);
         self.timer.forget_timeouts();
-        if !(self.recovery.emulates_sack() && recovered && !self.board.is_empty()) {
+        if !(self.recovery.emulates_sack() && recovered) {
             self.leave_recovery();
             self.episodes.end(now);
         }
@@ -101,13 +101,13 @@ impl Sender {
 
     /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.
     pub(super) fn enter_loss(&mut self, now: SimTime) {
-        let phase = self.recovery.phase();
+        let (phase, is_idle) = (self.recovery.phase(), self.recovery.is_idle());
         let was_repairing = !phase.is_open();
         //= rfc5681-3.1-repeated-timeout
         let repeated = self.timer.timeouts_in_a_row() > 1 && matches!(phase, Phase::Loss(_));
         // Data that the timer has not resent yet is lost anew, though of the same window (RFC 5681 section 3.1).
         let is_anew = matches!(phase, Phase::Loss(_)) && !repeated;
-        let in_one_window = was_repairing && phase.ends_at().is_some_and(|end| self.board.una() < end);
+        let in_one_window = phase.until().is_some_and(|until| self.board.una() < until);
         let (flight, cwnd_before) = (self.board.flight_size(), self.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
         self.count_lost(newly_lost, LossDetection::Timeout);
@@ -121,8 +121,8 @@ impl Sender {
         self.ecn.on_reduction();
         //= rfc5682-3.1-repeated
         let frto = self.config.undo.frto && (!was_repairing || self.timer.timeouts_in_a_row() > 1);
-        if !was_repairing {
-            self.recovery.reset_dup_thresh();
+        if is_idle {
+            self.recovery.doubt_reordering(&self.board);
         }
         self.enter_loss_phase(now, if frto { Frto::Watching } else { Frto::Off });
         self.report_recovery(RecoveryCause::Timeout, cwnd_before);

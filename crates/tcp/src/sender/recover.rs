@@ -140,13 +140,21 @@ impl Sender {
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
         self.tlp.clear();
-        self.recovery.enter_fast(self.board.high_data(), window);
+        let until = self.answered_by_mark().unwrap_or_else(|| self.board.high_data());
+        self.recovery.enter_fast(until, window);
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         if !self.timer.waits_for_reordering() {
             self.timer.start(now + self.rto.rto());
         }
         outcome.restarts_timer = false;
+    }
+
+    /// The end of the window of data that the answer to a mark stands for, where losses in it are repaired by SACKs. What is lost
+    /// behind it is a sign of its own (RFC 3168 section 6.1.2, Linux).
+    fn answered_by_mark(&self) -> Option<u64> {
+        let is_mark = matches!(self.recovery.phase(), Phase::Cwr { .. });
+        self.recovery.phase().until().filter(|_| is_mark && self.recovery.method() == LossRecovery::Sack)
     }
 
     /// The timer for reordered segments found a loss.
@@ -231,6 +239,11 @@ impl Sender {
         let Phase::Fast(recovery) = *self.recovery.phase() else { return };
         let una = self.board.una();
         let is_reno = self.recovery.method() == LossRecovery::Reno;
+        // Without SACK, duplicate ACKs of the retransmissions may follow: wait for more (RFC 6582 section 3.2, Linux).
+        let is_held = self.recovery.emulates_sack() && una == recovery.until;
+        if is_held {
+            self.board.forget_presumed();
+        }
         //= rfc6675-5-recovery-point
         if outcome.advanced && (una >= recovery.until || is_reno) {
             if self.recovery.undo().is_spurious(ack.echoed_tick()) {
@@ -239,8 +252,7 @@ impl Sender {
                 self.recovery.on_success();
                 self.keep_halved_window(now);
             }
-            // Without SACK, duplicate ACKs of the retransmissions may follow: wait for more (RFC 6582 section 3.2).
-            if self.recovery.emulates_sack() && una == recovery.until && !self.board.is_empty() {
+            if is_held {
                 return;
             }
             //= rfc6582-3.2-full-ack
@@ -249,8 +261,11 @@ impl Sender {
             self.leave_recovery();
             return self.episodes.end(now);
         }
+        if is_held {
+            return;
+        }
         if outcome.advanced {
-            if self.undo_partial(now, ack) {
+            if self.undo_partial(now, ack, outcome.prior_una) {
                 return;
             }
             self.on_partial_ack(outcome);
@@ -302,11 +317,12 @@ impl Sender {
 
     /// Eifel on a partial ACK: the original has arrived, so all was only late. Waits while retransmissions are out, so
     /// that nothing more is sent for them.
-    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> bool {
+    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>, prior_una: u64) -> bool {
         let undo = self.recovery.undo();
         if !undo.is_possible() || !undo.answers_original(ack.echoed_tick()) {
             return false;
         }
+        self.adapt_to_reordering(prior_una); // what was awaited has come behind what left later (Linux)
         if self.board.retransmitted() == 0 {
             self.undo_episode(now, true);
             self.leave_recovery();
