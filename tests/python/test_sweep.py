@@ -182,6 +182,21 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
     assert "has not ended" in shown.stderr
 
 
+def test_a_report_of_a_sweep_leaves_figures_of_others(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    """As its help says of --force, and as a report of runs does."""
+    assert cli("sweep", scenario_file, "-o", "out", "-q").returncode == 0
+    theirs = tmp_path / "figures" / "goodput.svg"
+    theirs.parent.mkdir()
+    theirs.write_text("drawn by hand")
+    refused = cli("report", "out", "-o", "page.html", "--static", "figures")
+    assert refused.returncode == 2
+    assert "goodput.svg exists already" in refused.stderr
+    assert theirs.read_text() == "drawn by hand"
+    assert not (tmp_path / "page.html").exists()
+    assert cli("report", "out", "-o", "page.html", "--static", "figures", "--force").returncode == 0
+    assert cli("report", "out", "-o", "page.html", "--static", "figures").returncode == 0
+
+
 def test_a_point_is_of_what_its_controller_imports_too(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     network = scenario_file.read_text().partition("[[flow]]")[0]
     (tmp_path / "own.toml").write_text(

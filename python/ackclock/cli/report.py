@@ -73,7 +73,7 @@ def report(
     if kind is not Kind.run:
         if shown is not None:
             raise InputError(f"--window is of runs; {folders[0]} is of a {kind}")
-        _report_of_many(kind, folders[0], output, static)
+        _report_of_many(kind, folders[0], output, static, force=force)
         return
     results = runs_of(folders)
     from ackclock.report import write_report
@@ -100,12 +100,12 @@ def _window(text: str | None) -> "Window | None":
     return Window(found[0], found[1])
 
 
-def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None) -> None:
+def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None, *, force: bool) -> None:
     from ackclock.report.many import write
 
     shown = study_of(folder) if kind is Kind.study else sweep_of(folder)
     with busy(f"drawing {output}"):
-        write(shown, output, static)
+        write(shown, output, static, force=force)
     answer(page=str(output), kind=str(kind), folder=str(folder))
     print(output)
 

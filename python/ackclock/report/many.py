@@ -16,22 +16,27 @@ if TYPE_CHECKING:
 _FORMS = ("pdf", "svg", "png")
 
 
-def write(shown: "Study | Sweep", path: Path, static: Path | None = None) -> None:
+def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, force: bool = False) -> None:
     """Write the page, and its figures as PDF, SVG and PNG beside it.
 
     Args:
         shown: A study or a sweep.
         path: The page.
         static: Where the figures go; by default `<page>_figures` beside the page.
+        force: Replace also files that ackclock did not write.
 
     Raises:
+        ackclock.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not set.
         OSError: If a file cannot be written.
     """
     directory = static or path.with_name(f"{path.stem}_figures")
+    drawings = list(shown.figures())
+    for file in (path, *(directory / f"{drawn.name}.{form}" for drawn in drawings for form in _FORMS)):
+        storage.check_file(file, force=force)
     path.parent.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
     figures = []
-    for drawn in shown.figures():
+    for drawn in drawings:
         figure = drawn.draw()
         about = f"{drawn.caption} {shown.about}."
         files = {form: encode(figure, form, about) for form in _FORMS}
