@@ -1,7 +1,6 @@
 """Congestion controllers of your own: the class to derive from, and how a scenario finds yours."""
 
 import copy
-import hashlib
 import inspect
 import sys
 from abc import ABC, abstractmethod
@@ -22,7 +21,7 @@ from ackclock._core import (
     SendEvent,
     Start,
 )
-from ackclock.importing import RefusedError, module
+from ackclock.importing import RefusedError, module, source_of
 from ackclock.manifests import ControllerSource
 from ackclock.naming import Named
 
@@ -218,7 +217,13 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
         raise RefusedError("class", "must be a controller", "derive the class from ackclock.CongestionController")
     overridden = overridden_by(found)
     _check_parameters(found, parameters)
+    _source(found)
+    _found[path, folder] = found
     return Found(found, overridden)
+
+
+_found: dict[tuple[str, Path], object] = {}
+"""What a scenario in a folder named when it was read last: its file may be gone since then."""
 
 
 def overridden_by(found: type[CongestionController]) -> list[str]:
@@ -321,8 +326,13 @@ def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     scenario.check_imported()
     described: dict[str, ControllerSource] = {}
     for path in scenario.python_classes:
-        found = _member(path, scenario.folder)
-        file = getattr(sys.modules.get(getattr(found, "__module__", "")), "__file__", None)
-        if file is not None:
-            described[path] = {"file": file, "sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+        source = _source(_found.get((path, scenario.folder)) or _member(path, scenario.folder))
+        if source is not None:
+            described[path] = source
     return described
+
+
+def _source(found: object) -> ControllerSource | None:
+    """The file that has a class, which may be imported into the module that a scenario names."""
+    home = sys.modules.get(getattr(found, "__module__", ""))
+    return None if home is None else source_of(home)

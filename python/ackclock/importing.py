@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from weakref import WeakKeyDictionary
 
 from ackclock._core import Scenario
 from ackclock.manifests import ControllerSource
@@ -43,10 +44,18 @@ def used(entry: str, folder: Path) -> ModuleType:
         RefusedError: If it names no module, or one that cannot be imported.
     """
     if entry.endswith(".py"):
-        return _of_file(folder / entry)
-    if not all(part.isidentifier() for part in entry.split(".")):
+        found = _of_file(folder / entry)
+    elif all(part.isidentifier() for part in entry.split(".")):
+        found = module(entry, folder)
+    else:
         raise RefusedError("use", "must name a module", 'write "mymodule", or its file, "mymodule.py"')
-    return module(entry, folder)
+    source_of(found)
+    _used[entry, folder] = found
+    return found
+
+
+_used: dict[tuple[str, Path], ModuleType] = {}
+"""What an entry of a scenario in a folder was when it was imported last: its file may be gone since then."""
 
 
 def _of_file(path: Path) -> ModuleType:
@@ -81,10 +90,38 @@ def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     described: dict[str, ControllerSource] = {}
     for entry in scenario.uses:
         is_plugin = entry.endswith((".so", ".dylib", ".dll"))
-        file = str(scenario.folder / entry) if is_plugin else used(entry, scenario.folder).__file__
-        if file is not None:
-            described[entry] = {"file": file, "sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+        folder = scenario.folder
+        source = _source(folder / entry) if is_plugin else source_of(_used.get((entry, folder)) or used(entry, folder))
+        if source is not None:
+            described[entry] = source
     return described
+
+
+_seen_sources: WeakKeyDictionary[ModuleType, tuple[object, ControllerSource | None]] = WeakKeyDictionary()
+"""Each module that was looked at with its specification, which another import of it replaces, and its file then."""
+
+
+def source_of(imported: ModuleType) -> ControllerSource | None:
+    """Return the file of a module as it was when the module was first looked at; None of one without a file.
+
+    A file that was edited since then is not what runs: Python imports a module once.
+
+    Args:
+        imported: The module.
+    """
+    spec, source = _seen_sources.get(imported, (None, None))
+    if imported not in _seen_sources or spec is not imported.__spec__:
+        file = getattr(imported, "__file__", None)
+        source = None if file is None else _source(Path(file))
+        _seen_sources[imported] = imported.__spec__, source
+    return source
+
+
+def _source(file: Path) -> ControllerSource | None:
+    try:
+        return {"file": str(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    except OSError:  # it is in an archive, or gone
+        return None
 
 
 def module(name: str, folder: Path) -> ModuleType:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock.tables import Column, Table
+from ackclock.windows import until_completed
 
 if TYPE_CHECKING:
     from ackclock.results import Results
@@ -90,7 +91,7 @@ _SUMMARY: tuple[tuple[str, Callable[[Any], float | None]], ...] = (
 
 
 def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
-    """Return the mean of a series over time, each value until the next one; None without any.
+    """Return the mean of a series over time until its flow is complete, each value until the next; None without any.
 
     Args:
         run: Results.
@@ -100,7 +101,8 @@ def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
     table = run.flows
     if column not in table.columns:
         return None
-    rows = table.filter((table["flow"] == flow) & table[column].is_not_null() & table[column].cast(float).is_not_nan())
+    rows = until_completed(run, flow)
+    rows = rows.filter(rows[column].is_not_null() & rows[column].cast(float).is_not_nan())
     if rows.height < 2:
         return None
     times, values = rows["time_s"].to_numpy(), rows[column].cast(float).to_numpy()

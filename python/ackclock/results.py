@@ -95,7 +95,7 @@ class Results:
         """Tell whether they say the same, and come from the same."""
         if not isinstance(other, Results):
             return NotImplemented
-        mine, theirs = (self.summary, self._origin, self.captures), (other.summary, other._origin, other.captures)
+        mine, theirs = (self.summary, self.manifest, self.captures), (other.summary, other.manifest, other.captures)
         return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]  # as of all that holds dictionaries

@@ -8,7 +8,12 @@ measurement, or with the last flow.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.results import Results
 
 Entry = Mapping[str, Any]
 
@@ -86,6 +91,20 @@ def flows_over_window(summary: Entry) -> list[Entry]:
         {**flow, **flow.get("window", {}), **{key: window.rate_bps(flow, key) for key in rates}}
         for flow in summary["flows"]
     ]
+
+
+def until_completed(results: "Results", flow: str) -> "pl.DataFrame":
+    """Return the series of a flow as long as it had anything to send.
+
+    A run goes on to its end with the flow's last values and a rate of 0, which say nothing of the path.
+
+    Args:
+        results: Of a run, or a recording.
+        flow: Its name.
+    """
+    rows = results.flows.filter(results.flows["flow"] == flow)
+    completion_s = results.flow(flow)["completion_s"]
+    return rows if completion_s is None else rows.filter(rows["time_s"] <= completion_s)
 
 
 def count(flow: Entry, key: str) -> int | None:

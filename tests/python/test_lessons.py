@@ -95,6 +95,27 @@ def test_a_function_that_fails_is_told_with_what() -> None:
     assert "With (1) it fails: ZeroDivisionError" in verdict.text
 
 
+def _ends_python(*_: float) -> float:
+    raise SystemExit(0)
+
+
+WILD = [
+    10**400, -(10**400), float("nan"), 1j, None, "x", b"x", [], [1], ["a", "b", "c", "d"], [[1], [2, 3]], {1: 2},
+    [float("nan")] * 4, {"kind": object()}, {"kind": "codel", "limit": "x"}, object(), print, max,
+    lambda *_: 10**400, lambda *_: "x", _ends_python,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", lessons.NAMES)
+def test_whatever_is_answered_gets_a_verdict(name: str) -> None:
+    """A learner is told what is wrong: a cell ends in no exception of ours, and no function of it ends Python."""
+    lesson = lessons.load(name)
+    for number in range(1, len(lesson.exercises) + 1):
+        for answer in WILD:
+            verdict = lesson.check(number, answer)
+            assert verdict.is_right is False and "Hint: " in verdict.text, (number, answer)
+
+
 def test_a_queue_of_the_learners_is_run() -> None:
     lesson = lessons.load("bufferbloat")
     assert lesson.check(5, {"kind": "codel", "target": "5 ms"})

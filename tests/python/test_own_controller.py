@@ -321,6 +321,23 @@ def test_the_manifest_says_what_the_class_was() -> None:
     assert "controllers" not in ours.manifest
 
 
+def test_a_manifest_has_the_code_that_ran_and_not_what_its_file_became(tmp_path: Path) -> None:
+    """Python imports a module once: an edit, or the file's end, changes nothing of what runs."""
+    file = tmp_path / "edited_later.py"
+    file.write_text(
+        'import ackclock\n\n\nclass Mine(ackclock.CongestionController, name="mine"):\n'
+        "    def on_ack(self, ack):\n        pass\n\n    def on_congestion(self, event):\n        pass\n"
+    )
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    text = LOSSES.replace('"20 s"', '"200 ms"').replace("CONTROLLER", "python:edited_later:Mine")
+    scenario = Scenario.parse(f'use = ["edited_later.py"]\n{text}', str(tmp_path / "mine.toml"))
+    for change in (lambda: file.write_text("raise"), file.unlink):
+        change()
+        manifest = ackclock.run(scenario).manifest
+        assert manifest["controllers"]["edited_later:Mine"]["sha256"] == digest
+        assert manifest["parts"]["edited_later.py"]["sha256"] == digest
+
+
 def test_whoever_watches_is_told_of_the_states_that_a_controller_names(
     module: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ackclock.metrics import Floats
 from ackclock.validation.series import Flags
+from ackclock.windows import until_completed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -137,7 +138,7 @@ def figures(results: "Results", how: How, burst: Burst | None = None, *, searche
         burst: When less arrived, as it was found in the recording; None if that was never.
         searches: Look for it.
     """
-    rows = {name: _until_completed(results, name) for name in how.flows}
+    rows = {name: until_completed(results, name) for name in how.flows}
     flows = {name: _flow(rows[name], how) for name in how.flows}
     entries = [results.flow(name) for name in how.flows]
     base_s = np.array([_least(flows[name], results, name, how) for name in how.flows])
@@ -171,13 +172,6 @@ def figures(results: "Results", how: How, burst: Burst | None = None, *, searche
         full,
         _limited(list(rows.values())),
     )
-
-
-def _until_completed(results: "Results", name: str) -> "pl.DataFrame":
-    """The series of a flow as long as it had anything to send: a run goes on with its last values, and a rate of 0."""
-    rows = results.flows.filter(results.flows["flow"] == name)
-    completion_s = results.flow(name)["completion_s"]
-    return rows if completion_s is None else rows.filter(rows["time_s"] <= completion_s)
 
 
 def _flow(rows: "pl.DataFrame", how: How) -> _Flow:

@@ -1,8 +1,10 @@
 """The environments that are registered: a scenario of their own, and settings that suit it."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import as_file, files
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 
 from gymnasium.vector import AutoresetMode
@@ -287,8 +289,10 @@ def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None
         return scenario
     if scenario is not None:
         raise ValueError("trace replaces the rate of the environment's own scenario; give scenario or trace, not both")
+    # A scenario looks beside its own file, which is the package's; a text of JSON is one of TOML, too.
+    file = json.dumps(str(Path(trace).absolute()), ensure_ascii=False)
     with as_file(files("ackclock.gym") / "scenarios" / "trace.toml") as path:
-        return Scenario.load(path, [f"topology.bottleneck.rate={{ trace = {str(trace)!r} }}"])
+        return Scenario.load(path, [f"topology.bottleneck.rate={{ trace = {file} }}"])
 
 
 # Gymnasium looks these up by name.

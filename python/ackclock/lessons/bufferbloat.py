@@ -39,7 +39,7 @@ def _keeps(answer: Any) -> str | None:
         return f'A queue is asked for, such as "codel" or a table, not {answer!r}.'
     try:
         link = run(answer).link("bottleneck")
-    except ackclock.ScenarioError as mistake:
+    except (ackclock.ScenarioError, TypeError, ValueError) as mistake:
         return f"That is no queue: {mistake}."
     waits_ms, use = link["queueing_delay_ms"]["p95"], link["utilization"]
     if waits_ms <= LONGEST_MS and use >= LEAST_USE:

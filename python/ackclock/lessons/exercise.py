@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ackclock.usercode import said
+
 Judge = Callable[[Any], str | None]
 """Takes an answer; returns None if it is right, or else what is wrong with it, without giving the right one away."""
 
@@ -138,7 +140,7 @@ def near(expected: float, tolerance: float, unit: str = "") -> Judge:
 def _number(answer: Any) -> float | None:
     try:
         value = float(answer)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
 
@@ -218,8 +220,8 @@ def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]],
             shown = ", ".join(f"{value:g}" for value in case)
             try:
                 got = _number(answer(*case))
-            except Exception as failure:
-                return f"With ({shown}) it fails: {failure!r}."
+            except (Exception, SystemExit) as failure:
+                return f"With ({shown}) it fails: {said(failure)}."
             wanted = expected(*case)
             if got is None:
                 return f"With ({shown}) it comes to no number."

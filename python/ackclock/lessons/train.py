@@ -132,8 +132,11 @@ def train(
 
 
 def _better_than_nothing(answer: Any) -> str | None:
-    weights = np.asarray(answer, dtype=np.float64) if np.ndim(answer) == 1 else np.zeros(0)
-    if weights.size != 1 + len(SEEN):
+    try:
+        weights = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        weights = np.zeros(0)
+    if weights.shape != (1 + len(SEEN),) or not np.isfinite(weights).all():
         return f"{1 + len(SEEN)} weights are asked for: a bias and one for each of {', '.join(SEEN)}."
     own = environment()
     got, still = score(own, weights, TEST_SEEDS), score(own, np.zeros(weights.size), TEST_SEEDS)
