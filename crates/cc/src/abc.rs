@@ -290,7 +290,7 @@ mod tests {
         }
         let before = abc.cubic.cwnd();
         abc.on_ack(&AckEvent { round: 2, rtt_sample, ..at(0, 0) });
-        Bytes(before.0 - abc.cubic.cwnd().0)
+        Bytes(before.0.saturating_sub(abc.cubic.cwnd().0))
     }
 
     /// Goyal et al., equations 1 and 2: where cr is mu, f is at most eta / 2, and no queue stands where cr is less.
