@@ -234,10 +234,11 @@ impl Scoreboard {
         if is_enough || self.unit > 0 {
             return is_enough;
         }
-        // Of each range no more has to be looked at.
-        let most = |range: Range| self.segments.range(self.index_of(range.start)..).take(count as usize);
-        let sacked = self.sacked.iter().rev().flat_map(most).filter(|sent| sent.is_sacked());
-        sacked.take(count as usize).count() == count as usize
+        let within = |range: Range| {
+            let from = self.segments.range(self.index_of(range.start)..);
+            from.take_while(move |sent| sent.end <= range.end)
+        };
+        self.sacked.iter().flat_map(within).take(count as usize).count() == count as usize
     }
 
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
