@@ -1,15 +1,14 @@
 """Reading a folder of claims."""
 
-import importlib.util
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
-from ackclock import input_files, usercode
+from ackclock import importing, input_files, usercode
 from ackclock.claims import checked
 from ackclock.claims.forms import Record, Verdict
 from ackclock.claims.intervals import Interval
@@ -295,7 +294,7 @@ def load_folder(path: Path) -> Folder:
     recorded = _verdicts(path / "verdicts.toml")
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     if pictures is not None:
-        _listed(pictures, "PICTURES", (list, tuple))
+        _check_pictures(_listed(pictures, "PICTURES", (list, tuple)), path / "pictures.py", studies)
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
 
 
@@ -318,6 +317,24 @@ def _listed(module: ModuleType, name: str, kind: type | tuple[type, ...]) -> Any
         wanted = "a dictionary by id" if kind is dict else "a list"
         raise input_files.InputFileError(f"{module.__file__}: {name} must be {wanted}; `ackclock claims new` shows one")
     return found
+
+
+_PICTURE: Final = ("name", "claims", "study", "title")
+"""What every picture says of itself: texts."""
+
+
+def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str]) -> None:
+    """Refuse what is no picture, and one of a study that is not there, which would never be seen."""
+    for place, picture in enumerate(pictures):
+        at = f"{file}: PICTURES[{place}]"
+        texts = [getattr(picture, name, None) for name in _PICTURE]
+        if not all(isinstance(text, str) for text in texts) or not callable(getattr(picture, "draw", None)):
+            raise input_files.InputFileError(f"{at} must be an ackclock.claims.figures.Picture, and is {picture!r:.60}")
+        if Path(picture.name).name != picture.name:
+            raise input_files.InputFileError(f"{at}: name {picture.name!r} must be that of a file, without a folder")
+        if picture.study not in studies:
+            there = ", ".join(studies)
+            raise input_files.InputFileError(f"{at}: study {picture.study!r} must be one of claims.toml: {there}")
 
 
 def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
@@ -419,18 +436,12 @@ def load_module(path: Path) -> ModuleType:
     Raises:
         InputFileError: If it cannot be imported; the message has the line.
     """
-    name = f"ackclock_claims_{path.parent.name}_{path.stem}".replace("-", "_")
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
     input_files.octets(path, remedy="write it, as `ackclock claims new` does")  # a pipe would be waited for
     try:
         with usercode.blamed(path):
-            spec.loader.exec_module(module)
+            return importing.executed(f"claims of {path.resolve()}", str(path))
     except usercode.UserCodeError as error:
         raise input_files.InputFileError(str(error)) from error
-    return module
 
 
 def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
