@@ -317,3 +317,18 @@ def test_a_seed_without_a_value_has_no_part_in_a_mean() -> None:
 
 def test_a_ratio_of_sums_over_nothing_has_no_value() -> None:
     assert mean([Measured(1.0, weight=0.0), Measured(2.0, weight=0.0)]).value is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "verdict"),
+    [
+        ([("open", "open")], "open"),
+        ([("open", "agrees"), ("differs", "open")], "open"),  # no combination lets both questions arise
+        ([("open", "agrees"), ("agrees", "differs")], "differs"),
+        ([("open", "agrees"), ("agrees", "undecided")], "undecided"),
+        ([("differs", "agrees"), ("agrees", "agrees")], "agrees"),
+    ],
+)
+def test_a_region_is_judged_where_all_its_questions_arise(cells: list[tuple[Verdict, ...]], verdict: Verdict) -> None:
+    by_option = {(Option(str(place), ()),): verdicts for place, verdicts in enumerate(cells)}
+    assert Region("all", ("A1", "A2"), by_option).verdict == verdict

@@ -4,6 +4,7 @@ docs/reference/command-line.md: exit code 1 for an exception while it runs, 2 fo
 """
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,17 @@ def test_a_claim_that_cannot_hold(cli: Cli, tmp_path: Path, old: str, new: str, 
     file = _folder(tmp_path) / "claims.toml"
     file.write_text(CLAIMS.replace(old, new))
     _is_told(cli("claims", "./mine", "-o", "out"), 2, "claims.toml:", f"{count} mistake")
+
+
+def test_a_claim_in_two_folders_is_refused(cli: Cli, tmp_path: Path) -> None:
+    """docs: an id is that of one claim; the verdict on record of one folder stood beside the measurement of another."""
+    shutil.copytree(_folder(tmp_path), tmp_path / "copy")
+    _is_told(cli("claims", "./mine", "./copy", "-o", "out"), 2, "claim A1 is in", "/mine and in", "/copy")
+    assert cli("claims", "./mine", "--folder", "mine", "-o", "out").stdout.count("A1 ") == 1
+
+
+def test_a_verdict_of_no_claim_is_refused(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    (folder / "verdicts.toml").write_text('A2 = "agrees"\n')
+    with pytest.raises(InputFileError, match=r'verdicts\.toml: unknown claim "A2"'):
+        load_folder(folder)

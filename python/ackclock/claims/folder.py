@@ -1,5 +1,6 @@
 """Reading a folder of claims."""
 
+import difflib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -291,7 +292,7 @@ def load_folder(path: Path) -> Folder:
     measured, made = _measurements(path)
     claims = tuple(_claim(entry, studies, measures, measured, made) for entry in table["claim"])
     claims = tuple(_beside(claim, claims) for claim in claims)
-    recorded = _verdicts(path / "verdicts.toml")
+    recorded = _verdicts(path / "verdicts.toml", [claim.id for claim in claims])
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     if pictures is not None:
         _check_pictures(_listed(pictures, "PICTURES", (list, tuple)), path / "pictures.py", studies)
@@ -301,12 +302,16 @@ def load_folder(path: Path) -> Folder:
 _REMEDY = "restore it, or write it anew with `ackclock claims --full`"
 
 
-def _verdicts(path: Path) -> dict[str, Verdict]:
+def _verdicts(path: Path, ids: Sequence[str]) -> dict[str, Verdict]:
     if not path.exists():
         return {}
     found = input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"')
     if wrong := mismatch(dict[str, Verdict], found):
         raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
+    if unknown := next((name for name in found if name not in ids), None):
+        near = difflib.get_close_matches(unknown, ids, 1)
+        remedy = f'did you mean "{near[0]}"?' if near else "take it away, or add the claim to claims.toml"
+        raise input_files.InputFileError(f'{path}: unknown claim "{unknown}"; {remedy}')
     return found
 
 

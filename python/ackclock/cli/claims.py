@@ -75,7 +75,9 @@ def claims(
     from ackclock.claims.kept import held
 
     paths = [*(own or ()), *(Path(word) for word in ids or () if _is_path(word))]
-    folders = [load_folder(_checked(path)) for path in paths] if paths else load_folders()
+    own_folders = dict.fromkeys(_checked(path) for path in paths)
+    folders = [load_folder(path) for path in own_folders] if paths else load_folders()
+    _check_distinct(folders)
     try:
         chosen = select(folders, [word for word in ids or () if not _is_path(word)])
     except LookupError as error:
@@ -106,6 +108,17 @@ def _checked(path: Path) -> Path:
     if not (path / "claims.toml").is_file():
         raise InputError(f"{path} has no claims.toml; `ackclock claims new {path}` writes a folder that has one")
     return path.resolve()
+
+
+def _check_distinct(folders: list[Any]) -> None:
+    """Refuse a claim that is in two folders: verdicts and places on the page are known by its id."""
+    seen: dict[str, Path] = {}
+    for folder in folders:
+        for claim in folder.claims:
+            if claim.id in seen:
+                one, other = seen[claim.id], folder.path
+                raise InputError(f"claim {claim.id} is in {one} and in {other}; give each folder a call of its own")
+            seen[claim.id] = folder.path
 
 
 def _begin(folders: list[str]) -> None:
