@@ -51,6 +51,17 @@ def test_every_axis_that_is_wrong_is_told() -> None:
     assert len(str(caught.value).splitlines()) == 3
 
 
+def test_every_value_that_is_wrong_is_told(cli: Cli, scenario_file: Path) -> None:
+    rates = 'topology.bottleneck.rate=["5 Mbit/s", "foo", "bar", "-1 Mbit/s"]'
+    delays = 'topology.bottleneck.delay=["oops", "5 ms"]'
+    told = cli("sweep", scenario_file, "--set", rates, "--set", delays, "--set", "tcp.msss=[536, 1448]", "-o", "out")
+    assert told.returncode == 2
+    for value in ("foo", "bar", "-1 Mbit/s", "oops"):
+        assert f'"{value}"' in told.stderr
+    assert told.stderr.count("tcp.msss must not hold") == 1  # of a field that is not known its values are none
+    assert "5 mistakes" in told.stderr
+
+
 @pytest.mark.parametrize(
     "value", ["5 s", 'say "x"', 3, 2.5, True, [1, [2]], "é😀\x7f", {"kind": "red", "limits": [1, 2]}]
 )

@@ -4,17 +4,18 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ackclock import controllers, importing, storage
-from ackclock._core import Scenario, build_info
+from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.decoding import decoded_toml
+from ackclock.diagnostics import joined
 from ackclock.imported import imported
-from ackclock.studies.plan import MOST_RUNS, each_once
+from ackclock.studies.plan import MOST_RUNS, each_once, value_key
 from ackclock.toml_text import toml_text
 from ackclock.version import __version__
 
@@ -175,7 +176,7 @@ def grid_of(
 
     Raises:
         GridError: If a path occurs twice, or axes that go together are not as long as each other, or not there.
-        ScenarioError: If any point is an invalid scenario.
+        ScenarioError: If any point is an invalid scenario; it tells what is wrong with any value.
     """
     paths = [axis.path for axis in axes]
     taken = next((path for path in paths if path in _COLUMNS), None)
@@ -187,8 +188,30 @@ def grid_of(
     steps = [_steps(group) for group in _groups(axes, paired)]
     if (size := math.prod(map(len, steps))) > MOST_RUNS:
         raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
-    points = (dict(itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*steps))
-    return [_point(paths, tuple(point[path] for path in paths), make) for point in points]
+    try:
+        return [_point(parameters, make) for parameters in _combinations(paths, steps)]
+    except ScenarioError:
+        raise joined(_wrong(_combinations(paths, steps), make)) from None
+
+
+def _combinations(paths: Sequence[str], steps: Sequence[Sequence["_Step"]]) -> Iterator[dict[str, Any]]:
+    for chosen in itertools.product(*steps):
+        point = dict(itertools.chain.from_iterable(chosen))
+        yield {path: point[path] for path in paths}
+
+
+def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], Scenario]) -> Iterator[ScenarioError]:
+    """What points are told, as many as it takes to try each value of each axis once."""
+    tried: set[tuple[str, str]] = set()
+    for parameters in combinations:
+        values = {(path, value_key(value)) for path, value in parameters.items()}
+        if tried and values <= tried:
+            continue
+        tried |= values
+        try:
+            _point(parameters, make)
+        except ScenarioError as error:
+            yield error
 
 
 _Step = tuple[tuple[str, Any], ...]
@@ -220,8 +243,7 @@ def _steps(group: Sequence[Axis]) -> list[_Step]:
     return [tuple(zip(lengths, step, strict=True)) for step in values]
 
 
-def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
-    parameters = dict(zip(paths, values, strict=True))
+def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario]) -> Point:
     scenario = make([f"{path}={toml_text(value)}" for path, value in parameters.items()])
     return point_of({**parameters, "seed": scenario.seed}, scenario)
 
