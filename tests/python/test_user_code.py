@@ -42,6 +42,12 @@ def test_a_controller(cli: Cli, tmp_path: Path, line: str) -> None:
     _is_told(cli("run", "a.toml", "--trust"), 1, "mine.py", "line 5", "on_ack")
 
 
+def test_a_controller_that_ends_its_process(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(CONTROLLER.format("import os; os._exit(0)"))
+    (tmp_path / "a.toml").write_text(SCENARIO.replace('"reno"', '"python:mine:Mine"'))
+    _is_told(cli("sweep", "a.toml", "--trust", "-o", "out"), 1, "code of the scenario ended its process")
+
+
 def test_a_module_that_ends_the_program(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
     for text in (SCENARIO.replace('"reno"', '"python:mine:Mine"'), f'use = ["mine.py"]\n{SCENARIO}'):
