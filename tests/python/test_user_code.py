@@ -48,6 +48,18 @@ def test_a_controller_that_ends_its_process(cli: Cli, tmp_path: Path) -> None:
     _is_told(cli("sweep", "a.toml", "--trust", "-o", "out"), 1, "code of the scenario ended its process")
 
 
+def test_what_code_prints_is_not_in_the_json(cli: Cli, tmp_path: Path) -> None:
+    """The help of --json: summary.json on stdout, and nothing else."""
+    (tmp_path / "mine.py").write_text(CONTROLLER.format("print('mine'); self.cwnd_bytes = 30_000"))
+    (tmp_path / "a.toml").write_text(SCENARIO.replace('"reno"', '"python:mine:Mine"').replace('"2 s"', '"300 ms"'))
+    (_folder(tmp_path) / "measure.py").write_text(MEASURE.replace("Measured(1.0)", "print('mine') or Measured(1.0)"))
+    for command in (("run", "a.toml", "--trust"), ("sweep", "a.toml", "--trust", "-o", "s"), ("claims", "./mine")):
+        done = cli(*command, "--json")
+        assert done.returncode == 0, done.stderr
+        assert decoded(done.stdout)
+        assert "mine\n" in done.stderr
+
+
 def test_a_module_that_ends_the_program(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
     for text in (SCENARIO.replace('"reno"', '"python:mine:Mine"'), f'use = ["mine.py"]\n{SCENARIO}'):

@@ -1,7 +1,6 @@
 """`ackclock claims`: what a source says beside what the simulator measures."""
 
 import json
-import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock import extras, storage
+from ackclock.cli.answers import apart, put
 from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
@@ -19,6 +19,7 @@ from ackclock.shown import plain
 _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
+@apart
 def claims(
     ids: Annotated[
         list[str] | None,
@@ -90,7 +91,7 @@ def claims(
         findings = ledger.judge(chosen, laboratory, recorded)
     page.write(folder, folders, findings, laboratory, full=full)
     if as_json:
-        sys.stdout.write(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
+        put(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
 
