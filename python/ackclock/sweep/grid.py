@@ -5,6 +5,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -175,7 +176,8 @@ def grid_of(
         paired: Paths of axes that go together, first value with first; all others are crossed.
 
     Raises:
-        GridError: If a path occurs twice, or axes that go together are not as long as each other, or not there.
+        GridError: If a path occurs twice, axes that go together are not as long as each other, or not there, or one
+            axis undoes another.
         ScenarioError: If any point is an invalid scenario; it tells what is wrong with any value.
     """
     paths = [axis.path for axis in axes]
@@ -189,9 +191,31 @@ def grid_of(
     if (size := math.prod(map(len, steps))) > MOST_RUNS:
         raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
     try:
-        return [_point(parameters, make) for parameters in _combinations(paths, steps)]
+        points = [_point(parameters, make) for parameters in _combinations(paths, steps)]
     except ScenarioError:
         raise joined(_wrong(_combinations(paths, steps), make)) from None
+    if len({point.scenario_hash for point in points}) < len(points):
+        _check_overridden(axes, points, make)
+    return points
+
+
+def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Callable[[list[str]], Scenario]) -> None:
+    """Refuse an axis that another one undoes: both set one place, by two names of it or one within the other."""
+    for axis in axes:
+        if len(axis.values) > 1 and _changes_nothing(axis.path, points):
+            with suppress(ScenarioError):  # it needs other axes, and is heard where it has them
+                if len({make([f"{axis.path}={toml_text(value)}"]).hash for value in axis.values}) > 1:
+                    raise GridError(f"--set {axis.path} is undone by another axis, of the same place; give one of them")
+
+
+def _changes_nothing(path: str, points: Sequence[Point]) -> bool:
+    """Whether points that differ in one parameter alone, if there are any, are the same scenario."""
+    by_others: dict[str, list[str]] = {}
+    for point in points:
+        others = {name: value for name, value in point.parameters.items() if name != path}
+        by_others.setdefault(value_key(others), []).append(point.scenario_hash)
+    groups = [hashes for hashes in by_others.values() if len(hashes) > 1]
+    return bool(groups) and all(len(set(hashes)) == 1 for hashes in groups)
 
 
 def _combinations(paths: Sequence[str], steps: Sequence[Sequence["_Step"]]) -> Iterator[dict[str, Any]]:
