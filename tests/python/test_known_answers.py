@@ -329,6 +329,14 @@ def test_a_flow_that_starves_later_never_converged() -> None:
     assert convergence_s(samples, [0.0, 0.0]) is None
 
 
+def test_flows_that_are_over_had_converged() -> None:
+    """Two flows have the same from their start to 20 s, when both are over, of 30 s: they converged at once."""
+    time_s = [0.5 * place for place in range(1, 61)]
+    rates: list[float | None] = [5e6 if at <= 20 else None for at in time_s]
+    samples: Any = {"time_s": time_s, "flows": {name: {"goodput_bps": rates} for name in "ab"}}
+    assert convergence_s(samples, [0.0, 0.0]) == 0.0
+
+
 def _holds_capacity(goodputs_bps: Sequence[float], used: float, rate_bps: float) -> None:
     """What the flows have together the link has carried, with headers, and no link carries more than its rate."""
     assert sum(goodputs_bps) <= used * rate_bps * 1.001 <= rate_bps * 1.001
