@@ -1,6 +1,12 @@
 """What a wrong scenario is told: the entries of `ackclock.ScenarioError.diagnostics`."""
 
-from typing import TypedDict
+from collections.abc import Iterable
+from typing import Final, TypedDict
+
+from ackclock._core import ScenarioError
+
+MOST: Final = 50
+"""Mistakes that anybody reads at once."""
 
 
 class Diagnostic(TypedDict):
@@ -35,3 +41,30 @@ class Diagnostic(TypedDict):
 
     unseen_value: str | None
     """The value, where `source_line` does not show it."""
+
+
+def joined(errors: Iterable[ScenarioError]) -> ScenarioError:
+    """Return what several scenarios are told as one error: each mistake once, up to `MOST`.
+
+    Args:
+        errors: At least one; no more are made than are needed.
+    """
+    found: dict[str, Diagnostic] = {}
+    has_more = False
+    for error in errors:
+        for diagnostic in error.diagnostics:
+            found.setdefault(_identity(diagnostic), diagnostic)
+        has_more = has_more or error.has_more or len(found) > MOST
+        if has_more:
+            break
+    diagnostics = list(found.values())[:MOST]
+    whole = ScenarioError("\n".join(f"{one['file']}: {one['field']} {one['message']}" for one in diagnostics))
+    whole.diagnostics, whole.has_more = diagnostics, has_more
+    return whole
+
+
+def _identity(diagnostic: Diagnostic) -> str:
+    """What makes a mistake another one; of a field that is not known its value is none."""
+    is_of_its_value = not diagnostic["message"].startswith("must not hold")
+    value = diagnostic["value"] if is_of_its_value else ""
+    return f"{diagnostic['file']}:{diagnostic['line']}: {diagnostic['field']} {diagnostic['message']}: {value}"

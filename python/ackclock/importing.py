@@ -72,7 +72,7 @@ def _of_file(path: Path) -> ModuleType:
         return sys.modules[alias]
     with _first_on_path(file.parent):
         try:
-            return _executed(alias, str(file))
+            return executed(alias, str(file))
         except (Exception, SystemExit) as error:
             raise not_importable(file.stem, file.parent, error) from error
 
@@ -155,11 +155,19 @@ def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> Modu
     if "." in name or spec.origin is None:
         raise ImportError(f"another package {spec.name} is imported already")
     alias = f"{name} of {spec.origin}"
-    return sys.modules[alias] if alias in sys.modules else _executed(alias, spec.origin)
+    return sys.modules[alias] if alias in sys.modules else executed(alias, spec.origin)
 
 
-def _executed(alias: str, file: str) -> ModuleType:
-    """Import a file under a name of ours."""
+def executed(alias: str, file: str) -> ModuleType:
+    """Import a file under a name of ours.
+
+    Args:
+        alias: Its name among the modules of this process, which dataclasses and others look up while it is imported.
+        file: Its place.
+
+    Raises:
+        ImportError: If it is no module.
+    """
     spec = importlib.util.spec_from_file_location(alias, file)
     if spec is None or spec.loader is None:
         raise ImportError(f"{file} is no module")

@@ -305,3 +305,30 @@ def test_rows_of_one_quantity_are_named_by_their_studies() -> None:
     assert labels[0] == "K1-01  CUBIC, 1 Mbit/s, 40 ms, 20 packets"
     assert len({label.split("  ")[1] for label in labels}) == len(labels) == 30
     assert axis.get_xlabel() == "the largest difference of a mean, in units of what agrees"
+
+
+def test_a_seed_without_a_value_has_no_part_in_a_mean() -> None:
+    """A question that does not arise with a seed leaves the means of the others: (2 + 4) / 2."""
+    some = [Measured(None), Measured(1.0, {"x": 2.0}), Measured(3.0, {"x": 4.0, "y": 5.0})]
+    for order in (some, some[::-1]):
+        found = mean(order)
+        assert (found.value, found.also["x"], found.also["y"]) == (2.0, 3.0, 5.0)
+
+
+def test_a_ratio_of_sums_over_nothing_has_no_value() -> None:
+    assert mean([Measured(1.0, weight=0.0), Measured(2.0, weight=0.0)]).value is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "verdict"),
+    [
+        ([("open", "open")], "open"),
+        ([("open", "agrees"), ("differs", "open")], "open"),  # no combination lets both questions arise
+        ([("open", "agrees"), ("agrees", "differs")], "differs"),
+        ([("open", "agrees"), ("agrees", "undecided")], "undecided"),
+        ([("differs", "agrees"), ("agrees", "agrees")], "agrees"),
+    ],
+)
+def test_a_region_is_judged_where_all_its_questions_arise(cells: list[tuple[Verdict, ...]], verdict: Verdict) -> None:
+    by_option = {(Option(str(place), ()),): verdicts for place, verdicts in enumerate(cells)}
+    assert Region("all", ("A1", "A2"), by_option).verdict == verdict

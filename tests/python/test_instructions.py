@@ -12,6 +12,7 @@ import pytest
 from ackclock import _core
 from ackclock.bench.counted import SHORT_CASES
 from ackclock.bench.instructions import COUNTED, Record, append, compiler_of, grown, last, per_packet
+from ackclock.input_files import InputFileError
 from conftest import Cli
 
 ROOT = Path(__file__).parents[2]
@@ -177,3 +178,9 @@ def test_without_valgrind_it_is_skipped_in_one_line(cli: Cli, tmp_path: Path, mo
 def test_a_record_is_of_instructions_alone(cli: Cli) -> None:
     assert cli("bench", "a", "--record").returncode == 2
     assert cli("bench", "a", "instructions").returncode == 2
+
+
+def test_a_history_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "history")  # whoever reads one waits for ever
+    with pytest.raises(InputFileError, match="history"):
+        last(tmp_path / "history")

@@ -6,6 +6,7 @@ The runs are made here, in the form of `summary.json`. A column or a figure with
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,13 @@ import pytest
 from matplotlib.axes import Axes
 
 import ackclock
+from ackclock.claims.folder import Claim, load_folder
+from ackclock.claims.ledger import Finding
+from ackclock.claims.measured import Measured as ClaimMeasured
+from ackclock.claims.measured import mean as claims_mean
+from ackclock.claims.page import _others, _overview
 from ackclock.crowds import grouped
+from ackclock.report import comparison
 from ackclock.report import figures_of_merit as merit
 from ackclock.report.tables import tables
 from ackclock.studies import design
@@ -27,6 +34,8 @@ from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.tidy import flow_table, link_table, means, over_window
 from ackclock.tables import Estimate, Table
 from ackclock.windows import count, flows_over_window, window_of
+from test_readers import CLAIMS, MEASURE
+from test_readers import SCENARIO as ONE
 
 T1 = 12.7062
 """Student's t for 95 % and one degree of freedom, of printed tables."""
@@ -320,6 +329,14 @@ def test_a_flow_that_starves_later_never_converged() -> None:
     assert convergence_s(samples, [0.0, 0.0]) is None
 
 
+def test_flows_that_are_over_had_converged() -> None:
+    """Two flows have the same from their start to 20 s, when both are over, of 30 s: they converged at once."""
+    time_s = [0.5 * place for place in range(1, 61)]
+    rates: list[float | None] = [5e6 if at <= 20 else None for at in time_s]
+    samples: Any = {"time_s": time_s, "flows": {name: {"goodput_bps": rates} for name in "ab"}}
+    assert convergence_s(samples, [0.0, 0.0]) == 0.0
+
+
 def _holds_capacity(goodputs_bps: Sequence[float], used: float, rate_bps: float) -> None:
     """What the flows have together the link has carried, with headers, and no link carries more than its rate."""
     assert sum(goodputs_bps) <= used * rate_bps * 1.001 <= rate_bps * 1.001
@@ -495,3 +512,61 @@ def test_totals_of_a_report_are_over_one_window() -> None:
     late = a_summary([a_flow("a", "cubic", 9.0), a_flow("b", "cubic", 2.0, start_s=15.0)], a_link(0.95))
     del late["measure_s"]
     assert [flow["goodput_bps"] for flow in flows_over_window(late)] == [9e6, 0.5e6]
+
+
+# ---- runs side by side ----------------------------------------------------------------------------------------------
+
+
+def a_result(rate: float, used: float) -> ackclock.Results:
+    """A run whose bottleneck has a rate, by which it is named beside another."""
+    summary = a_summary([a_flow("a", "cubic", rate), a_flow("b", "cubic", 2.0)], a_link(used), jain_index=0.8)
+    scenario = {"topology": {"kind": "dumbbell", "bottleneck": {"rate": f"{2 * rate:g} Mbit/s"}}, "flow": []}
+    manifest: Any = {"scenario": scenario, "scenario_hash": "", "seed": 1, "versions": {}, "engine": {}}
+    return ackclock.Results(lambda: summary, manifest, lambda name: pytest.fail(f"{name} is not looked at"))  # type: ignore[arg-type,return-value]
+
+
+def test_every_figure_of_runs_side_by_side() -> None:
+    flows, links, fairness = comparison.tables([a_result(6.0, 0.8), a_result(3.0, 0.4)])
+    for table, answers, other in (
+        (flows, FLOW_ANSWERS, FLOW_ANSWERS | {"goodput": "3.00"}),
+        (links, LINK_ANSWERS, LINK_ANSWERS | {"utilization": "40.0 %"}),
+    ):
+        assert [column.title for column in table.columns[2:]] == ["12 Mbit/s", "6 Mbit/s"]
+        rows = table.rows[: len(answers)]  # those of the first flow or link
+        for run, wanted in (("run0", answers), ("run1", other)):
+            found = {str(row["figure"]).partition(" (")[0]: str(row[run]) for row in rows}
+            assert numbers(found) == numbers(wanted)
+    assert dict(fairness.rows[0]) == {"run0": "0.8000", "run1": "0.8000"}
+
+
+# ---- claims ---------------------------------------------------------------------------------------------------------
+
+
+def a_claim(tmp_path: Path) -> Claim:
+    for name, text in (("claims.toml", CLAIMS), ("scenario.toml", ONE), ("measure.py", MEASURE)):
+        (tmp_path / name).write_text(text)
+    (found,) = load_folder(tmp_path).claims
+    return replace(found, low=-1.0, high=5.0)
+
+
+def test_every_column_of_the_page_of_claims(tmp_path: Path) -> None:
+    """1, 2 and 3: mean 2, standard error 1 / sqrt(3), t of two degrees of freedom 4.3027 of printed tables."""
+    claim = a_claim(tmp_path)
+    measured = claims_mean(
+        [ClaimMeasured(1.0, {"x": 4.0}), ClaimMeasured(2.0, {"x": 5.0}), ClaimMeasured(3.0, {"x": 9.0})]
+    )
+    verdict = claim.verdict(measured.value, measured.interval)
+    finding = Finding(claim, measured, verdict, verdict, None, (((), ClaimMeasured(7.0), "differs"),))
+    table = _overview([finding])
+    answers = {
+        "claim": "A1", "quantity": "q", "paper": "p", "measured": "2.000", "spread": "± 2.484", "unit": "u",
+        "verdict": "agrees", "choices": "1 of 2", "whose": "source", "from": "3 seeds",
+    }  # fmt: skip
+    assert {column.key: str(table.rows[0][column.key]) for column in table.columns} == answers
+    entry = finding.as_dict()
+    assert entry["interval"] == pytest.approx([2 - 2.4841, 2 + 2.4841], abs=1e-4)
+    assert (entry["measured"], entry["seeds"], entry["values"]) == (2.0, 3, [1.0, 2.0, 3.0])
+    assert entry["also"] == {"x": 6.0, "least": 1.0, "greatest": 3.0, "deviation": 1.0, "seeds": 3.0}
+    others = _others(finding)
+    row = {column.key: str(others.rows[0][column.key]) for column in others.columns}
+    assert row == {"measured": "7.000", "verdict": "differs"}

@@ -110,6 +110,7 @@ READERS: dict[str, tuple[str, list[str], Callable[[Path], None] | None]] = {
     "measure.py": ("f/measure.py", ["claims", "./f", "-o", "out"], lambda place: _claims(place, "measure.py")),
     "recorded.json": ("f/recorded.json", ["claims", "./f", "-o", "out"], lambda place: _claims(place, "")),
     "verdicts.toml": ("f/verdicts.toml", ["claims", "./f", "-o", "out"], lambda place: _claims(place, "")),
+    "recordings": ("f/summary.csv", ["validate-linux", "--data", "f", "-o", "out"], None),
     "script": ("a.pkt", ["script", "a.pkt"], None),
     "export": ("a.onnx", ["export", "a.onnx", "-o", "out.onnx", "--to", "bpf"], None),
     "report, sweep.json": (

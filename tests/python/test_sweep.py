@@ -51,6 +51,17 @@ def test_every_axis_that_is_wrong_is_told() -> None:
     assert len(str(caught.value).splitlines()) == 3
 
 
+def test_every_value_that_is_wrong_is_told(cli: Cli, scenario_file: Path) -> None:
+    rates = 'topology.bottleneck.rate=["5 Mbit/s", "foo", "bar", "-1 Mbit/s"]'
+    delays = 'topology.bottleneck.delay=["oops", "5 ms"]'
+    told = cli("sweep", scenario_file, "--set", rates, "--set", delays, "--set", "tcp.msss=[536, 1448]", "-o", "out")
+    assert told.returncode == 2
+    for value in ("foo", "bar", "-1 Mbit/s", "oops"):
+        assert f'"{value}"' in told.stderr
+    assert told.stderr.count("tcp.msss must not hold") == 1  # of a field that is not known its values are none
+    assert "5 mistakes" in told.stderr
+
+
 @pytest.mark.parametrize(
     "value", ["5 s", 'say "x"', 3, 2.5, True, [1, [2]], "é😀\x7f", {"kind": "red", "limits": [1, 2]}]
 )
@@ -215,6 +226,11 @@ def test_a_point_is_of_what_its_controller_imports_too(cli: Cli, scenario_file: 
         assert ("done already" in done.stderr) == (len(goodputs) == 1), done.stderr
         goodputs.append(pl.read_parquet(tmp_path / "out" / "sweep.parquet")["goodput_bps"].mean())
     assert goodputs[0] == goodputs[1] < goodputs[2] / 1.5
+    (tmp_path / "numbers_of_mine.py").write_text("WINDOW = 1 / 0\n")
+    assert cli("sweep", "own.toml", "--set", "seed=1..2", "-o", "out", "--trust").returncode == 2
+    (tmp_path / "numbers_of_mine.py").write_text("WINDOW = 'no number'\n")
+    assert cli("sweep", "own.toml", "--set", "seed=1..2", "-o", "out", "--trust").returncode == 1
+    assert "has not ended" in cli("compare", "out").stderr, "its tables are of other code"
 
 
 def test_a_sweep_of_short_flows_shows_what_its_link_tells(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
@@ -231,6 +247,23 @@ def test_an_axis_is_no_column_of_the_results(cli: Cli, scenario_file: Path) -> N
     refused = cli("sweep", scenario_file, "--set", 'flow=[[{ controller = "reno" }]]', "-o", "out")
     assert refused.returncode == 2
     assert "no axis, for results have a column of that name" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("undone", "other"),
+    [
+        ('flow[0].controller=["reno", "vegas"]', 'flow.new.controller=["cubic", "bbr"]'),
+        (
+            'topology.bottleneck.rate=["1 Mbit/s", "2 Mbit/s"]',
+            'topology.bottleneck={ rate = "3 Mbit/s", delay = "9 ms" }',
+        ),
+    ],
+)
+def test_two_axes_of_one_place_are_refused(cli: Cli, scenario_file: Path, undone: str, other: str) -> None:
+    refused = cli("sweep", scenario_file, "--set", undone, "--set", other, "-o", "out")
+    assert refused.returncode == 2
+    assert f"--set {undone.partition('=')[0]} is undone by another axis" in refused.stderr
+    assert cli("sweep", scenario_file, "--set", "duration=['1 s', '1000 ms']", "-o", "same", "-q").returncode == 0
 
 
 def test_one_bad_point_is_found_before_any_runs(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
 """What a terminal shows while a command is at work."""
 
+import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from ackclock.cli.check import _LARGE_BYTES
+from conftest import Cli, command
 
 FLOW = '[[flow]]\nname = "flow number {}"\ncontroller = "cubic"\n'
 REST = """duration = "1 s"
@@ -49,3 +54,22 @@ def test_a_large_scenario_is_said_to_be_checked_before_it_is(tmp_path: Path) -> 
 def test_a_small_one_is_checked_and_nothing_else_is_said(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(REST + FLOW.format(1))
     assert b"checking" not in b"".join(part for _, part in _shown("validate", "small.toml", folder=tmp_path))
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_failure(closed: str, scenario_file: Path) -> None:
+    """A daemon's children have none; POSIX gives the number of a closed one to the next file that is opened."""
+    line = f"{shlex.join(command('run', scenario_file, '-o', 'out', '--set', 'duration=500 ms'))} {closed}"
+    done = subprocess.run(["sh", "-c", line], cwd=scenario_file.parent, check=False, capture_output=True, text=True)
+    assert (done.returncode, "fault of ackclock" in done.stderr) == (0, False), done.stderr
+    assert json.loads((scenario_file.parent / "out" / "summary.json").read_text())["scenario"] == "two flows"
+
+
+def test_signs_that_an_encoding_has_not_are_written_out(scenario_file: Path, cli: Cli) -> None:
+    scenario_file.write_text(scenario_file.read_text().replace('"two flows"', '"zwei Flüsse 😀"'))
+    said = cli("run", scenario_file, "--json", env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)["scenario"] == "zwei Flüsse 😀"
+    shown = cli("run", scenario_file, env=os.environ | {"PYTHONIOENCODING": "latin-1:strict"}, encoding="latin-1")
+    assert shown.returncode == 0, shown.stderr
+    assert "zwei Flüsse \\ud83d\\ude00" in shown.stdout

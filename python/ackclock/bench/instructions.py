@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from ackclock import _core
+from ackclock import _core, input_files
 from ackclock.bench.counted import SHORT_CASES, ShortCase
+from ackclock.decoding import decoded
 from ackclock.version import __version__
 
 GROUP = "instructions"
@@ -151,13 +151,14 @@ def last(history: Path) -> Record | None:
     Raises:
         ValueError: If its last line is no record.
     """
-    lines = history.read_text(encoding="utf-8").splitlines() if history.is_file() else []
+    if not history.exists():
+        return None
+    lines = input_files.text(history, remedy="give a file of records such as --record writes").splitlines()
     if not lines:
         return None
     try:
-        entry: dict[str, Any] = json.loads(lines[-1])
-        return Record(**entry)
-    except (json.JSONDecodeError, TypeError) as error:
+        return Record(**decoded(lines[-1]))
+    except (ValueError, TypeError) as error:
         raise ValueError(
             f"{history}:{len(lines)} must be a record such as --record writes, and is not: {error}; remove the line"
         ) from error

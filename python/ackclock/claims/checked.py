@@ -5,7 +5,7 @@ All mistakes are told at once, with their places, before anything is simulated.
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
@@ -66,21 +66,24 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
     return table, mistakes
 
 
-def check_measures(table: Table, measures: Collection[str], mistakes: Mistakes) -> None:
+def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Refuse claims that `measure.py` has no measure of.
 
     Args:
         table: As it was read.
-        measures: The ids that it has one of.
+        measures: Those that it has, by id.
         mistakes: Of `read`.
 
     Raises:
-        ackclock.ScenarioError: If one lacks.
+        ackclock.ScenarioError: If one lacks, or is no function.
     """
     for place, claim in enumerate(table["claim"]):
         if claim["id"] not in measures:
             remedy = "give MEASURES in measure.py an entry of this id"
             mistakes.add(("claim", place, "id"), "has no measure", remedy, claim["id"])
+        elif not callable(measures[claim["id"]]):
+            remedy = "write one in MEASURES in measure.py: it takes runs and returns a Measured"
+            mistakes.add(("claim", place, "id"), "has a measure that is not a function", remedy, claim["id"])
     mistakes.check()
 
 
@@ -111,6 +114,8 @@ def _check_unique(kind: str, name: str, table: Table, mistakes: Mistakes) -> Non
 def _check_choice(key: Key, choice: Table, mistakes: Mistakes) -> None:
     if not choice.get("options") and "seeds" not in choice:
         mistakes.add((*key, "options"), "is missing", "list options, or say how many seeds")
+    if "options" in choice and "seeds" in choice:
+        mistakes.add((*key, "seeds"), "and options are both there", "make a choice of each", choice["seeds"])
     _check_count(key, "seeds", choice, 1, mistakes)
     _check_count(key, "quick", choice, 1, mistakes)
 

@@ -1,15 +1,15 @@
 """Reading a folder of claims."""
 
-import importlib.util
+import difflib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
-from ackclock import input_files, usercode
+from ackclock import importing, input_files, usercode
 from ackclock.claims import checked
 from ackclock.claims.forms import Record, Verdict
 from ackclock.claims.intervals import Interval
@@ -292,22 +292,26 @@ def load_folder(path: Path) -> Folder:
     measured, made = _measurements(path)
     claims = tuple(_claim(entry, studies, measures, measured, made) for entry in table["claim"])
     claims = tuple(_beside(claim, claims) for claim in claims)
-    recorded = _verdicts(path / "verdicts.toml")
+    recorded = _verdicts(path / "verdicts.toml", [claim.id for claim in claims])
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     if pictures is not None:
-        _listed(pictures, "PICTURES", (list, tuple))
+        _check_pictures(_listed(pictures, "PICTURES", (list, tuple)), path / "pictures.py", studies)
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
 
 
 _REMEDY = "restore it, or write it anew with `ackclock claims --full`"
 
 
-def _verdicts(path: Path) -> dict[str, Verdict]:
+def _verdicts(path: Path, ids: Sequence[str]) -> dict[str, Verdict]:
     if not path.exists():
         return {}
     found = input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"')
     if wrong := mismatch(dict[str, Verdict], found):
         raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
+    if unknown := next((name for name in found if name not in ids), None):
+        near = difflib.get_close_matches(unknown, ids, 1)
+        remedy = f'did you mean "{near[0]}"?' if near else "take it away, or add the claim to claims.toml"
+        raise input_files.InputFileError(f'{path}: unknown claim "{unknown}"; {remedy}')
     return found
 
 
@@ -318,6 +322,24 @@ def _listed(module: ModuleType, name: str, kind: type | tuple[type, ...]) -> Any
         wanted = "a dictionary by id" if kind is dict else "a list"
         raise input_files.InputFileError(f"{module.__file__}: {name} must be {wanted}; `ackclock claims new` shows one")
     return found
+
+
+_PICTURE: Final = ("name", "claims", "study", "title")
+"""What every picture says of itself: texts."""
+
+
+def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str]) -> None:
+    """Refuse what is no picture, and one of a study that is not there, which would never be seen."""
+    for place, picture in enumerate(pictures):
+        at = f"{file}: PICTURES[{place}]"
+        texts = [getattr(picture, name, None) for name in _PICTURE]
+        if not all(isinstance(text, str) for text in texts) or not callable(getattr(picture, "draw", None)):
+            raise input_files.InputFileError(f"{at} must be an ackclock.claims.figures.Picture, and is {picture!r:.60}")
+        if Path(picture.name).name != picture.name:
+            raise input_files.InputFileError(f"{at}: name {picture.name!r} must be that of a file, without a folder")
+        if picture.study not in studies:
+            there = ", ".join(studies)
+            raise input_files.InputFileError(f"{at}: study {picture.study!r} must be one of claims.toml: {there}")
 
 
 def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
@@ -419,18 +441,12 @@ def load_module(path: Path) -> ModuleType:
     Raises:
         InputFileError: If it cannot be imported; the message has the line.
     """
-    name = f"ackclock_claims_{path.parent.name}_{path.stem}".replace("-", "_")
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
     input_files.octets(path, remedy="write it, as `ackclock claims new` does")  # a pipe would be waited for
     try:
         with usercode.blamed(path):
-            spec.loader.exec_module(module)
+            return importing.executed(f"claims of {path.resolve()}", str(path))
     except usercode.UserCodeError as error:
         raise input_files.InputFileError(str(error)) from error
-    return module
 
 
 def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +134,15 @@ def _other(study: Study, choices: Choices, measured: Measured, verdict: Verdict)
 
 
 def _numbers(measured: Measured) -> dict[str, Any]:
-    """Return what `_entry` reads again; an interval without an end, of a single seed, is none in JSON."""
-    interval = measured.interval
+    """Return what `_entry` reads again; what is infinite, as the interval of a single seed, JSON has not (RFC 8259)."""
+    interval, value = measured.interval, measured.value
     known = interval is not None and math.isfinite(interval.half)
     return {
-        "measured": measured.value,
+        "measured": value if value is not None and math.isfinite(value) else None,
         "interval": [interval.low, interval.high] if interval is not None and known else None,
         "seeds": 1 if interval is None else interval.freedom + 1,
-        "values": list(measured.values),
-        "also": dict(measured.also),
+        "values": list(measured.values) if all(map(math.isfinite, measured.values)) else [],
+        "also": {name: number for name, number in measured.also.items() if math.isfinite(number)},
     }
 
 
@@ -353,14 +354,29 @@ def measured_of(claim: Claim, runs: Runs) -> Measured:
         found = claim.measure(runs)
     if not isinstance(found, Measured):
         raise UserCodeError(f"{file}: the measure of {claim.id} must return a Measured, and returns {found!r:.60}")
-    for name, number in (("value", found.value), ("weight", found.weight), *found.also.items()):
-        is_number = isinstance(number, float | int) and not math.isnan(number)
-        if not is_number and not (name == "value" and number is None):
-            what = f"{name} must be a number, and is {number!r:.60}"
-            raise UserCodeError(
-                f"{file}: the measure of {claim.id}: {what}; None says that the question does not arise"
-            )
-    return found
+    if wrong := _mistake(found):
+        raise UserCodeError(f"{file}: the measure of {claim.id}: {wrong}; None says that the question does not arise")
+    value = None if found.value is None else _plain(found.value)
+    also = {name: _plain(number) for name, number in found.also.items()}
+    return replace(found, value=value, also=also, weight=_plain(found.weight))
+
+
+def _mistake(found: Measured) -> str:
+    """What of a measurement is no number; infinity is one, as of a ratio over nothing, but is no weight."""
+    if not isinstance(found.also, Mapping):
+        return f"also must be a dictionary of numbers, and is {found.also!r:.60}"
+    named = [("weight", found.weight), *found.also.items()]
+    for name, number in named if found.value is None else [("value", found.value), *named]:
+        if not isinstance(number, Real) or math.isnan(number):
+            return f"{name} must be a number, and is {number!r:.60}"
+    if not 0 <= found.weight < math.inf:
+        return f"weight must be finite and not negative, and is {found.weight!r:.60}"
+    return ""
+
+
+def _plain(number: float) -> float:
+    """A number of Python's own, which JSON takes; NumPy's integers and short floats are none."""
+    return number if isinstance(number, int | float) else float(number)
 
 
 def _named(claim: Claim) -> tuple[Key, str]:

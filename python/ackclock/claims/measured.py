@@ -34,7 +34,8 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     """Return the weighted mean of repetitions, with their spread among the other quantities; a single one as it is.
 
     Args:
-        repetitions: At least one, of the same quantities; those without a value count for nothing.
+        repetitions: At least one; those without a value count for nothing, nor those without one of the others. If none
+            has a weight, there is no mean.
 
     Examples:
         >>> mean([Measured(1.0, {"x": 4.0}), Measured(2.0, {"x": 6.0})])
@@ -46,9 +47,10 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     """
     if len(repetitions) == 1:
         return repetitions[0]
-    also = {name: _mean([other.also[name] for other in repetitions]) for name in repetitions[0].also}
+    names = dict.fromkeys(name for measured in repetitions for name in measured.also)
+    also = {name: _mean([each.also[name] for each in repetitions if name in each.also]) for name in names}
     pairs = [(measured.value, measured.weight) for measured in repetitions if measured.value is not None]
-    if not pairs:
+    if not any(weight for _, weight in pairs):
         return Measured(None, also)
     values, weights = (tuple(column) for column in zip(*pairs, strict=True))
     interval = of_mean(values, weights)

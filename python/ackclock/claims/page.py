@@ -14,7 +14,7 @@ from ackclock.claims.origin import now
 from ackclock.claims.words import chance, counts, limits, more, number, origin, reason, record, spread, verdict
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
-from ackclock.usercode import blamed
+from ackclock.usercode import UserCodeError, blamed
 
 
 def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
@@ -119,6 +119,8 @@ def _pictures(
             drawn.add(picture.name)
             with blamed(file):
                 made = picture.draw(laboratory, study)
+                if not hasattr(made, "savefig"):
+                    raise UserCodeError(f"{file}: the picture {picture.name} must be a Figure, and is {made!r:.60}")
             yield written_picture(picture.name, picture.title, made, figures_path)
 
 

@@ -54,11 +54,13 @@ class Region:
 
     @property
     def verdict(self) -> Verdict:
-        """Of all statements together."""
+        """Of all statements together; a combination under which one of their questions does not arise judges none."""
         if self.whole:
             return "agrees"
-        possible = [v for v in self.cells.values() if all(verdict in ("agrees", "undecided") for verdict in v)]
-        return "undecided" if possible else "differs"
+        judged = [verdicts for verdicts in self.cells.values() if "open" not in verdicts]
+        if not judged:
+            return "open"
+        return "undecided" if any("differs" not in verdicts for verdicts in judged) else "differs"
 
     def as_dict(self, titles: Sequence[str]) -> dict[str, Any]:
         """Return it as it is kept: for each combination a number whose bit i is whether statement i holds.

@@ -10,14 +10,16 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, TextIO
+from typing import Any, ParamSpec, TextIO
 
 import typer
 from typer.core import TyperOption
 
 from ackclock import storage
+
+_P = ParamSpec("_P")
 
 HELP = "Print what came of it on stdout as JSON, and nothing else."
 
@@ -57,6 +59,41 @@ def answer_now() -> None:
     """Print the answer before the command is over: it goes on until it is ended."""
     if _asked is not None:
         _asked.print()
+
+
+_own: TextIO | None = None
+"""Where the JSON goes of a command that declares the option itself, while it runs code of others."""
+
+
+def put(text: str) -> None:
+    """Print what a command came to: its own JSON, which may hold non-ASCII signs.
+
+    Args:
+        text: All of it.
+    """
+    print(text, end="", file=_own or sys.stdout)
+
+
+def apart(work: Callable[_P, None]) -> Callable[_P, None]:
+    """Keep standard output for the JSON of a command that runs code of others: what that prints is on standard error.
+
+    Args:
+        work: The command, which declares `as_json`, and hands its JSON to `put`.
+    """
+
+    @functools.wraps(work)
+    def called(*arguments: _P.args, **options: _P.kwargs) -> None:
+        global _own
+        if not options.get("as_json"):
+            return work(*arguments, **options)
+        with _others_on_stderr() as output, redirect_stdout(sys.stderr):
+            _own = output
+            try:
+                return work(*arguments, **options)
+            finally:
+                _own = None
+
+    return called
 
 
 def with_json(command: Any, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public

@@ -3,9 +3,12 @@
 Exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted.
 """
 
+import codecs
+import json
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated
 
@@ -44,6 +47,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit."""
+    _prepare_streams()
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
@@ -52,6 +56,26 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # all is done and told: while Python ends there is nothing to end
     sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Give each standard stream a file where it is closed, and write what its encoding has not as JSON escapes it.
+
+    Tables have signs such as ±, and names any; a locale may have neither. JSON stays JSON so.
+    """
+    codecs.register_error("as in JSON", _escaped)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # nobody gave a descriptor, and files would get its number
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  until the end
+        elif mode == "w" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="as in JSON")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

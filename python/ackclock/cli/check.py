@@ -12,12 +12,14 @@ import typer
 from ackclock import _core, input_files, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures, forecast
+from ackclock.cli.answers import apart, put
 from ackclock.shown import plain
 
 _LARGE_BYTES = 1_000_000
 """Of a scenario that takes a noticeable time to check; loading what shows that takes some time, too."""
 
 
+@apart
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.", show_default=False)],
     overrides: Annotated[
@@ -31,7 +33,7 @@ def validate(
     """Check scenario files and list every mistake. Nothing is run, and no Python that they name is imported."""
     if as_json:
         found = [_checked(file, overrides or [], loads) for file in files]
-        print(json.dumps({"files": found}, indent=1, ensure_ascii=False))
+        put(json.dumps({"files": found}, indent=1, ensure_ascii=False) + "\n")
         valid = [bool(entry["valid"]) for entry in found]
     else:
         valid = [_is_valid(file, overrides or [], loads) for file in files]

@@ -1,7 +1,6 @@
 """`ackclock claims`: what a source says beside what the simulator measures."""
 
 import json
-import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock import extras, storage
+from ackclock.cli.answers import apart, put
 from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
@@ -19,6 +19,7 @@ from ackclock.shown import plain
 _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
+@apart
 def claims(
     ids: Annotated[
         list[str] | None,
@@ -75,7 +76,9 @@ def claims(
     from ackclock.claims.kept import held
 
     paths = [*(own or ()), *(Path(word) for word in ids or () if _is_path(word))]
-    folders = [load_folder(_checked(path)) for path in paths] if paths else load_folders()
+    own_folders = dict.fromkeys(_checked(path) for path in paths)
+    folders = [load_folder(path) for path in own_folders] if paths else load_folders()
+    _check_distinct(folders)
     try:
         chosen = select(folders, [word for word in ids or () if not _is_path(word)])
     except LookupError as error:
@@ -88,7 +91,7 @@ def claims(
         findings = ledger.judge(chosen, laboratory, recorded)
     page.write(folder, folders, findings, laboratory, full=full)
     if as_json:
-        sys.stdout.write(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
+        put(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
 
@@ -106,6 +109,17 @@ def _checked(path: Path) -> Path:
     if not (path / "claims.toml").is_file():
         raise InputError(f"{path} has no claims.toml; `ackclock claims new {path}` writes a folder that has one")
     return path.resolve()
+
+
+def _check_distinct(folders: list[Any]) -> None:
+    """Refuse a claim that is in two folders: verdicts and places on the page are known by its id."""
+    seen: dict[str, Path] = {}
+    for folder in folders:
+        for claim in folder.claims:
+            if claim.id in seen:
+                one, other = seen[claim.id], folder.path
+                raise InputError(f"claim {claim.id} is in {one} and in {other}; give each folder a call of its own")
+            seen[claim.id] = folder.path
 
 
 def _begin(folders: list[str]) -> None:

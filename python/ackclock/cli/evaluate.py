@@ -1,7 +1,6 @@
 """`ackclock evaluate`: a trained agent on scenarios, beside controllers."""
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from rich.table import Table
 
 from ackclock.cli import check
+from ackclock.cli.answers import apart, put
 from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError
 from ackclock.cli.train import require_learning
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ackclock.learn.evaluation import Row
 
 
+@apart
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`.", show_default=False)],
     files: Annotated[
@@ -64,7 +65,7 @@ def evaluate(
     except SettingError as error:
         raise InputError(str(error)) from error
     if as_json:
-        sys.stdout.write(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+        put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
         output().print(_table(rows))
         if any(len(group) > 1 for group in _groups(rows).values()):

@@ -13,6 +13,7 @@ import typer
 from ackclock import storage
 from ackclock._core import Scenario, ScenarioError, Simulation
 from ackclock.cli import check, forecast
+from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
 from ackclock.dumbbells import dumbbell
 from ackclock.results import Results, summary_json
@@ -35,6 +36,7 @@ def _short(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
     return option
 
 
+@apart
 def run(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)
@@ -287,7 +289,7 @@ def _is_looked_at(*, quiet: bool) -> bool:
 
 def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        sys.stdout.write(summary_json(results.summary).decode())
+        put(summary_json(results.summary).decode())
     elif not quiet:
         from ackclock.cli import tables
 

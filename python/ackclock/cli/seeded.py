@@ -1,11 +1,11 @@
 """`ackclock run --seeds N`: a study of one line-up, in memory or in a folder."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from ackclock.cli.answers import put
 from ackclock.cli.failures import InputError
 from ackclock.dumbbells import flow_tables, is_limit
 from ackclock.sweep import GridError, parse_axes
@@ -92,7 +92,7 @@ def _print(tables: Sequence[Any], *, as_json: bool, quiet: bool) -> None:
         from ackclock.tables import as_json as plain
 
         text = json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False)
-        sys.stdout.write(f"{text}\n")
+        put(f"{text}\n")
     elif not quiet:
         from ackclock.cli.shown_tables import print_table
 

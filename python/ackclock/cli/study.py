@@ -10,6 +10,7 @@ import typer
 
 from ackclock import extras
 from ackclock.cli import check
+from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.sweep import MOST_JOBS, BackendName, check_backend
 from ackclock.figures.files import FORMS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ackclock.studies.study import Study
 
 
+@apart
 def study(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study's file (.toml).", show_default=False)],
     output: Annotated[
@@ -123,7 +125,7 @@ def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         from ackclock.tables import json_text
 
-        sys.stdout.write(json_text(done.table))
+        put(json_text(done.table))
         return
     if quiet:
         return

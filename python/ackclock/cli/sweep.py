@@ -13,6 +13,7 @@ import typer
 from ackclock import storage
 from ackclock._core import Scenario
 from ackclock.cli import check
+from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
@@ -46,6 +47,7 @@ class BackendName(StrEnum):
         return "ray" if self is BackendName.ray else "local"
 
 
+@apart
 def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the sweep.")],
@@ -101,7 +103,7 @@ def sweep(
     if as_json:
         from ackclock.tables import json_text
 
-        sys.stdout.write(json_text(load_sweep(output).table))
+        put(json_text(load_sweep(output).table))
     elif not quiet:
         from ackclock.cli.shown_tables import print_table
 

@@ -1,15 +1,16 @@
 """`python -m ackclock.evolve`: learn a policy over a folder of training scenarios."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ackclock import input_files
+from ackclock.decoding import decoded
 from ackclock.evolve.figures import Worth
 from ackclock.evolve.paths import FAMILIES, families
-from ackclock.evolve.search import Plan
+from ackclock.evolve.search import Plan, Vector
 from ackclock.evolve.training import FILES, Course, learn
 from ackclock.storage import OutputExistsError, check_file
 
@@ -39,10 +40,18 @@ def main() -> None:
         parser.error(str(error))
     plan = Plan(given.candidates, given.deviation, given.generations, given.tie)
     worth = Worth(given.delay_weight, given.loss_weight)
-    begin = None if given.begin is None else np.array(json.loads(given.begin.read_text(encoding="utf-8")))
+    begin = None if given.begin is None else _parameters(given.begin)
     chosen = families(given.folder, given.families.split(","))
     course = Course(plan, worth, given.paths, given.seed)
     learn(chosen, course, given.output, begin=begin, processes=given.processes, on_choice=_say)
+
+
+def _parameters(file: Path) -> Vector:
+    remedy = "give the parameters.json of an earlier run"
+    try:
+        return np.array(decoded(input_files.text(file, remedy=remedy)), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise SystemExit(f"{file}: {error}; {remedy}") from error
 
 
 def _say(row: dict[str, Any]) -> None:

@@ -2,13 +2,13 @@
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from ackclock import input_files
 from ackclock._core import Scenario, Simulation
 from ackclock.evolve.figures import Figures, figures_of
 from ackclock.toml_text import toml_text
@@ -92,7 +92,7 @@ class Family:
         folder = os.environ.get(TRACES)
         if not folder:
             raise LookupError(f"{self.file} needs recorded traces; say in {TRACES} which folder has them")
-        table = tomllib.loads(self.file.read_text(encoding="utf-8"))
+        table = input_files.toml(self.file, remedy="give a scenario file (.toml)")
         names = table["topology"]["bottleneck"]["rate"]["trace"]["choice"]
         paths = toml_text([str(Path(folder).resolve() / name) for name in names])
         return [f"topology.bottleneck.rate={{ trace = {{ choice = {paths} }} }}"]

@@ -5,7 +5,8 @@ time from the last flow's start to the earliest second from which on each flow h
 equal share.
 
 Departures: the share is that of what all flows had in that second, not of the link. Convergence must last: each flow's
-mean from that second to the end of the run is within 25 % of an equal share, too. A flow that starves later never did.
+mean from that second to the end of the run, or until the first of them is over, is within 25 % of an equal share, too.
+A flow that starves later never did.
 """
 
 from collections.abc import Mapping, Sequence
@@ -197,8 +198,8 @@ def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:
 
 
 def _lasts(rates: Floats) -> bool:
-    """Whether each flow's mean is near an equal share."""
-    means = rates.mean(axis=1)
+    """Whether each flow's mean is near an equal share, over the seconds in which all flows are there."""
+    means = rates[:, ~np.isnan(rates).any(axis=0)].mean(axis=1)
     return bool((np.abs(means - means.mean()) <= _WITHIN * means.mean()).all())
 
 

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from ackclock._core import ScenarioError
 from ackclock.decoding import decoded_toml
-from ackclock.diagnostics import Diagnostic
+from ackclock.diagnostics import MOST, Diagnostic
 from ackclock.studies.places import Key, Spot
 
-_MOST: Final = 50
 _LONGEST: Final = 120
 
 
@@ -40,7 +39,7 @@ class Mistakes:
     @property
     def are_enough(self) -> bool:
         """Whether nobody would read more."""
-        return len(self._found) >= _MOST
+        return len(self._found) >= MOST
 
     def end_reading(self) -> None:
         """From now on mistakes are those of the scenarios that the study makes."""

@@ -12,8 +12,8 @@ _UNITS: Final = {
     "bit": (1.0, "bit/s"), "kbit": (1e3, "bit/s"), "Mbit": (1e6, "bit/s"), "Gbit": (1e9, "bit/s"),
     "Tbit": (1e12, "bit/s"), "bps": (1.0, "bit/s"), "kbps": (1e3, "bit/s"), "Mbps": (1e6, "bit/s"),
     "Gbps": (1e9, "bit/s"),
-    "B": (1.0, "B"), "bytes": (1.0, "B"), "kB": (1e3, "B"), "MB": (1e6, "B"), "GB": (1e9, "B"), "KiB": (1024.0, "B"),
-    "MiB": (1024.0**2, "B"),
+    "B": (1.0, "B"), "bytes": (1.0, "B"), "kB": (1e3, "B"), "MB": (1e6, "B"), "GB": (1e9, "B"), "TB": (1e12, "B"),
+    "KiB": (1024.0, "B"), "MiB": (1024.0**2, "B"), "GiB": (1024.0**3, "B"),
     "packets": (1.0, "packets"), "bdp": (1.0, "BDP"),
 }  # fmt: skip
 """A unit as files write it: its size in the unit behind it."""
@@ -92,6 +92,8 @@ def scale(key: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
     Examples:
         >>> scale("rtt", ["20 ms", "0.1 s"]), scale("queue", ["red", "codel"])
         (([20.0, 100.0], 'round-trip time (ms)'), None)
+        >>> scale("start", ["0 s", "2 s"]), scale("limit", ["1 GiB", "1 TB"])
+        (([0.0, 2.0], 'start (s)'), ([1073.741824, 1000000.0], 'limit (MB)'))
     """
     found = [_base(value) for value in values]
     if len(values) < 2 or any(entry is None for entry in found):
@@ -101,7 +103,7 @@ def scale(key: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
     if len(units) != 1:
         return None
     unit = units.pop()
-    least = min(abs(number) for number, _ in known)
+    least = min((abs(number) for number, _ in known if number), default=0.0)  # 0 has no size of its own
     factor, shown = next(
         ((size, name) for size, name in _SHOWN.get(unit, ()) if least >= size), _SHOWN.get(unit, ((1.0, unit),))[-1]
     )

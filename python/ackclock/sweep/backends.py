@@ -8,12 +8,14 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Event
 from typing import Any
 
 from ackclock._core import Scenario, check_often
 from ackclock.running import Stop, StoppedError, first_ended, simulate
 from ackclock.sweep.grid import Point
+from ackclock.usercode import UserCodeError
 
 Work = Callable[[str, str], str]
 """What is done with a point: from its scenario and the folder of its classes to a summary, both as JSON text. It is a
@@ -64,6 +66,9 @@ def processes(
 
     Yields:
         A point and its summary.
+
+    Raises:
+        UserCodeError: If a process ended, which nothing but their classes, or want of memory, makes them do.
     """
     context = multiprocessing.get_context("spawn")  # a fork would copy threads that hold locks
     stop = context.Event()
@@ -72,6 +77,9 @@ def processes(
             yield from _as_completed(
                 points, lambda point: pool.submit(_run_in_process, work, point.scenario_json, point.folder), jobs
             )
+        except BrokenProcessPool as error:
+            what = "code of the scenario ended its process, as os._exit or a crash does, or memory ran out"
+            raise UserCodeError(f"{what}; run one point with `ackclock run`, or fewer at a time") from error
         finally:
             stop.set()
 

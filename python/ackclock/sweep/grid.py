@@ -4,17 +4,19 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ackclock import controllers, importing, storage
-from ackclock._core import Scenario, build_info
+from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.decoding import decoded_toml
+from ackclock.diagnostics import joined
 from ackclock.imported import imported
-from ackclock.studies.plan import MOST_RUNS, each_once
+from ackclock.studies.plan import MOST_RUNS, each_once, value_key
 from ackclock.toml_text import toml_text
 from ackclock.version import __version__
 
@@ -174,8 +176,9 @@ def grid_of(
         paired: Paths of axes that go together, first value with first; all others are crossed.
 
     Raises:
-        GridError: If a path occurs twice, or axes that go together are not as long as each other, or not there.
-        ScenarioError: If any point is an invalid scenario.
+        GridError: If a path occurs twice, axes that go together are not as long as each other, or not there, or one
+            axis undoes another.
+        ScenarioError: If any point is an invalid scenario; it tells what is wrong with any value.
     """
     paths = [axis.path for axis in axes]
     taken = next((path for path in paths if path in _COLUMNS), None)
@@ -187,8 +190,52 @@ def grid_of(
     steps = [_steps(group) for group in _groups(axes, paired)]
     if (size := math.prod(map(len, steps))) > MOST_RUNS:
         raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
-    points = (dict(itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*steps))
-    return [_point(paths, tuple(point[path] for path in paths), make) for point in points]
+    try:
+        points = [_point(parameters, make) for parameters in _combinations(paths, steps)]
+    except ScenarioError:
+        raise joined(_wrong(_combinations(paths, steps), make)) from None
+    if len({point.scenario_hash for point in points}) < len(points):
+        _check_overridden(axes, points, make)
+    return points
+
+
+def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Callable[[list[str]], Scenario]) -> None:
+    """Refuse an axis that another one undoes: both set one place, by two names of it or one within the other."""
+    for axis in axes:
+        if len(axis.values) > 1 and _changes_nothing(axis.path, points):
+            with suppress(ScenarioError):  # it needs other axes, and is heard where it has them
+                if len({make([f"{axis.path}={toml_text(value)}"]).hash for value in axis.values}) > 1:
+                    raise GridError(f"--set {axis.path} is undone by another axis, of the same place; give one of them")
+
+
+def _changes_nothing(path: str, points: Sequence[Point]) -> bool:
+    """Whether points that differ in one parameter alone, if there are any, are the same scenario."""
+    by_others: dict[str, list[str]] = {}
+    for point in points:
+        others = {name: value for name, value in point.parameters.items() if name != path}
+        by_others.setdefault(value_key(others), []).append(point.scenario_hash)
+    groups = [hashes for hashes in by_others.values() if len(hashes) > 1]
+    return bool(groups) and all(len(set(hashes)) == 1 for hashes in groups)
+
+
+def _combinations(paths: Sequence[str], steps: Sequence[Sequence["_Step"]]) -> Iterator[dict[str, Any]]:
+    for chosen in itertools.product(*steps):
+        point = dict(itertools.chain.from_iterable(chosen))
+        yield {path: point[path] for path in paths}
+
+
+def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], Scenario]) -> Iterator[ScenarioError]:
+    """What points are told, as many as it takes to try each value of each axis once."""
+    tried: set[tuple[str, str]] = set()
+    for parameters in combinations:
+        values = {(path, value_key(value)) for path, value in parameters.items()}
+        if tried and values <= tried:
+            continue
+        tried |= values
+        try:
+            _point(parameters, make)
+        except ScenarioError as error:
+            yield error
 
 
 _Step = tuple[tuple[str, Any], ...]
@@ -220,8 +267,7 @@ def _steps(group: Sequence[Axis]) -> list[_Step]:
     return [tuple(zip(lengths, step, strict=True)) for step in values]
 
 
-def _point(paths: list[str], values: tuple[Any, ...], make: Callable[[list[str]], Scenario]) -> Point:
-    parameters = dict(zip(paths, values, strict=True))
+def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario]) -> Point:
     scenario = make([f"{path}={toml_text(value)}" for path, value in parameters.items()])
     return point_of({**parameters, "seed": scenario.seed}, scenario)
 

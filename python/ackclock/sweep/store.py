@@ -67,7 +67,7 @@ class SweepFolder:
         with (self.path / _LOCK).open("w") as lock:
             self._lock(lock.fileno())
             self._remove_leftovers()
-            self._remove_tables_of_another(points)
+            self._remove_tables_of_others(points)
             storage.write_file(self.path / _GRID, _json(_grid(points)))
             yield
 
@@ -145,10 +145,11 @@ class SweepFolder:
             for leftover in folder.glob(".*.partial"):
                 leftover.unlink()
 
-    def _remove_tables_of_another(self, points: Sequence[Point]) -> None:
-        """Remove the tables of a smaller grid: until this one has ended, it has none."""
+    def _remove_tables_of_others(self, points: Sequence[Point]) -> None:
+        """Remove the tables of a smaller grid, or of other code: until this sweep has ended, it has none."""
         file = self.path / _GRID
-        if not file.is_file() or self.grid()["scenario_hashes"] == _hashes(points):
+        is_same = file.is_file() and self.grid()["scenario_hashes"] == _hashes(points)
+        if is_same and all(map(self.is_done, points)):
             return
         for name in TABLES:
             self.table(name).unlink(missing_ok=True)

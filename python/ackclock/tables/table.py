@@ -8,6 +8,9 @@ from typing import Any, Final
 MINUS: Final = "\N{MINUS SIGN}"
 NONE: Final = "\N{EN DASH}"
 
+_LEAST: Final = 1e-4
+"""Numbers nearer to zero are written with an exponent: six decimals would not show them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -126,6 +129,8 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
         ('47.8 ± 2.7', '−0.0123')
         >>> shown(Estimate(30.016, 1e-9, 3), Column("x", "x"))
         '30.02 ± 0.00'
+        >>> shown(Estimate(4.2e-7, 3e-8, 3), Column("x", "x"))
+        '4.20e-07 ± 3.00e-08'
     """
     if value is None:
         return NONE
@@ -133,6 +138,8 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
         scaled = value.scaled(column.factor)
         if scaled.half is None:
             return number(scaled.mean, signed=column.signed)
+        if 0 < abs(scaled.mean) < _LEAST:
+            return f"{number(scaled.mean, signed=column.signed)} ± {number(scaled.half)}"
         finest = _places(scaled.mean, 4) if scaled.mean else 6
         places = min(_places(scaled.half, 2), finest) if scaled.half else finest if scaled.mean else 0
         return f"{_fixed(scaled.mean, places, signed=column.signed)} ± {_fixed(scaled.half, places)}"
@@ -154,7 +161,7 @@ def number(value: float, *, signed: bool = False) -> str:
     """
     if isinstance(value, int):
         return _with_sign(f"{abs(value):,}", value, signed=signed)
-    if value != 0 and not 1e-4 <= abs(value) < 1e9:
+    if value != 0 and not _LEAST <= abs(value) < 1e9:
         return _with_sign(f"{abs(value):.2e}", value, signed=signed)
     return _fixed(value, _places(value, 3), signed=signed)
 

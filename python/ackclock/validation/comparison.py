@@ -1,6 +1,5 @@
 """Recorded beside simulated: the runs, the numbers of both, and the verdicts."""
 
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ackclock import input_files
 from ackclock.metrics import jain_fairness
 from ackclock.running import Stop, mapped, run
 from ackclock.system import cores
@@ -194,7 +194,7 @@ def load_causes(path: Path = CAUSES) -> list[Cause]:
     Args:
         path: A TOML file with tables `[[cause]]`.
     """
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("cause", [])
+    tables = input_files.toml(path, remedy="write tables [[cause]] in it").get("cause", [])
     return [Cause(tuple(table["quantities"]), table["where"], table["because"]) for table in tables]
 
 

@@ -69,14 +69,19 @@ class Quantity:
 
             >>> [q.limits([25.0], 1) for q in QUANTITIES if q.counts_packets]
             [(20.0, 30.0)]
+
+            A margin widens a range of negative values as well:
+
+            >>> [q.limits([-200.0, -100.0], 2) for q in QUANTITIES if q.key == "growth"]
+            [(-204.0, -98.0)]
         """
         if self.rule == "mean":
             mean = float(np.mean(recorded))
-            return mean * (1 - self.tolerance), mean * (1 + self.tolerance)
+            return _widened([mean], self.tolerance)
         margin = RANGE_MARGIN if runs > 1 else SINGLE_RUN_MARGIN
         if runs == 1 and self.counts_packets:
             margin = max(margin, 1 / math.sqrt(max(recorded[0], 1.0)))
-        return min(recorded) * (1 - margin) - self.slack, max(recorded) * (1 + margin) + self.slack
+        return _widened(recorded, margin, self.slack)
 
     def is_by_widening(self, recorded: Sequence[float], simulated: Sequence[float], runs: int) -> bool:
         """Return whether the ranges meet only because the recorded one was widened.
@@ -96,7 +101,7 @@ class Quantity:
         if self.rule == "mean" or not recorded or self.verdict(recorded, simulated, runs) != "agrees":
             return False
         margin = 0 if runs > 1 else SINGLE_RUN_MARGIN
-        low, high = min(recorded) * (1 - margin), max(recorded) * (1 + margin)
+        low, high = _widened(recorded, margin)
         return bool(min(simulated) > high or max(simulated) < low)
 
     def verdict(self, recorded: Sequence[float], simulated: Sequence[float], runs: int) -> Verdict:
@@ -114,6 +119,12 @@ class Quantity:
         low, high = self.limits(recorded, runs)
         ours = (float(np.mean(simulated)),) * 2 if self.rule == "mean" else (min(simulated), max(simulated))
         return "agrees" if ours[1] >= low and ours[0] <= high else "differs"
+
+
+def _widened(values: Sequence[float], margin: float, slack: float = 0.0) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    down, up = 1 - math.copysign(margin, low), 1 + math.copysign(margin, high)
+    return low * down - slack, high * up + slack
 
 
 def _goodput(flow: FlowSeries) -> list[float]:

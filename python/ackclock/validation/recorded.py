@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ackclock import input_files
 from ackclock.metrics import Floats
 from ackclock.validation.series import Flags, FlowSeries, QueueSeries
 
@@ -249,9 +250,10 @@ def read_table(
         RecordingError: If it is missing, damaged, empty or lacks a column, or a cell is no such number.
     """
     try:
-        table = pl.read_csv(file, infer_schema_length=None)
-    except FileNotFoundError as error:
-        raise RecordingError(f"{file} is missing; a folder of recordings has summary.csv and data/") from error
+        content = input_files.octets(file, remedy="a folder of recordings has summary.csv and data/")
+        table = pl.read_csv(content, infer_schema_length=None)
+    except input_files.InputFileError as error:
+        raise RecordingError(str(error)) from error
     except (pl.exceptions.PolarsError, OSError) as error:
         raise RecordingError(f"{file} is no table: {error}; copy it anew") from error
     missing = [column for column in columns if column not in table.columns]
