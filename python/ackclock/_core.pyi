@@ -987,6 +987,15 @@ class Simulation:
         Raises:
             RuntimeError: If the simulation is over.
         """
+    def return_events(self, count: int) -> None:
+        """Give back the last of the events that were taken last: they are part of the results.
+
+        Args:
+            count: How many of them.
+
+        Raises:
+            RuntimeError: If the simulation is over.
+        """
     def event_sources(self) -> list[tuple[str, str, str]]:
         """Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
 
