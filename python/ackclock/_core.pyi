@@ -1252,6 +1252,12 @@ class VectorEnvironment:
             ValueError: If an action is no member of its space, or an array does not fit.
             TypeError: If an array has another type of number.
         """
+    def __copy__(self) -> VectorEnvironment:
+        """Return a copy that goes on alike, on threads of its own.
+
+        Raises:
+            ValueError: If there are no threads for it.
+        """
     def episode(self, index: int) -> tuple[int, float, dict[str, Any]]:
         """Return what tells an environment's episode from others.
 
