@@ -987,6 +987,15 @@ class Simulation:
         Raises:
             RuntimeError: If the simulation is over.
         """
+    def return_events(self, count: int) -> None:
+        """Give back the last of the events that were taken last: they are part of the results.
+
+        Args:
+            count: How many of them.
+
+        Raises:
+            RuntimeError: If the simulation is over.
+        """
     def event_sources(self) -> list[tuple[str, str, str]]:
         """Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
 
@@ -1242,6 +1251,12 @@ class VectorEnvironment:
         Raises:
             ValueError: If an action is no member of its space, or an array does not fit.
             TypeError: If an array has another type of number.
+        """
+    def __copy__(self) -> VectorEnvironment:
+        """Return a copy that goes on alike, on threads of its own.
+
+        Raises:
+            ValueError: If there are no threads for it.
         """
     def episode(self, index: int) -> tuple[int, float, dict[str, Any]]:
         """Return what tells an environment's episode from others.

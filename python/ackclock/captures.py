@@ -6,7 +6,10 @@ tell of a frame check sequence. PPP (RFC 1661) stands there with and without the
 of more than 65,535 octets (RFC 2675).
 
 Departures: frames of several queues may stand in a file some milliseconds out of order. One that is earlier than the
-frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused.
+frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused. A bridge
+or a router has every packet at two interfaces. Where a capture names them, as pcapng does and the second form of Linux
+cooked captures, each way of a connection is looked at where an interface saw it first, and saw the way back. What takes
+another interface later is not seen.
 """
 
 import struct
@@ -71,19 +74,43 @@ def segments(path: Path) -> Iterator[Captured]:
     """
     if path.is_dir():
         raise CaptureError(f"{path} is a folder; give the file of a capture")
+    places = _places(path)
+    for captured, interface in _every(path):
+        if places.get((captured.source, captured.destination), interface) == interface:
+            yield captured
+
+
+def _places(path: Path) -> dict[tuple[End, End], int]:
+    """Of each way the interface to look at: the first with the way back, too; nothing where one has all."""
+    with opened(path, remedy="give the file of a capture") as file:
+        if len({_interface(frame) for _, frame in _frames(file, path)}) == 1:
+            return {}
+    seen: dict[tuple[End, End], dict[int, None]] = {}
+    for captured, interface in _every(path):
+        seen.setdefault((captured.source, captured.destination), {})[interface] = None
+    places: dict[tuple[End, End], int] = {}
+    for (source, destination), interfaces in seen.items():
+        back = seen.get((destination, source), {})
+        both = places.get((destination, source), next((one for one in interfaces if one in back), None))
+        places[source, destination] = both if both in interfaces else next(iter(interfaces))
+    return places
+
+
+def _every(path: Path) -> Iterator[tuple[Captured, int]]:
+    """Each segment with the interface at which it was captured."""
     with opened(path, remedy="give the file of a capture") as file:
         others: set[int] = set()
         has_known = False
-        for number, time_s, link, frame in _in_order(_frames(file, path), path):
-            inner = _INNER.get(link)
+        for number, time_s, frame in _in_order(_frames(file, path), path):
+            inner = _INNER.get(frame.link)
             if inner is None:
-                others.add(link)
+                others.add(frame.link)
                 continue
             has_known = True
-            packet = _ip_packet(inner, frame)
+            packet = _ip_packet(inner, frame.content)
             if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
-                source, destination = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
-                yield Captured(number, time_s, source, destination, packet.data, _payload(packet))
+                ends = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
+                yield Captured(number, time_s, *ends, packet.data, _payload(packet)), _interface(frame)
         if others and not has_known:
             raise CaptureError(
                 f"{path} has packets of link type {_said(min(others))}; capture Ethernet, PPP, loopback, raw IP or any "
@@ -91,29 +118,34 @@ def segments(path: Path) -> Iterator[Captured]:
             )
 
 
-_Frame = tuple[int, Decimal, int, bytes]
-"""Its number, its time, its link type, and what was captured of it."""
+def _interface(frame: pcapng.Frame) -> int:
+    """The number that the second form of Linux cooked captures has, or else that of the file."""
+    return int.from_bytes(frame.content[4:8]) if frame.link == _COOKED else frame.interface
 
 
-def _in_order(frames: Iterator[_Frame], path: Path) -> Iterator[_Frame]:
+_Numbered = tuple[int, Decimal, pcapng.Frame]
+"""A frame with its number and the time that it counts as captured at."""
+
+
+def _in_order(frames: Iterator[tuple[int, pcapng.Frame]], path: Path) -> Iterator[_Numbered]:
     """Frames with times that ascend."""
     last_s: Decimal | None = None
-    for number, time_s, link, frame in frames:
-        if last_s is not None and last_s - time_s > _DISORDER_S:
+    for number, frame in frames:
+        if last_s is not None and last_s - frame.time_s > _DISORDER_S:
             raise CaptureError(
-                f"{path}, frame {number}: is {last_s - time_s:.3f} s before the frame above it; the clock was set "
-                "back: cut the file there with editcap, or sort it with reordercap if only its order is wrong"
+                f"{path}, frame {number}: is {last_s - frame.time_s:.3f} s before the frame above it; the clock was "
+                "set back: cut the file there with editcap, or sort it with reordercap if only its order is wrong"
             )
-        last_s = time_s if last_s is None else max(last_s, time_s)
-        yield number, last_s, link, frame
+        last_s = frame.time_s if last_s is None else max(last_s, frame.time_s)
+        yield number, last_s, frame
 
 
-def _frames(file: BinaryIO, path: Path) -> Iterator[_Frame]:
-    """Every frame, as the file has it."""
+def _frames(file: BinaryIO, path: Path) -> Iterator[tuple[int, pcapng.Frame]]:
+    """Every frame with its number."""
     number = 0
     try:
-        for number, (time_s, link, frame) in enumerate(_packets(file), start=1):
-            yield number, time_s, link & 0xFFFF, frame
+        for number, frame in enumerate(_packets(file), start=1):
+            yield number, frame
     except _DAMAGE as error:
         if number == 0:
             raise CaptureError(
@@ -125,19 +157,19 @@ def _frames(file: BinaryIO, path: Path) -> Iterator[_Frame]:
         ) from error
 
 
-def _packets(file: BinaryIO) -> Iterator[tuple[Decimal, int, bytes]]:
-    """Each frame of either form with its time and its link type."""
+def _packets(file: BinaryIO) -> Iterator[pcapng.Frame]:
+    """The frames of a file of either form."""
     magic = file.read(len(pcapng.MAGIC))
     file.seek(0)
     if magic == pcapng.MAGIC:
         yield from pcapng.packets(file)
         return
     reader: Any = dpkt.pcap.Reader(file)
-    link = reader.datalink()
+    link = reader.datalink() & 0xFFFF
     # dpkt divides by it, and a double of seconds since 1970 has steps of 0.24 microseconds.
     reader._divisor = Decimal(int(reader._divisor))
-    for time_s, frame in reader:
-        yield time_s, link, frame
+    for time_s, content in reader:
+        yield pcapng.Frame(time_s, link, 0, content)
 
 
 def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
@@ -167,6 +199,8 @@ def _ppp(frame: bytes) -> _Packet | None:
     return None if kind is None else kind(rest[2:])
 
 
+_COOKED: Final = 276
+
 _INNER: Final[Mapping[int, Callable[[bytes], Any]]] = {
     0: lambda frame: dpkt.loopback.Loopback(frame).data,
     1: lambda frame: _of_ethernet(frame[12:]),
@@ -179,7 +213,7 @@ _INNER: Final[Mapping[int, Callable[[bytes], Any]]] = {
     113: lambda frame: _of_ethernet(frame[14:]),
     228: _raw,
     229: _raw,
-    276: lambda frame: _of_ethernet(frame[:2] + frame[20:]),
+    _COOKED: lambda frame: _of_ethernet(frame[:2] + frame[20:]),
 }  # fmt: skip
 """What is in a frame of a link type: NULL, ETHERNET, PPP, RAW (three numbers), PPP_HDLC, LOOP, LINUX_SLL, IPV4, IPV6,
 LINUX_SLL2."""

@@ -303,6 +303,7 @@ class Watch:
     def results(self) -> Results:
         """The results; what is left of the run is simulated first, and its events are in their table."""
         if self._results is None:
+            self._simulation.return_events(len(self._ahead))
             outcome = self._timed(self._simulation.finish)
             self._ahead.clear()
             self._is_over = True

@@ -13,6 +13,23 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import BinaryIO, Final, NamedTuple
 
+
+class Frame(NamedTuple):
+    """What was captured of a packet.
+
+    Attributes:
+        time_s: When.
+        link: Link type.
+        interface: Number of the interface in its section, from 0 on.
+        content: Its octets.
+    """
+
+    time_s: Decimal
+    link: int
+    interface: int
+    content: bytes
+
+
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"
 """How a file begins, in either order of octets."""
 
@@ -32,14 +49,14 @@ class _Interface(NamedTuple):
     offset_s: int
 
 
-def packets(file: BinaryIO) -> Iterator[tuple[Decimal, int, bytes]]:
+def packets(file: BinaryIO) -> Iterator[Frame]:
     """Read the packets of a file.
 
     Args:
         file: The file, at its beginning.
 
     Yields:
-        The time of each in seconds, its link type, and what was captured of it.
+        Each, in the order of the file.
 
     Raises:
         ValueError: If a block is cut, or is not what it says.
@@ -58,7 +75,8 @@ def packets(file: BinaryIO) -> Iterator[tuple[Decimal, int, bytes]]:
             if number >= len(interfaces) or size > len(body) - 20:
                 raise ValueError(f"a packet of {size} octets of interface {number} is not whole")
             link, ticks, offset_s = interfaces[number]
-            yield offset_s + Decimal(high << 32 | low) / ticks, link, body[20 : 20 + size]
+            time_s = offset_s + Decimal(high << 32 | low) / ticks
+            yield Frame(time_s, link, number, body[20 : 20 + size])
 
 
 def _byte_order(file: BinaryIO) -> str:

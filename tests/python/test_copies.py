@@ -93,6 +93,18 @@ def test_a_deep_copy_goes_on_alike_and_apart() -> None:
         assert one[1:4] == two[1:4]
 
 
+def test_a_copy_of_many_goes_on_alike_and_apart() -> None:
+    many = VectorFlowEnv(scenario(LOSSY), num_envs=2, threads=2)
+    many.reset(seed=1)
+    before = many.step(np.array([3, 3]))[0].copy()
+    twins = [copy.deepcopy(many), copy.copy(many)]
+    course = [[array.tobytes() for array in many.step(np.array([4, 5]))[:4]] for _ in range(20)]
+    for twin in twins:
+        assert (twin._observations == before).all()
+        assert [[array.tobytes() for array in twin.step(np.array([4, 5]))[:4]] for _ in range(20)] == course
+    assert many.reset()[1]["seed"].tolist() == twins[0].reset()[1]["seed"].tolist()
+
+
 @pytest.mark.parametrize("name", IDS)
 def test_each_registered_environment_is_pickled(name: str) -> None:
     assert again(gymnasium.make(name)).spec.id == name

@@ -87,7 +87,10 @@ def test_leaving_the_loop_leaves_the_rest_to_be_run(scenario: ackclock.Scenario)
     watch = ackclock.watch(scenario, ["packet_dropped", "marked_lost"], seed=3)
     first = list(islice(watch, 3))
     assert {event.kind for event in first} <= {"packet_dropped", "marked_lost"}
-    assert watch.results.summary == ackclock.run(scenario, seed=3).summary
+    whole = ackclock.run(scenario, seed=3, events=["packet_dropped", "marked_lost"])
+    assert watch.results.summary == whole.summary
+    assert watch.results.events.equals(whole.events[3:])
+    assert list(watch) == []
 
 
 FAILING = """

@@ -10,7 +10,7 @@ import pytest
 
 from ackclock.pcapng import packets
 from ackclock.recording import RecordingError, read
-from test_captures import Timed, _connection, _ethernet
+from test_captures import Timed, _connection, _ethernet, _pcap
 
 BEGAN_NS = 1_700_000_000 * 10**9
 
@@ -93,6 +93,62 @@ def test_each_section_has_an_order_of_octets_and_interfaces_of_its_own(tmp_path:
     assert _delivered(tmp_path / "a.pcapng", content) == [(10_000, 0)]
 
 
+def _through_a_router(packet: bytes) -> bytes:
+    """With a time to live that is one less, as the checksum says."""
+    return packet[:8] + bytes([packet[8] - 1]) + packet[9:10] + b"\0\0" + packet[12:]
+
+
+def _routed() -> list[tuple[int, int, bytes]]:
+    """When, at which interface, and which packet; the fourth segment is sent again, to the octet."""
+    every = list(_connection(0, 99))
+    data = [one for one in every if len(one[1]) > 1000]
+    again = (every[-1][0] + 50_000_000, data[3][1])
+    ends = [one[1][12:16] for one in every[:2]]
+    found = []
+    for ns, packet in [*every, again]:
+        ways = (0, 1) if packet[12:16] == ends[0] else (1, 0)
+        found += [(ns, ways[0], packet), (ns + 30_000_000, ways[1], _through_a_router(packet))]
+    return sorted(found)
+
+
+def test_a_packet_that_two_interfaces_saw_is_one(tmp_path: Path) -> None:
+    """On its way through a router, 30 ms later; a retransmission is one, too, and not two."""
+    frames = [_packet(at, (BEGAN_NS + ns) // 1000, packet) for ns, at, packet in _routed()]
+    content = _section() + 2 * _interface(101) + b"".join(frames)
+    assert _delivered(tmp_path / "a.pcapng", content) == [(10_000, 1)]
+
+
+def test_round_trips_are_those_of_one_place(tmp_path: Path) -> None:
+    """10 ms where the sender's packets are seen first, and not the 40 ms or the -20 ms between two interfaces."""
+    frames = [_packet(at, (BEGAN_NS + ns) // 1000, packet) for ns, at, packet in _routed()]
+    file = tmp_path / "a.pcapng"
+    file.write_bytes(_section() + 2 * _interface(101) + b"".join(frames))
+    [flow] = read([file]).summary["flows"]
+    assert flow["rtt_ms"] is not None
+    assert flow["rtt_ms"]["min"] == pytest.approx(40) == flow["rtt_ms"]["p50"]
+
+
+def test_ways_that_no_interface_has_both_of_are_seen_at_one_each(tmp_path: Path) -> None:
+    """Routing need not be symmetric: data go by two interfaces, ACKs by a third."""
+    data, acks = _both_ways()
+    frames = [
+        *((ns, _packet(0, (BEGAN_NS + ns) // 1000, packet)) for ns, packet in data),
+        *((ns + 1000, _packet(1, (BEGAN_NS + ns) // 1000, packet)) for ns, packet in data),
+        *((ns, _packet(2, (BEGAN_NS + ns) // 1000, packet)) for ns, packet in acks),
+    ]
+    assert _delivered(tmp_path / "a.pcapng", _section() + 3 * _interface(101) + _merged(frames)) == [(10_000, 0)]
+
+
+def test_a_capture_of_any_interface_has_each_packet_once(tmp_path: Path) -> None:
+    """LINKTYPE_LINUX_SLL2: octets 4 to 8 are the interface's number."""
+    cooked = [
+        (ns, b"\x08\x00\0\0" + (7 + at).to_bytes(4) + b"\x00\x01\x04\x06" + bytes(8) + packet)
+        for ns, at, packet in _routed()
+    ]
+    [flow] = read([_pcap(tmp_path / "any.pcap", cooked, 276, bytes)]).summary["flows"]
+    assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, 11, 1)
+
+
 @pytest.mark.parametrize(
     ("resolution", "offset_s", "units", "time_s"),
     [
@@ -108,7 +164,7 @@ def test_times_are_in_units_of_the_interface(
 ) -> None:
     """Options if_tsresol (a power of ten, or of two with the highest bit set) and if_tsoffset (seconds)."""
     content = _section() + _interface(1, resolution=resolution, offset_s=offset_s) + _packet(0, units, b"frame")
-    assert list(packets(BytesIO(content))) == [(Decimal(time_s), 1, b"frame")]
+    assert list(packets(BytesIO(content))) == [(Decimal(time_s), 1, 0, b"frame")]
 
 
 @pytest.mark.parametrize(

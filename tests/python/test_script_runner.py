@@ -109,6 +109,20 @@ def test_a_range_of_time_has_the_tolerance_at_both_ends() -> None:
     assert not _run(text, Playback([_data(204_001, 1, 1000)]), EXACT).passed
 
 
+@pytest.mark.parametrize(
+    "event",
+    ["0.2 < . 1:1(0) ack 1 win 9", "0.2 write(4, ..., 1) = 1", "0.2 `true`", "0.2 %{ assert True }%"],
+)
+@pytest.mark.parametrize(("at_us", "passes"), [(204_000, True), (204_001, False)])
+def test_an_event_whose_time_is_past_is_a_failure(event: str, at_us: int, passes: bool) -> None:
+    """packetdrill checks the time of each event once it has waited for it (run.c, wait_for_event)."""
+    backend = Playback([_data(at_us, 1, 1000)], [(at_us, Outcome(1))])
+    verdict = _run(f"* > . 1:1001(1000) ack 1\n{event}", backend, EXACT)
+    assert verdict.passed is passes
+    if verdict.failure is not None:
+        assert verdict.failure.message == "its turn comes at 0.204001 s, not at 0.200000 s"
+
+
 def test_whenever_is_any_time() -> None:
     assert _run("0 < . 1:1(0) win 9\n* > . 1:1001(1000) ack 1", Playback([_data(900_000, 1, 1000)])).passed
 

@@ -32,7 +32,7 @@ pub(crate) enum Task {
 }
 
 /// See the module. It lies in one piece on the heap, so that a thread takes it whole and shares no cache line with another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shard {
     pub(crate) slots: Vec<Slot>,
     pub(crate) task: Task,

@@ -71,9 +71,15 @@ impl VectorEnvironment {
         let most = count.div_ceil(threads.clamp(1, count));
         let sizes = (0..count).step_by(most).map(|first| most.min(count - first));
         let shards: Vec<_> = sizes.map(|size| Box::new(Shard::new(&slot, size, observation_len, autoreset))).collect();
-        let patience = Patience::among(shards.len(), LONGEST_LOOK);
-        let workers = (1..shards.len()).map(|_| Worker::new(&patience)).collect::<Result<_, _>>()?;
+        let workers = workers_beside(shards.len())?;
         Ok(Self { shards, workers, count, autoreset, observation_len })
+    }
+
+    /// A copy that goes on alike, on threads of its own.
+    pub fn copy(&self) -> Result<Self, EnvironmentError> {
+        let workers = workers_beside(self.shards.len())?;
+        let Self { count, autoreset, observation_len, .. } = *self;
+        Ok(Self { shards: self.shards.clone(), workers, count, autoreset, observation_len })
     }
 
     /// How many environments there are.
@@ -177,4 +183,10 @@ impl VectorEnvironment {
         }
         self.shards = shards;
     }
+}
+
+/// A thread for each shard but the caller's.
+fn workers_beside(shards: usize) -> Result<Vec<Worker>, EnvironmentError> {
+    let patience = Patience::among(shards, LONGEST_LOOK);
+    (1..shards).map(|_| Worker::new(&patience)).collect()
 }

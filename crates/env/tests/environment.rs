@@ -203,6 +203,31 @@ fn side_by_side_is_as_alone_on_any_number_of_threads() {
     }
 }
 
+/// In the middle of an episode, with another autoreset and number of threads each; over the ends of episodes.
+#[test]
+fn a_copy_of_many_goes_on_alike_and_apart() {
+    let flow = format!("{BULK}\napp = {{ kind = \"file\", size = \"500 kB\" }}");
+    let single =
+        environment(&flow, r#"{"decide": "200 ms", "observations": ["since_congestion_ms", "cwnd_segments"]}"#);
+    for (threads, autoreset) in [(1, Autoreset::NextStep), (3, Autoreset::SameStep)] {
+        let mut vector = VectorEnvironment::new(&single, 3, threads, autoreset).expect("threads");
+        let (mut rows, mut given) = (vec![0.0; 6], Given::new(3, 2));
+        vector.reset(&[Some(8), Some(9), Some(10)], &mut rows);
+        vector.step(&[4.0; 3], given.buffers(&mut rows));
+        let mut copy = vector.copy().expect("threads");
+        let mut course = |one: &mut VectorEnvironment| {
+            let step = |_| {
+                one.step(&[4.0; 3], given.buffers(&mut rows));
+                (rows.clone(), given.rewards.clone(), given.terminated.clone())
+            };
+            (0..60).map(step).collect::<Vec<_>>()
+        };
+        let first = course(&mut vector);
+        assert!(first.iter().any(|(_, _, ends)| ends.contains(&true)), "{threads} threads");
+        assert_eq!(first, course(&mut copy), "{threads} threads");
+    }
+}
+
 #[test]
 fn a_network_is_drawn_for_every_episode() {
     let text = r#"

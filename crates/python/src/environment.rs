@@ -353,6 +353,16 @@ impl PyVectorEnvironment {
         self.drive(py, |environment| environment.step(actions, buffers))
     }
 
+    /// Return a copy that goes on alike, on threads of its own.
+    ///
+    /// Raises:
+    ///     ValueError: If there are no threads for it.
+    fn __copy__(&self) -> PyResult<Self> {
+        let inner = self.get()?;
+        let inner = PartFailure::catch(|| inner.copy())?.map_err(to_value_error)?;
+        Ok(Self { inner: Some(inner), space: self.space.clone() })
+    }
+
     /// Return what tells an environment's episode from others.
     ///
     /// Args:
@@ -428,7 +438,9 @@ fn shape(config: &AgentConfig) -> Vec<usize> {
 }
 
 fn over() -> PyErr {
-    PyRuntimeError::new_err("a part of one's own failed and ended the simulation; make a new environment")
+    PyRuntimeError::new_err(
+        "the simulation was ended by Ctrl-C or by a part of one's own that failed; make a new environment",
+    )
 }
 
 fn to_value_error(error: impl std::fmt::Display) -> PyErr {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ackclock_agent::policy::learned_policy;
 use ackclock_cc::Controller;
-use ackclock_events::{Source, SourceKind};
+use ackclock_events::{Record, Source, SourceKind};
 use ackclock_sim::{
     Capture, EngineCounters, EventLog, FlowConfig, FlowId, Outcome, ParallelSimulation, SimulationConfig, Summary,
     write_summary,
@@ -41,6 +41,8 @@ pub(crate) struct PySimulation {
     counters: EngineCounters,
     is_finished: bool,
     calls_python: bool,
+    /// The events that were taken last.
+    taken: Vec<Record>,
     /// The scenario's.
     config: Arc<SimulationConfig>,
 }
@@ -72,6 +74,7 @@ impl PySimulation {
             counters: EngineCounters::default(),
             is_finished: false,
             calls_python,
+            taken: Vec::new(),
             config: Arc::clone(config),
         })
     }
@@ -149,8 +152,22 @@ impl PySimulation {
     /// Raises:
     ///     RuntimeError: If the simulation is over.
     fn take_events<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-        let records = self.inner.as_mut().ok_or_else(over)?.take_events();
-        records.iter().map(|record| event_tuple(py, record)).collect()
+        self.taken = self.inner.as_mut().ok_or_else(over)?.take_events();
+        self.taken.iter().map(|record| event_tuple(py, record)).collect()
+    }
+
+    /// Give back the last of the events that were taken last: they are part of the results.
+    ///
+    /// Args:
+    ///     count: How many of them.
+    ///
+    /// Raises:
+    ///     RuntimeError: If the simulation is over.
+    fn return_events(&mut self, count: usize) -> PyResult<()> {
+        let simulation = self.inner.as_mut().ok_or_else(over)?;
+        let first = self.taken.len().saturating_sub(count);
+        simulation.put_back_events(self.taken.split_off(first));
+        Ok(())
     }
 
     /// Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
@@ -178,7 +195,7 @@ impl PySimulation {
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let simulation = self.inner.as_ref().ok_or_else(over)?;
         let inner = simulate(py, self.calls_python, || simulation.copy())?;
-        Ok(Self { inner: Some(inner), config: Arc::clone(&self.config), ..*self })
+        Ok(Self { inner: Some(inner), taken: self.taken.clone(), config: Arc::clone(&self.config), ..*self })
     }
 
     /// Simulated time so far, in seconds.

@@ -137,12 +137,11 @@ impl ScenarioError {
 
     /// Errors of syntax.
     pub(crate) fn of_syntax(file: &str, errors: Vec<SyntaxError>) -> Self {
-        const REMEDY: &str =
-            "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"";
         let has_more = errors.len() > MAX_DIAGNOSTICS;
         let diagnostic = |error: SyntaxError| {
             let value = Some(error.value.as_str()).filter(|value| !value.is_empty());
-            Diagnostic::new(file, "", value, &error.message, REMEDY).at(error.place).with_excerpt(error.excerpt)
+            let (message, remedy) = error.said();
+            Diagnostic::new(file, "", value, message, remedy).at(error.place).with_excerpt(error.excerpt)
         };
         Self { diagnostics: errors.into_iter().take(MAX_DIAGNOSTICS).map(diagnostic).collect(), has_more }
     }
@@ -158,6 +157,14 @@ pub(crate) struct SyntaxError {
 }
 
 impl SyntaxError {
+    /// What is wrong, and what to do. Parsers of TOML and of JSON say of nesting how deep they recurse.
+    fn said(&self) -> (&str, &str) {
+        if self.message.contains("recurs") {
+            return ("lists or tables are nested too deeply", "nest them less");
+        }
+        (&self.message, "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"")
+    }
+
     /// At a line and an octet of it, both counted from 1.
     pub(crate) fn at(text: &str, line: usize, octet: usize, message: &str) -> Self {
         let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();

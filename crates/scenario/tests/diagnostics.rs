@@ -321,7 +321,17 @@ fn a_key_stands_once_in_json_as_in_toml() {
 
 #[test]
 fn what_is_nested_too_deeply_is_told_with_its_line() {
-    let deep = format!("duration = \"1 s\"\n[a{}]\nx = 1\n", ".a".repeat(60_000));
-    let error = Scenario::parse(&deep, "test.toml", &[]).expect_err("it is too deep");
-    assert_eq!(error.diagnostics[0].line, Some(2), "{error}");
+    let (dots, lists) = (".a".repeat(60_000), "[".repeat(60_000));
+    for (file, deep) in [
+        ("test.toml", format!("duration = \"1 s\"\n[a{dots}]\nx = 1\n")),
+        ("test.toml", format!("duration = \"1 s\"\na{dots} = 1\n")),
+        ("test.toml", format!("duration = \"1 s\"\na = {lists}{}\n", "]".repeat(60_000))),
+        ("test.toml", format!("duration = \"1 s\"\na = {}1{}\n", "{ a = ".repeat(60_000), "}".repeat(60_000))),
+        ("test.json", format!("{{\"duration\": \"1 s\",\n\"a\": {lists}{}}}", "]".repeat(60_000))),
+    ] {
+        let error = Scenario::parse(&deep, file, &[]).expect_err("it is too deep");
+        let first = &error.diagnostics[0];
+        assert_eq!(first.line, Some(2), "{error}");
+        assert_eq!((&*first.message, &*first.remedy), ("lists or tables are nested too deeply", "nest them less"));
+    }
 }

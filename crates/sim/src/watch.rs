@@ -206,6 +206,12 @@ impl Watch {
     pub(crate) fn take(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.records)
     }
+
+    /// Takes records back that were handed over last.
+    pub(crate) fn put_back(&mut self, mut records: Vec<Record>) {
+        records.append(&mut self.records);
+        self.records = records;
+    }
 }
 
 /// A packet, and the link that it is on.

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Self, TypeVar
 
+import numpy as np
 from gymnasium import spaces
 
 _T = TypeVar("_T")
@@ -31,7 +32,7 @@ class Remade:
 def twin_of(environment: _T) -> _T:
     """Return an object that has what another has, made without a call of its class.
 
-    Spaces draw samples, so that each has its own, with a generator in the state of the other's.
+    Spaces draw samples, and arrays are written to again: each has its own.
 
     Args:
         environment: The other.
@@ -46,6 +47,8 @@ def _own(value: Any) -> Any:
         space = copy.copy(value)
         space._np_random = copy.deepcopy(value._np_random)
         return space
+    if isinstance(value, np.ndarray):
+        return value.copy()
     if isinstance(value, dict) and any(isinstance(one, spaces.Space) for one in value.values()):
         return {name: _own(one) for name, one in value.items()}
     return value

@@ -1,5 +1,6 @@
 """Many copies of an environment, stepped on threads of the core into arrays that are used again."""
 
+import copy
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.gym.agent import NUMBERS, AgentSettings, spaces_of
-from ackclock.gym.copies import Remade, check_options, check_seed
+from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.flow import ScenarioLike, drawn_of, first_flow, loaded
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 from ackclock.gym.own import Own
@@ -238,6 +239,17 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             info = {"seed": _seed(seed), "time_s": time_s} | drawn_of(values)
             infos = self._add_info(infos, info, index)
         return infos
+
+    def __copy__(self) -> "VectorFlowEnv":
+        """Return a copy that goes on alike, apart from this one: two environments cannot share simulations."""
+        twin = twin_of(self)
+        twin._core = copy.copy(self._core)
+        twin._np_random = copy.deepcopy(self._np_random)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "VectorFlowEnv":
+        """Return a copy that goes on alike, as `copy.copy` does."""
+        return copy.copy(self)
 
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array

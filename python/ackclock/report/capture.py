@@ -128,7 +128,7 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
     reader = _Reader()
     try:
         with path.open("rb") as file:
-            for time_s, _, frame in pcapng.packets(file):
+            for time_s, _, _, frame in pcapng.packets(file):
                 if len(frame) >= _LEAST and frame[9] == dpkt.ip.IP_PROTO_TCP:
                     reader.read(float(time_s), frame)
     except (ValueError, LookupError, struct.error) as error:

@@ -2,8 +2,8 @@
 
 Source: packetdrill's rules of time. An event with a relative time counts from when the event before it happened, two
 packets that arrive one after the other from their times in the script. A packet that is sent may come a tolerance early
-or late; it is waited for from the moment when the event before it is over. A call that blocks goes on beside further
-events, until the next call.
+or late, and another event a tolerance late; a packet is waited for from the moment when the event before it is over. A
+call that blocks goes on beside further events, until the next call.
 
 Departures: Python code runs when its event comes, not after the script. A packet that never comes is a failure once the
 backend's patience is over.
@@ -158,22 +158,29 @@ class _Run:
         time_us = self._time_of(event)
         match event.action:
             case TcpPacket(inbound=True):
-                self._backend.advance_to(time_us)
+                self._advance_to(event, time_us)
                 self._arrive(event, event.action)
             case TcpPacket():
                 self._expect(event, event.action, time_us)
             case SystemCall():
                 self._join()
-                self._backend.advance_to(time_us)
+                self._advance_to(event, time_us)
                 self._call(event, event.action, time_us)
             case Command():
-                self._backend.advance_to(time_us)
+                self._advance_to(event, time_us)
                 self._note("command", event.action.line)
                 self._apply(event.action, event.line)
             case Code():
-                self._backend.advance_to(time_us)
+                self._advance_to(event, time_us)
                 self._run_code(event, event.action)
         self._before, self._before_us = event, time_us
+
+    def _advance_to(self, event: Event, time_us: int) -> None:
+        """Wait for the time of an event, which may be past where the packet before it came late."""
+        self._backend.advance_to(time_us)
+        late_us = self._backend.now_us - time_us
+        if late_us > self._tolerance(time_us):
+            raise _Failed(Failure(event, f"its turn comes at {seconds(time_us + late_us)}, not at {seconds(time_us)}"))
 
     def _time_of(self, event: Event) -> int:
         when = event.when

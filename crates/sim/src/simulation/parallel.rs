@@ -129,6 +129,11 @@ impl ParallelSimulation {
         self.first.take_events()
     }
 
+    /// See [`Simulation::put_back_events`].
+    pub fn put_back_events(&mut self, records: Vec<Record>) {
+        self.first.put_back_events(records);
+    }
+
     /// See [`Simulation::run_to_events`]; as [`Self::run_until`] if nobody watches.
     ///
     /// # Panics

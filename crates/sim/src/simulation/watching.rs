@@ -82,6 +82,13 @@ impl Simulation {
         watch.take()
     }
 
+    /// Gives events back, the last of those that were taken last: they are part of the results.
+    pub fn put_back_events(&mut self, records: Vec<Record>) {
+        if let Some(watch) = &mut self.hosts.network.watch {
+            watch.put_back(records);
+        }
+    }
+
     /// As [`Self::run_until`], telling `observer` of what happens; of the sources before.
     pub fn run_observed(&mut self, until: SimTime, observer: &mut dyn Observer) {
         observer.begin(self.event_sources());
