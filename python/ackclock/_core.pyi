@@ -690,7 +690,7 @@ class QueueState:
     def __new__(cls, start: LinkStart, *_arguments: object, **_parameters: object) -> Self: ...
     @property
     def rate_bps(self) -> int:
-        """Rate of the link, in bits per second; of one whose rate changes, that for which buffers are sized."""
+        """Rate of the link at present, in bits per second: the last above zero, or of a trace the mean."""
     def drop(self, packet: Packet) -> None:
         """Drop a packet, which has just come or waits; it counts as a drop of the link.
 

@@ -50,7 +50,7 @@ class Queue(QueueState, Named, ABC):
     """What waits for a link, in which order it leaves, and what of it is dropped or marked; derive yours from it.
 
     The link tells of each arrival and asks for the next packet when it is free. `self.drop(packet)` drops and
-    `self.mark(packet)` marks; the link counts both, and knows how much waits. `rate_bps` is the rate of the link.
+    `self.mark(packet)` marks; the link counts both, and knows how much waits. `rate_bps` is its rate at present.
 
     A queue must not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or
     runs will not repeat. An exception ends the run.
@@ -91,6 +91,17 @@ class Queue(QueueState, Named, ABC):
             now_ns: Simulated time.
         """
         return now_ns
+
+    def set_rate(self, now_ns: int, rate_bps: int) -> None:
+        """Take the rate of the link: called before the first packet, and whenever it has changed to another above zero.
+
+        Define it in a queue that derives something from the rate, such as a limit that is a time. It may drop packets.
+        `self.rate_bps` is that rate already.
+
+        Args:
+            now_ns: Simulated time.
+            rate_bps: Rate, bits per second.
+        """
 
 
 class LinkEffect(Named, ABC):
@@ -275,7 +286,7 @@ def _overridden(found: type[Named], title: str) -> list[str]:
         what = f"has a class {title} that must define {' and '.join(missing)}"
         raise RefusedError("use", what, f"define {', '.join(missing)} in the class")
     if issubclass(found, Queue):
-        return ["ready_at"] if found.ready_at is not Queue.ready_at else []
+        return [name for name in ("ready_at", "set_rate") if getattr(found, name) is not getattr(Queue, name)]
     if not issubclass(found, CongestionController):
         return []
     try:

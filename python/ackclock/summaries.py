@@ -438,7 +438,10 @@ class RunSummary(TypedDict):
     """Where the scenario's measurement window begins and ends, seconds; only where it has one."""
 
     jain_index: float | None
-    """Jain's index of the flows' goodputs, both ways of a connection together; None when all are zero."""
+    """Jain's index of the goodputs of the flows under way in the window, each over its own time there.
+
+    Both ways of a connection count together; None when all are zero.
+    """
 
     flows: list[FlowSummary]
     """Long flows."""

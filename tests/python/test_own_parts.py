@@ -208,6 +208,35 @@ class Holds(Queue, name="holds"):
     assert held - plain == pytest.approx(2 * 10, abs=41 / 128)
 
 
+def test_a_queue_follows_the_rate_of_its_link(own: Callable[[str], str], tmp_path: Path) -> None:
+    name = own("""
+class Timed(Queue, name="timed"):
+    def __init__(self, start, *, time: Seconds = 0.02):
+        self.waiting, self.octets, self.time = deque(), 0, time
+    def set_rate(self, now_ns, rate_bps):
+        assert self.rate_bps == rate_bps
+        self.most = int(rate_bps * self.time / 8)
+    def enqueue(self, now_ns, packet):
+        if self.octets > self.most:
+            self.drop(packet)
+        else:
+            self.waiting.append(packet)
+            self.octets += packet.octets
+    def dequeue(self, now_ns):
+        if not self.waiting:
+            return None
+        self.octets -= self.waiting[0].octets
+        return self.waiting.popleft()
+""")
+    change = '[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "2 Mbit/s"\n'
+    mine, built_in = (
+        _summary(_text(f", queue = {queue}", use=name) + change, folder=tmp_path)
+        for queue in ('"timed"', '{ kind = "drop_tail", limit = "20 ms" }')
+    )
+    # The reference of limits: a time follows the rate of the link. Both queues have the same rule.
+    assert built_in["links"][0]["drops"] > 0 and mine == built_in
+
+
 # ---- what is wrong --------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@
 use ackclock_net::Router;
 use ackclock_sim::{
     Column, ColumnData, Completion, CompletionLog, EmptyPath, FlowConfig, FlowSeries, FlowSummary, SimulationConfig,
-    Summary, Table, completion_table, distribution, jain_index,
+    Summary, Table, completion_table, distribution, jain_index, takes_part,
 };
 use ackclock_units::SimTime;
 
@@ -27,15 +27,20 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
     let exchanges = exchange_logs(config, &done.held);
     let mut flows = Vec::new();
     let (mut names, mut goodputs) = (Vec::new(), Vec::new());
+    let end = SimTime(config.duration.0);
+    let window = config.measure.within(end);
     for (connection, (flow, ends)) in config.flows.iter().zip(ends).enumerate() {
         for stream in 0..ends.streams.len() {
             let place = Place { flow, ends, connection, stream, index: names.len() };
             flows.push(flow_summary(config, &place, &done, &exchanges));
             names.push(ends.streams[stream].name.clone());
         }
-        goodputs.push(flows[flows.len() - ends.streams.len()..].iter().map(|stream| stream.goodput_bps).sum());
+        let mut streams =
+            flows[flows.len() - ends.streams.len()..].iter().filter(|flow| takes_part(flow, window)).peekable();
+        if streams.peek().is_some() {
+            goodputs.push(streams.map(|stream| stream.goodput_bps).sum());
+        }
     }
-    let end = SimTime(config.duration.0);
     let datagrams = done.pump.datagrams.iter().zip(&config.traffic.datagrams);
     let groups = done.groups.iter().zip(&config.traffic.arrivals);
     let summary = Summary {

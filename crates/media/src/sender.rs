@@ -74,7 +74,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Makes frames from `start` until `until`, each in packets of at most `payload` octets.
+    /// Makes frames from `start` until `until`, each in packets of at most `payload` octets. From `until` on none leaves.
     pub fn new(
         app: &MediaApp,
         limits: Limits,
@@ -111,11 +111,12 @@ impl Sender {
             return SimTime::NEVER;
         }
         let is_open = self.controller.window().is_none_or(|window| self.history.in_flight() < window);
-        if is_open {
+        let departure = if is_open {
             self.paced
         } else {
             self.paced.max(self.last_sent + LEAST_PACING.serialization_delay(Bytes(self.payload.into())))
-        }
+        };
+        if departure < self.until { departure } else { SimTime::NEVER }
     }
 
     /// What it does now; to be asked until it says that there is nothing.
@@ -161,11 +162,13 @@ impl Sender {
         Departure { number, size, waited: now.saturating_since(since) }
     }
 
-    /// Throws away what has waited for too long, and the rest of its frames.
+    /// Throws away what has waited for too long, and the rest of its frames; from `until` on whatever waits.
     fn discard(&mut self, now: SimTime) {
         let mut last = None;
         while let Some(front) = self.queue.front()
-            && (now.saturating_since(front.since) > self.discard_after || last == Some(front.frame))
+            && (now >= self.until
+                || now.saturating_since(front.since) > self.discard_after
+                || last == Some(front.frame))
         {
             self.discarded += u64::from(last.replace(front.frame) != Some(front.frame));
             self.queued -= u64::from(front.size);

@@ -224,3 +224,21 @@ fn a_way_back_that_is_dead_leaves_the_least_that_is_sent() {
         assert!(media.reports > 200, "{media:?}");
     }
 }
+
+#[test]
+fn from_until_on_none_leaves_and_what_waits_is_thrown_away() {
+    // An encoder of 600 kbit/s at least on a link of 200 kbit/s: a backlog of packets waits at a sender with a window. The reference
+    // says of `until`: none leaves from this time on. The link carries for those 5 s, and for the 300 ms of its buffer, no more than it can.
+    for controller in ["scream", "scream_v1"] {
+        let flow_text = format!(
+            "[[flow]]\nname = \"call\"\nprotocol = {{ kind = \"udp\", payload = \"1000 B\", until = \"5 s\" }}\n\
+             app = {{ kind = \"media\", controller = \"{controller}\", min_rate = \"600 kbit/s\" }}\n"
+        );
+        let outcome = simulate(&(path(20, "\"200 kbit/s\"", "") + &flow_text));
+        assert!(mean(&outcome, 0, "queued_bytes", (4.8, 5.0)) > 5e4);
+        assert!(mean(&outcome, 0, "sent_bps", (5.1, 20.0)).abs() < 1e-9, "{controller}");
+        assert!(mean(&outcome, 0, "queued_bytes", (6.0, 20.0)).abs() < 1e-9, "{controller}");
+        let goodput = flow(&outcome, 0).goodput_bps;
+        assert!(goodput <= 2e5 * PAYLOAD * 5.35 / 5.0, "{controller}: {goodput}");
+    }
+}

@@ -367,6 +367,20 @@ fn a_connection_is_one_of_those_that_share_a_link_however_many_ways_it_carries_d
 }
 
 #[test]
+fn whoever_is_not_there_shares_nothing() {
+    // Jain, Chiu and Hawe 1984: of n users. Of one flow that begins after the window and one that was complete before it nothing is
+    // said there: the index is that of the other two.
+    let two = "[[flow]]\ncount = 2\n";
+    let more = "[[flow]]\nname = \"before\"\napp = { kind = \"file\", size = \"1 kB\" }\n[[flow]]\nname = \"after\"\nstart = \"9 s\"\n";
+    let index = |flows: &str| {
+        let text = dumbbell(flows).replacen("duration", "measure = { from = \"4 s\", to = \"8 s\" }\nduration", 1);
+        summary(&text).jain_index.expect("they got data")
+    };
+    let alone = index(two);
+    assert!(alone > 0.9 && (index(&format!("{two}{more}")) - alone).abs() < 0.05, "{alone}");
+}
+
+#[test]
 fn names_of_flows_groups_and_replies_differ() {
     for flows in [
         "[[flow]]\nname = \"a\"\nreply = \"bulk\"\n[[flow]]\nname = \"a.reply\"\n",

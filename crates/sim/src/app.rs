@@ -51,6 +51,9 @@ struct OnOff {
     random: RandomStream,
     /// End of the on period under way; `None` while off.
     on_until: Option<SimTime>,
+    /// When the off period began, or the one before the on period.
+    off_since: SimTime,
+    /// Until when what the rate made has been written.
     last_write: SimTime,
 }
 
@@ -90,6 +93,7 @@ impl App {
                 rate: *rate,
                 random: RandomStream::new(seed, &format!("app {name}")),
                 on_until: None,
+                off_since: SimTime::ZERO,
                 last_write: SimTime::ZERO,
             }),
             AppConfig::RequestResponse { .. } | AppConfig::Video(_) => {
@@ -195,14 +199,15 @@ impl OnOff {
         match self.on_until {
             None => {
                 self.on_until = Some(now + self.draw(self.on));
-                self.last_write = now;
+                // What has not come to a whole octet is written in this period.
+                self.last_write += now - self.off_since;
                 self.write(now, outlet)
             }
             Some(end) if now < end => self.write(now, outlet),
             Some(end) => {
                 // What the connection has room for would be sent in the off period.
                 let mut action = self.write(end, Outlet::default());
-                self.on_until = None;
+                (self.on_until, self.off_since) = (None, end);
                 action.wake_at = Some(now + self.draw(self.off));
                 action
             }
@@ -260,6 +265,20 @@ mod tests {
             now = action.wake_at.expect("an on/off application always has a next time");
         }
         assert!((1_999_000..=2_001_000).contains(&written), "{written}"); // two on periods of 1 MB
+    }
+
+    #[test]
+    fn on_off_writes_its_rate_however_short_its_periods() {
+        // 1 kbit/s makes an octet in 8 ms: on periods of 5 ms make one in two of them, of 10 s in all half a minute's 3750.
+        let span = |ms| Span::Constant(SimDuration::from_millis(ms));
+        let mut app = App::new(&AppConfig::OnOff { on: span(5), off: span(5), rate: Some(Bandwidth(1_000)) }, 1, "f");
+        let (mut now, mut written) = (SimTime(3_000_000), 0);
+        while now < SimTime(60_003_000_000) {
+            let action = app.act(now, Outlet::default());
+            written += action.write.0;
+            now = action.wake_at.expect("an on/off application always has a next time");
+        }
+        assert!((3_749..=3_750).contains(&written), "{written}");
     }
 
     #[test]

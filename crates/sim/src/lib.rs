@@ -73,7 +73,7 @@ pub use outcome::{
 };
 pub use recording::CapturedPacket;
 pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};
-pub use summary::{distribution, jain_index, link_summary};
+pub use summary::{distribution, jain_index, link_summary, takes_part};
 pub use summary_json::write_summary;
 pub use traffic::{
     Arrival, Arrivals, ArrivalsConfig, ByBuffer, ByRate, CdfPoint, Choose, Completion, CompletionLog, DATA_MINING,

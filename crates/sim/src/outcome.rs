@@ -96,7 +96,8 @@ pub struct Summary {
     /// Where the scenario's measurement window begins and ends, in seconds; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure_s: Option<[f64; 2]>,
-    /// Jain's fairness index of the flows' goodputs, of both directions of a connection together; null when all are zero.
+    /// Jain's fairness index of the goodputs of the flows that were under way in the measurement window, of both directions of a
+    /// connection together; null when all are zero.
     pub jain_index: Option<f64>,
     /// In the scenario's order.
     pub flows: Vec<FlowSummary>,

@@ -1,6 +1,6 @@
 //! Results from what the run counted.
 
-use ackclock_net::LinkStats;
+use ackclock_net::{EndpointId, LinkStats};
 use ackclock_units::interrupt::ask;
 use ackclock_units::{Histogram, SimTime};
 
@@ -19,12 +19,13 @@ pub(crate) fn summarize(
     let window = config.measure.is_narrower().then(|| config.measure.within(end));
     let summary = |stream| flow_summary(stream, connections, end, window.is_some());
     let flows: Vec<FlowSummary> = streams.iter().map(summary).collect();
+    let goodputs = goodputs_by_flow(streams, &flows, config.measure.within(end));
     Summary {
         scenario: config.name.clone(),
         seed: config.seed,
         duration_s: config.duration.as_secs_f64(),
         measure_s: window.map(|borders| borders.map(SimTime::as_secs_f64)),
-        jain_index: jain_index(&goodputs_by_flow(streams, &flows)),
+        jain_index: jain_index(&goodputs),
         links,
         flows,
         appliances: Vec::new(),
@@ -34,25 +35,29 @@ pub(crate) fn summarize(
 }
 
 /// Jain's fairness index of goodputs; `None` when all are zero. Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`, where `x` is
-/// what a user gets: of a connection that carries data both ways, both together.
+/// what a user gets: of a connection that carries data both ways, both together. Whoever is not there is no user
+/// ([`takes_part`]).
 pub fn jain_index(goodputs: &[f64]) -> Option<f64> {
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
     (squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// A connection's stream back follows the one there.
-fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary]) -> Vec<f64> {
-    let mut goodputs: Vec<f64> = Vec::with_capacity(flows.len());
-    let mut receiver = None;
-    for (stream, flow) in streams.iter().zip(flows) {
-        match goodputs.last_mut().filter(|_| receiver == Some(stream.sender)) {
-            Some(there) => *there += flow.goodput_bps,
-            None => goodputs.push(flow.goodput_bps),
+/// True if a flow was under way between these borders: one that begins later, or was complete before, shares nothing there.
+pub fn takes_part(flow: &FlowSummary, [from, until]: [SimTime; 2]) -> bool {
+    flow.start_s < until.as_secs_f64() && flow.completion_s.is_none_or(|completion| completion > from.as_secs_f64())
+}
+
+/// Goodputs of the flows that take part. A connection's stream back follows the one there.
+fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime; 2]) -> Vec<f64> {
+    let mut goodputs: Vec<(EndpointId, f64)> = Vec::with_capacity(flows.len());
+    for (stream, flow) in streams.iter().zip(flows).filter(|(_, flow)| takes_part(flow, window)) {
+        match goodputs.last_mut().filter(|(receiver, _)| *receiver == stream.sender) {
+            Some((_, there)) => *there += flow.goodput_bps,
+            None => goodputs.push((stream.receiver, flow.goodput_bps)),
         }
-        receiver = Some(stream.receiver);
     }
-    goodputs
+    goodputs.into_iter().map(|(_, goodput)| goodput).collect()
 }
 
 fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_windowed: bool) -> FlowSummary {

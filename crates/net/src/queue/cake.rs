@@ -4,7 +4,7 @@
 //! Verified against Linux's `sch_cake` at its egress: quantum, target, interval and memory by rate and round trip, the
 //! tolerance of four packets at low rates, the order in which the ways of a set are tried, what is charged to a flow.
 //!
-//! **Departures**: one priority tin (`besteffort`); a host's share is divided without Linux's dithering; a host's flows
+//! **Departures**: one priority tin (`besteffort`); a host's share is divided to parts of an octet, where Linux dithers; a host's flows
 //! count while they are scheduled, whether sparse or bulk; a new flow that is empty waits a round among the old ones, as
 //! in FQ-CoDel, where Linux forgets it; without a shaper the link's rate counts, which Linux does not know.
 
@@ -18,7 +18,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
-use super::flow_schedule::FlowSchedule;
+use super::flow_schedule::{FlowSchedule, OCTET};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, MAX_TIME, QueueLimit};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Tally};
 use crate::ids::EndpointId;
@@ -71,7 +71,7 @@ impl Parameters for CakeConfig {
         aliases: &[],
         summary: "CAKE: fair between hosts, then flows; COBALT on each queue, a shaper, an ACK filter",
         source: "Høiland-Jørgensen, Täht and Morton 2018; Linux",
-        departures: "one priority tin; no dithering of a host's shares; a host's sparse flows count as its bulk flows do; a new flow that is empty waits a round among the old ones; without a shaper the link's rate sets the target",
+        departures: "one priority tin; a host's share is divided without dithering, to parts of an octet; a host's sparse flows count as its bulk flows do; a new flow that is empty waits a round among the old ones; without a shaper the link's rate sets the target",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -104,6 +104,7 @@ pub struct Cake {
     config: CakeConfig,
     control: CobaltParameters,
     memory_limit: u64,
+    /// What a flow may send in a turn, in parts of an octet ([`OCTET`]).
     quantum: u64,
     /// What a full packet takes to send.
     mtu_time: SimDuration,
@@ -130,7 +131,7 @@ impl Cake {
             config: *config,
             control: CobaltParameters { target: SimDuration::ZERO, interval: SimDuration::ZERO, ecn: config.ecn },
             memory_limit: 0,
-            quantum: config.shaper.rate.map_or(MTU.0, |rate| (rate.0 / 8 / 4096).clamp(300, MTU.0)),
+            quantum: config.shaper.rate.map_or(MTU.0, |rate| (rate.0 / 8 / 4096).clamp(300, MTU.0)) * OCTET,
             mtu_time: SimDuration::ZERO,
             perturbation: Perturbation::draw(&mut random),
             random,

@@ -2,6 +2,9 @@
 //! (RFC 8290 section 4.2). A flow that sends less than a quantum a round stays on that list: it is sparse, and waits for
 //! other sparse flows only.
 
+/// An octet in the unit of quanta and deficits: a quantum may be divided among flows, down to parts of an octet.
+pub(super) const OCTET: u64 = 1 << 16;
+
 /// No flow.
 const NONE: u32 = u32::MAX;
 
@@ -15,7 +18,7 @@ enum Place {
 
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// Octets that it may still send in this round; negative if the last packet was larger than what was left.
+    /// What it may still send in this round; negative if the last packet was larger than what was left.
     deficit: i64,
     next: u32,
     place: Place,
@@ -99,7 +102,7 @@ impl FlowSchedule {
 
     /// The flow whose turn it is sent so much.
     pub(super) fn charge(&mut self, flow: u32, octets: u64) {
-        self.flows[flow as usize].deficit -= octets as i64;
+        self.flows[flow as usize].deficit -= (octets * OCTET) as i64;
     }
 
     /// The flow whose turn it is has nothing to send. Returns true if it is idle from now on: a new flow must first wait
@@ -140,10 +143,10 @@ mod tests {
         let mut schedule = FlowSchedule::new(3);
         let mut sent = [0_u64; 3];
         for flow in 0..3 {
-            schedule.activate(flow, 1514);
+            schedule.activate(flow, 1514 * OCTET);
         }
         while sent.iter().sum::<u64>() < 3_000_000 {
-            let flow = schedule.turn(|_| 1514).expect("all are busy");
+            let flow = schedule.turn(|_| 1514 * OCTET).expect("all are busy");
             schedule.charge(flow, sizes[flow as usize]);
             sent[flow as usize] += sizes[flow as usize];
         }
@@ -156,30 +159,30 @@ mod tests {
     #[test]
     fn a_new_flow_goes_before_the_old_ones_once() {
         let mut schedule = FlowSchedule::new(2);
-        schedule.activate(0, 1000);
+        schedule.activate(0, 1000 * OCTET);
         schedule.charge(0, 1500);
-        assert_eq!(schedule.turn(|_| 1000), Some(0)); // -500 + 1000: old now
-        schedule.activate(1, 1000);
-        assert_eq!(schedule.turn(|_| 1000), Some(1));
+        assert_eq!(schedule.turn(|_| 1000 * OCTET), Some(0)); // -500 + 1000: old now
+        schedule.activate(1, 1000 * OCTET);
+        assert_eq!(schedule.turn(|_| 1000 * OCTET), Some(1));
         assert!(!schedule.on_empty(1), "a new flow that is empty waits among the old ones");
-        assert_eq!(schedule.turn(|_| 1000), Some(0));
-        assert!(!schedule.activate(1, 1000), "it has not come back as new");
+        assert_eq!(schedule.turn(|_| 1000 * OCTET), Some(0));
+        assert!(!schedule.activate(1, 1000 * OCTET), "it has not come back as new");
         schedule.charge(0, 1500);
-        assert_eq!(schedule.turn(|_| 1000), Some(1));
+        assert_eq!(schedule.turn(|_| 1000 * OCTET), Some(1));
         assert!(schedule.on_empty(1));
-        assert!(schedule.activate(1, 1000));
+        assert!(schedule.activate(1, 1000 * OCTET));
     }
 
     #[test]
     fn whose_turn_comes_is_known_while_one_has_its_turn() {
         let mut schedule = FlowSchedule::new(3);
         assert_eq!(schedule.upcoming(), None);
-        schedule.activate(2, 1000);
-        schedule.activate(1, 1000);
+        schedule.activate(2, 1000 * OCTET);
+        schedule.activate(1, 1000 * OCTET);
         schedule.charge(2, 600);
         assert_eq!(schedule.upcoming(), Some(2)); // 400 octets are left to it
         schedule.charge(2, 600);
         assert_eq!(schedule.upcoming(), Some(1));
-        assert_eq!(schedule.turn(|_| 1000), Some(1));
+        assert_eq!(schedule.turn(|_| 1000 * OCTET), Some(1));
     }
 }

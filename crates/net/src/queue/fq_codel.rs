@@ -11,7 +11,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use super::codel::{CodelControl, CodelParameters};
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
-use super::flow_schedule::FlowSchedule;
+use super::flow_schedule::{FlowSchedule, OCTET};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
@@ -109,7 +109,7 @@ impl QueueDiscipline for FqCodel {
         let queue = bucket(&arrival.packet, self.perturbation, self.config.flows);
         let octets = arrival.octets;
         self.queues.push(queue, arrival);
-        self.new_flows += u64::from(self.schedule.activate(queue, self.config.quantum.0));
+        self.new_flows += u64::from(self.schedule.activate(queue, self.config.quantum.0 * OCTET));
         while self.is_over(octets) {
             self.drop_from_fattest();
         }
@@ -117,7 +117,7 @@ impl QueueDiscipline for FqCodel {
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
         loop {
-            let flow = self.schedule.turn(|_| self.config.quantum.0)?;
+            let flow = self.schedule.turn(|_| self.config.quantum.0 * OCTET)?;
             let control = &mut self.controls[flow as usize];
             let mut queue = self.queues.queue(flow);
             let packet = control.dequeue(now, &self.config.control, &mut self.tally, &mut queue);

@@ -12,7 +12,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
-use super::flow_schedule::FlowSchedule;
+use super::flow_schedule::{FlowSchedule, OCTET};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::pie::{PieControl, PieParameters, Verdict};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
@@ -109,12 +109,12 @@ impl QueueDiscipline for FqPie {
             return;
         }
         self.queues.push(queue, arrival);
-        self.schedule.activate(queue, self.config.quantum.0);
+        self.schedule.activate(queue, self.config.quantum.0 * OCTET);
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
         loop {
-            let flow = self.schedule.turn(|_| self.config.quantum.0)?;
+            let flow = self.schedule.turn(|_| self.config.quantum.0 * OCTET)?;
             let control = &mut self.controls[flow as usize];
             control.catch_up(now, &self.config.control, self.queues.octets_of(flow));
             if let Some(packet) = self.queues.pop(flow) {

@@ -7,7 +7,7 @@
 //! Departures: in octets a packet's probability is scaled by its size over the mean size, as ns-2 does, where the paper takes
 //! the largest size. The number of packets between two marks is uniform on 1, 2, ..., 1/`p_b`, as section 7 of the paper derives
 //! it; the pseudo-code of its figure 2 counts one packet more. Adaptive RED has no timer: updates that fell due are made
-//! up for at the next arrival, with the average as it was.
+//! up for at the next arrival, with the average as it was at their time.
 
 mod adaptive;
 
@@ -148,11 +148,10 @@ pub struct Red {
     mean_service: SimDuration,
     max_p: f64,
     adaptive: Option<Adaptive>,
+    /// The average as of the last arrival, or of `idle_since`.
     average: f64,
     /// Packets that were neither dropped nor marked since the last one that was.
     count: u32,
-    /// Probability before it is spread, at the last arrival.
-    probability: f64,
     idle_since: Option<SimTime>,
     random: RandomStream,
     room: Room,
@@ -187,7 +186,6 @@ impl Red {
             adaptive: config.adaptive.then(Adaptive::default),
             average: 0.0,
             count: 0,
-            probability: 0.0,
             idle_since: Some(SimTime::ZERO),
             random: place.random(),
             room: Room::new(config.limit),
@@ -199,49 +197,61 @@ impl Red {
 
     /// A packet arrives: the average takes the queue that it finds, or the idle time before it.
     fn update_average(&mut self, now: SimTime) {
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.catch_up(now, self.average, &mut self.max_p);
-        }
-        self.forget_idle_time(now);
+        self.catch_up(now);
         self.idle_since = None;
         let queue = if self.in_octets { self.octets as f64 } else { self.packets.len() as f64 };
         self.average += self.weight * (queue - self.average);
     }
 
-    /// The average takes the idle time up to `now`.
-    fn forget_idle_time(&mut self, now: SimTime) {
-        let Some(since) = &mut self.idle_since else { return };
+    /// Makes the updates of `max_p` that have fallen due; the average takes the idle time up to `now`.
+    fn catch_up(&mut self, now: SimTime) {
+        self.max_p = self.max_p_at(now);
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.pass(now);
+        }
+        self.average = self.average_at(now);
+        self.idle_since = self.idle_since.map(|_| now);
+    }
+
+    /// The average with the idle time up to `now`.
+    fn average_at(&self, now: SimTime) -> f64 {
+        let Some(since) = self.idle_since else { return self.average };
         // so many packets could have been sent, and would each have found nothing
-        let missed = (now - *since).0 as f64 / self.mean_service.0.max(1) as f64;
-        self.average *= math::pow(1.0 - self.weight, missed);
-        *since = now;
+        let missed = now.saturating_since(since).0 as f64 / self.mean_service.0.max(1) as f64;
+        self.average * math::pow(1.0 - self.weight, missed)
+    }
+
+    /// `max_p` with the updates that have fallen due.
+    fn max_p_at(&self, now: SimTime) -> f64 {
+        let update = |adaptive: &Adaptive| adaptive.at(now, self.max_p, |due| self.average_at(due));
+        self.adaptive.as_ref().map_or(self.max_p, update)
     }
 
     /// Probability of a drop or a mark by the average alone (`p_b`).
-    fn base_probability(&self) -> f64 {
-        if self.average < self.min {
+    fn base_probability(&self, average: f64, max_p: f64) -> f64 {
+        if average < self.min {
             0.0
-        } else if self.average < self.max {
-            self.max_p * (self.average - self.min) / (self.max - self.min)
-        } else if self.gentle && self.average < 2.0 * self.max {
-            self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max
+        } else if average < self.max {
+            max_p * (average - self.min) / (self.max - self.min)
+        } else if self.gentle && average < 2.0 * self.max {
+            max_p + (1.0 - max_p) * (average - self.max) / self.max
         } else {
             1.0
         }
     }
 
     fn decide(&mut self, octets: u64) -> Verdict {
-        self.probability = self.base_probability();
-        if self.probability <= 0.0 {
+        let probability = self.base_probability(self.average, self.max_p);
+        if probability <= 0.0 {
             self.count = 0;
             return Verdict::Keep;
         }
-        if self.probability >= 1.0 {
+        if probability >= 1.0 {
             self.count = 0;
             return Verdict::Drop;
         }
         let by_size = if self.in_octets { octets as f64 / self.mean_octets } else { 1.0 };
-        let base = self.probability * by_size;
+        let base = probability * by_size;
         let left = 1.0 - f64::from(self.count) * base;
         if left > base && !self.random.chance(base / left) {
             self.count += 1;
@@ -287,7 +297,7 @@ impl QueueDiscipline for Red {
     }
 
     fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
-        self.forget_idle_time(now); // which was at the rate before
+        self.catch_up(now); // the idle time before was at the rate before
         let (lower, upper) = self.config.thresholds(rate);
         (self.min, self.max) = (amount(lower), amount(upper));
         if let Some(adaptive) = &mut self.adaptive {
@@ -319,10 +329,11 @@ impl QueueDiscipline for Red {
         Some(&mut self.room)
     }
 
-    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
-        record("drop_probability", self.probability);
-        record("average_packets", if self.in_octets { self.average / self.mean_octets } else { self.average });
-        record("max_p", self.max_p);
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+        let (average, max_p) = (self.average_at(now), self.max_p_at(now));
+        record("drop_probability", self.base_probability(average, max_p));
+        record("average_packets", if self.in_octets { average / self.mean_octets } else { average });
+        record("max_p", max_p);
     }
 }
 

@@ -23,7 +23,7 @@ declare! {
         rate: Bandwidth = required(Bandwidth(10_000_000)).at_least(Bandwidth(1)),
         /// How many octets may go at once, framing included; at least the largest packet.
         burst: Bytes = required(Bytes(15_000)),
-        /// How much may wait.
+        /// How much may wait; of a time, what leaves in it at the lower of this rate and the link's.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -73,14 +73,12 @@ impl Tbf {
     /// An empty queue; the bucket is full.
     pub fn new(config: &TbfConfig, _place: &QueuePlace<'_>) -> Self {
         let capacity = u128::from(config.burst.0) * PER_OCTET;
-        let mut room = Room::new(config.limit);
-        room.set_rate(config.rate);
         Self {
             rate: config.rate,
             capacity,
             tokens: capacity,
             updated: SimTime::ZERO,
-            room,
+            room: Room::new(config.limit),
             packets: VecDeque::new(),
             octets: 0,
             tally: Tally::default(),
@@ -117,7 +115,9 @@ impl QueueDiscipline for Tbf {
         Some(SimTime(now.0 + missing.div_ceil(u128::from(self.rate.0)) as u64))
     }
 
-    fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {} // tokens come at a rate of their own
+    fn set_rate(&mut self, _now: SimTime, rate: Bandwidth) {
+        self.room.set_rate(rate.min(self.rate)); // what waits leaves no faster than either lets it
+    }
 
     fn len(&self) -> usize {
         self.packets.len()
@@ -135,8 +135,8 @@ impl QueueDiscipline for Tbf {
         &mut self.tally
     }
 
-    fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
-        record("tokens_bytes", (self.tokens / PER_OCTET) as f64);
+    fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
+        record("tokens_bytes", (self.tokens_at(now) / PER_OCTET) as f64);
     }
 }
 
@@ -144,6 +144,8 @@ impl QueueDiscipline for Tbf {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use crate::queue::testing::{PLACE, arrival, at_rate};
+    use ackclock_units::SimDuration;
 
     /// When each of `count` packets of 1500 octets leaves that all arrive at `start`.
     fn departures(rate: u64, burst: u64, start: u64, count: usize) -> Vec<u64> {
@@ -181,6 +183,32 @@ mod tests {
     fn no_more_than_a_burst_is_ever_kept() {
         // a second's silence at 12 Mbit/s would be 1000 packets
         assert_eq!(departures(12_000_000, 3_000, 1_000_000_000, 3).last(), Some(&1_001_000_000));
+    }
+
+    #[test]
+    fn a_limit_in_time_is_of_the_slower_of_link_and_tokens() {
+        // 20 ms at 1 Mbit/s are 2500 octets: a third packet finds 3000 before it. Tokens of 10 Mbit/s make no difference to that, nor
+        // does a link of 10 Mbit/s to tokens of 1 Mbit/s; at 10 Mbit/s both, 25,000 octets are 17 packets, and one finds 24,000.
+        let kept = |tokens, link| {
+            let limit = QueueLimit::Time(SimDuration::from_millis(20));
+            let config = TbfConfig { rate: Bandwidth(tokens), burst: Bytes(1_500), limit };
+            let mut queue = at_rate(Tbf::new(&config, &PLACE), Bandwidth(link));
+            (0..100).for_each(|_| queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500)));
+            queue.len()
+        };
+        let (slow, fast) = (1_000_000, 10_000_000);
+        assert_eq!([kept(fast, slow), kept(slow, fast), kept(fast, fast)], [2, 2, 17]);
+    }
+
+    #[test]
+    fn tokens_are_told_as_they_are_and_not_as_the_last_packet_left_them() {
+        let config = TbfConfig { rate: Bandwidth(12_000_000), burst: Bytes(3_000), limit: QueueLimit::Packets(2) };
+        let mut queue = Tbf::new(&config, &PLACE);
+        queue.enqueue(SimTime::ZERO, arrival(SimTime::ZERO, 0, 1500));
+        queue.dequeue(SimTime::ZERO).expect("the bucket is full");
+        let mut told = 0.0;
+        queue.inspect(SimTime(500_000), &mut |_, tokens| told = tokens);
+        assert!((told - 2_250.0).abs() < 1e-9, "{told}"); // 1500 left, and 750 in half a millisecond
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A queue discipline of Python as the link sees it.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ackclock_net::PartStart;
@@ -63,7 +64,7 @@ type Treated = Mutex<Vec<(Token, Treatment)>>;
 #[pyclass(module = "ackclock._core", name = "QueueState", subclass, frozen)]
 pub(crate) struct PyQueueState {
     treated: Arc<Treated>,
-    start: PartStart,
+    rate_bps: AtomicU64,
 }
 
 impl PyQueueState {
@@ -78,13 +79,13 @@ impl PyQueueState {
     #[new]
     #[pyo3(signature = (start, *_arguments, **_parameters))]
     fn new(start: &PyLinkStart, _arguments: &Bound<'_, PyTuple>, _parameters: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { treated: Arc::default(), start: start.0 }
+        Self { treated: Arc::default(), rate_bps: AtomicU64::new(start.0.rate.0) }
     }
 
-    /// Rate of the link, in bits per second; of one whose rate changes, that for which buffers are sized.
+    /// Rate of the link at present, in bits per second: the last above zero, or of a trace the mean.
     #[getter]
     fn rate_bps(&self) -> u64 {
-        self.start.rate.0
+        self.rate_bps.load(Ordering::Relaxed)
     }
 
     /// Drop a packet, which has just come or waits; it counts as a drop of the link.
@@ -123,6 +124,7 @@ pub(super) struct PythonQueue {
     enqueue: Py<PyAny>,
     dequeue: Py<PyAny>,
     ready_at: Option<Py<PyAny>>,
+    set_rate: Option<Py<PyAny>>,
     treated: Arc<Treated>,
     places: Vec<Option<(u64, Queued)>>,
     free: Vec<usize>,
@@ -143,12 +145,14 @@ impl PythonQueue {
 
     fn around(class: &Arc<Class>, object: &Bound<'_, PyAny>, start: PartStart) -> PyResult<Self> {
         let method = |name: &str| object.getattr(name).map(Bound::unbind);
+        let overridden = |name: &str| class.overrides(name).then(|| method(name)).transpose();
         Ok(Self {
             treated: Arc::clone(&object.cast::<PyQueueState>()?.get().treated),
             object: object.clone().unbind(),
             enqueue: method("enqueue")?,
             dequeue: method("dequeue")?,
-            ready_at: class.overrides("ready_at").then(|| method("ready_at")).transpose()?,
+            ready_at: overridden("ready_at")?,
+            set_rate: overridden("set_rate")?,
             class: Arc::clone(class),
             places: Vec::new(),
             free: Vec::new(),
@@ -205,6 +209,17 @@ impl PythonQueue {
             }
         }
         Ok(())
+    }
+
+    fn try_set_rate(&mut self, py: Python<'_>, now: SimTime, rate: Bandwidth) -> PyResult<()> {
+        self.object.bind(py).cast::<PyQueueState>()?.get().rate_bps.store(rate.0, Ordering::Relaxed);
+        let Some(method) = &self.set_rate else { return Ok(()) };
+        let method = method.bind(py);
+        let answer = method.call1((now.0, rate.0))?;
+        if !answer.is_none() {
+            return Err(wrong_answer(&answer, method, "nothing belongs"));
+        }
+        self.settle()
     }
 
     fn try_enqueue(&mut self, py: Python<'_>, now: SimTime, arrival: Queued) -> PyResult<()> {
@@ -276,7 +291,13 @@ impl QueueDiscipline for PythonQueue {
         })
     }
 
-    fn set_rate(&mut self, _now: SimTime, _rate: Bandwidth) {}
+    fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
+        self.start.rate = rate;
+        Python::attach(|py| {
+            let done = self.try_set_rate(py, now, rate);
+            done.unwrap_or_else(|error| self.class.leave(py, error, "set_rate", Some(now)));
+        });
+    }
 
     fn len(&self) -> usize {
         self.places.len() - self.free.len()

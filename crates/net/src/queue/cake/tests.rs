@@ -50,10 +50,24 @@ fn flows_share_equally_without_regard_to_hosts() {
 fn hosts_share_equally_then_their_flows() {
     for isolation in [Isolation::DualSource, Isolation::DualDestination, Isolation::Triple] {
         let shares = two_pairs_of_hosts(isolation);
-        // the lone flow gets a half, the four an eighth each; 1514/4 = 378.5 is cut to 378, so a thousandth less
+        // the lone flow gets a half, the four an eighth each
         assert!(shares[4].abs_diff(600_000) <= 2 * 1514, "{isolation:?} {shares:?}");
         assert!(shares[..4].iter().all(|share| share.abs_diff(150_000) <= 2 * 1514), "{isolation:?} {shares:?}");
     }
+}
+
+#[test]
+fn a_host_gets_its_share_however_many_flows_divide_it() {
+    // 400 flows from host 0 to host 1, one from host 2 to host 3: a half for each host (Høiland-Jørgensen, Täht and Morton 2018, section
+    // III-B). A flow of the 400 gets 1514/400 = 3.785 octets a round; three would leave the lone flow 0.56.
+    let hosts: Vec<u32> = (0..400).flat_map(|_| [0, 1]).chain([2, 3]).collect();
+    let config = CakeConfig { isolation: Isolation::DualSource, ..CakeConfig::default() };
+    let mut queue = cake(config, &hosts);
+    (0..400).for_each(|flow| fill(&mut queue, flow, 1500, 4));
+    fill(&mut queue, 400, 1500, 1_000);
+    shares(&mut queue, 401, 500); // new flows go first
+    let lone = shares(&mut queue, 401, 1_600)[400];
+    assert!(lone.abs_diff(800 * 1500) <= 20 * 1514, "{lone}");
 }
 
 #[test]

@@ -33,22 +33,28 @@ impl Adaptive {
         self.target = (part(0.4), part(0.6));
     }
 
-    /// Makes the updates that have fallen due; the average has not changed since.
-    pub(super) fn catch_up(&mut self, now: SimTime, average: f64, max_p: &mut f64) {
-        while self.next <= now {
-            self.next += INTERVAL;
-            if average > self.target.1 && *max_p <= MOST {
-                *max_p += (*max_p / 4.0).min(0.01);
-            } else if average < self.target.0 && *max_p >= LEAST {
-                *max_p *= BETA;
-            } else {
-                // it stays as it is until the average changes
-                let missed = now.saturating_since(self.next).0 / INTERVAL.0;
-                self.next += SimDuration(missed * INTERVAL.0);
-                if self.next <= now {
-                    self.next += INTERVAL;
-                }
+    /// `max_p` at `now`, with the updates that have fallen due; `average_at` is the average, which does not grow between arrivals.
+    pub(super) fn at(&self, now: SimTime, mut max_p: f64, average_at: impl Fn(SimTime) -> f64) -> f64 {
+        let mut due = self.next;
+        while due <= now {
+            let average = average_at(due);
+            if average > self.target.1 && max_p <= MOST {
+                max_p += (max_p / 4.0).min(0.01);
+            } else if average < self.target.0 && max_p >= LEAST {
+                max_p *= BETA;
+            } else if average < self.target.0 || average_at(now) >= average {
+                break; // it stays as it is until the next arrival
             }
+            due += INTERVAL;
+        }
+        max_p
+    }
+
+    /// The updates due by `now` have been made.
+    pub(super) fn pass(&mut self, now: SimTime) {
+        if self.next <= now {
+            let missed = (now - self.next).0 / INTERVAL.0;
+            self.next += INTERVAL * (missed + 1);
         }
     }
 }
@@ -57,21 +63,27 @@ impl Adaptive {
 mod tests {
     use super::*;
 
+    /// What `max_p` becomes by then, with the average all the same since the last call.
+    fn catch_up(adaptive: &mut Adaptive, now: u64, average: f64, max_p: &mut f64) {
+        *max_p = adaptive.at(SimTime(now), *max_p, |_| average);
+        adaptive.pass(SimTime(now));
+    }
+
     #[test]
     fn max_p_grows_by_a_quarter_at_most_and_shrinks_by_a_tenth() {
         let mut adaptive = Adaptive::default();
         adaptive.aim_between(5.0, 15.0); // target 9 to 11
         let mut max_p = 0.02;
-        adaptive.catch_up(SimTime(499_999_999), 12.0, &mut max_p);
+        catch_up(&mut adaptive, 499_999_999, 12.0, &mut max_p);
         assert!((max_p - 0.02).abs() < 1e-15);
-        adaptive.catch_up(SimTime(500_000_000), 12.0, &mut max_p);
+        catch_up(&mut adaptive, 500_000_000, 12.0, &mut max_p);
         assert!((max_p - 0.025).abs() < 1e-15); // min(0.01, 0.02 / 4)
-        adaptive.catch_up(SimTime(1_000_000_000), 10.0, &mut max_p);
+        catch_up(&mut adaptive, 1_000_000_000, 10.0, &mut max_p);
         assert!((max_p - 0.025).abs() < 1e-15);
-        adaptive.catch_up(SimTime(2_000_000_000), 8.0, &mut max_p);
+        catch_up(&mut adaptive, 2_000_000_000, 8.0, &mut max_p);
         assert!((max_p - 0.025 * 0.9 * 0.9).abs() < 1e-15); // two intervals
         max_p = 0.1;
-        adaptive.catch_up(SimTime(2_500_000_000), 12.0, &mut max_p);
+        catch_up(&mut adaptive, 2_500_000_000, 12.0, &mut max_p);
         assert!((max_p - 0.11).abs() < 1e-15); // min(0.01, 0.1 / 4)
     }
 
@@ -80,7 +92,7 @@ mod tests {
         let mut adaptive = Adaptive::default();
         adaptive.aim_between(5.0, 15.0);
         let mut max_p = 0.1;
-        adaptive.catch_up(SimTime(10_000_000_000_000), 0.0, &mut max_p);
+        catch_up(&mut adaptive, 10_000_000_000_000, 0.0, &mut max_p);
         assert!((0.009..0.01).contains(&max_p), "{max_p}"); // the last step may go below 0.01
         assert_eq!(adaptive.next, SimTime(10_000_500_000_000));
     }

@@ -24,7 +24,7 @@ fn arrive(red: &mut Red, octets: u64) -> bool {
 
 #[test]
 fn the_probability_grows_linearly_between_the_thresholds_and_gently_beyond() {
-    let p = |average, gentle| held_at(average, RedConfig { gentle, ..RedConfig::default() }).base_probability();
+    let p = |average, gentle| held_at(0.0, RedConfig { gentle, ..RedConfig::default() }).base_probability(average, 0.1);
     // thresholds 5 and 15, max_p 0.1
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} is not {b}");
     close(p(4.9, true), 0.0);
@@ -104,6 +104,35 @@ fn idle_time_counts_as_packets_that_found_nothing() {
     assert!((red.average - 4.0 * 0.998_f64.powi(501)).abs() < 1e-9, "{}", red.average);
     red.enqueue(SimTime(900_000_000), packet(1500, Ecn::NotEct)); // not idle: one waits
     assert!((red.average - (4.0 * 0.998_f64.powi(502) + 0.002)).abs() < 1e-9, "{}", red.average);
+}
+
+#[test]
+fn what_is_told_of_an_idle_queue_is_what_the_next_packet_finds() {
+    // Floyd and Jacobson 1993, figure 2: m packets could have been sent, and the average is (1 - w)^m of what it was. Of 14, with
+    // 1 ms a packet, 2 s later 14 * 0.998^2000 = 0.26: below the lower threshold.
+    let mut red = at_rate(Red::new(&RedConfig::default(), &PLACE), RATE);
+    assert!(red.dequeue(SimTime::ZERO).is_none());
+    red.average = 14.0;
+    let told = |red: &Red, now, name| {
+        let mut found = f64::NAN;
+        red.inspect(SimTime(now), &mut |known, value| found = if known == name { value } else { found });
+        found
+    };
+    assert!((told(&red, 0, "drop_probability") - 0.09).abs() < 1e-12);
+    assert!((told(&red, 2_000_000_000, "average_packets") - 14.0 * 0.998_f64.powi(2_000)).abs() < 1e-9);
+    assert!(told(&red, 2_000_000_000, "drop_probability").abs() < 1e-12);
+}
+
+#[test]
+fn adaptive_red_does_not_take_silence_for_a_long_queue() {
+    // An average of 14, above the target of 9 to 11, when a silence of a minute begins. At 1000 packets/s, w = 0.0009995, it is
+    // 14 e^-0.5 = 8.5 at the first update: every one lowers max_p by a tenth, down to 0.01 (Floyd, Gummadi and Shenker 2001, figure 4).
+    let config = RedConfig { adaptive: true, min_threshold: Some(QueueLimit::Packets(5)), ..RedConfig::default() };
+    let mut red = at_rate(Red::new(&config, &PLACE), RATE);
+    assert!(red.dequeue(SimTime::ZERO).is_none());
+    red.average = 14.0;
+    red.enqueue(SimTime(60_000_000_000), packet(1500, Ecn::NotEct));
+    assert!((0.009..0.01).contains(&red.max_p), "{}", red.max_p);
 }
 
 #[test]
