@@ -298,8 +298,10 @@ impl Checker<'_, '_> {
             self.report(&path.key("to"), "must be no later than the end of the run", remedy);
         }
         if from >= to {
-            let field = if measure.from.is_some() { "from" } else { "to" };
-            let remedy = format!("begin before {to} and end after {from}");
+            let (field, remedy) = match measure.from {
+                Some(_) => ("from", format!("begin before {to} and end after {from}")),
+                None => ("to", format!("end after {from}")),
+            };
             self.report(&path.key(field), "must leave some time to measure", remedy);
         }
         let time = |duration: Duration| SimTime(duration.0.0);
