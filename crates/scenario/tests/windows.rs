@@ -332,3 +332,25 @@ fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
     let mut keep = keep.iter();
     values.retain(|_| *keep.next().expect("as many"));
 }
+
+/// A file that is complete while its ACKs are lost: the sender goes on. Over a window that is the whole run, what is counted in the
+/// window is what is counted in the run.
+#[test]
+fn a_window_goes_on_when_a_stream_is_complete() {
+    let text = |measure: &str| {
+        format!(
+            "duration = \"8 s\"\n{measure}\ntrace = false\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"9 ms\", reverse = {{ discard = [{{ kind = \"range\", first = 2, last = 6 }}] }} }}\n\
+             [[flow]]\ncontroller = \"reno\"\napp = {{ kind = \"file\", size = \"1 kB\" }}\n"
+        )
+    };
+    for measure in ["measure = { from = \"0 s\" }", "measure = { to = \"8 s\" }"] {
+        let flow = &crate::common::run(&text(measure)).flows[0];
+        let window = flow.window.as_ref().expect("there is a window");
+        assert!(flow.completion_s.expect("the file is there") < 0.1 && flow.timeouts > 1, "{flow:?}");
+        assert_eq!(
+            (window.sent_segments, window.retransmitted_segments, window.lost_segments, window.timeouts),
+            (flow.sent_segments, flow.retransmitted_segments, flow.lost_segments, flow.timeouts)
+        );
+    }
+}
