@@ -141,7 +141,7 @@ class FlowSummary(TypedDict):
     """Times that fast recovery (Tahoe: fast retransmit) began."""
 
     aborted: bool
-    """True if the connection was given up after too many timeouts."""
+    """True if the connection was given up after too many timeouts, or was reset."""
 
     window: NotRequired[WindowCounts]
     """Counts within the measurement window; only of a simulated scenario that has one."""

@@ -354,3 +354,17 @@ fn a_window_goes_on_when_a_stream_is_complete() {
         );
     }
 }
+
+/// What an application that reads 80 kbit/s has read in 5 s is 50 kB at most, however much has arrived: the reference says of both
+/// `goodput_bps` and `delivered_bytes` that it is what was read.
+#[test]
+fn what_is_delivered_is_what_was_read() {
+    let flow = crate::common::run(
+        "duration = \"5 s\"\n[topology]\nkind = \"dumbbell\"\naccess = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n\
+         bottleneck = { rate = \"10 Mbit/s\", delay = \"9 ms\" }\n[[flow]]\nread_rate = \"80 kbit/s\"\n",
+    )
+    .flows
+    .remove(0);
+    assert!((flow.goodput_bps * 5.0 / 8.0 - flow.delivered_bytes as f64).abs() < 1.0, "{flow:?}");
+    assert!((45_000..=50_000).contains(&flow.delivered_bytes), "{flow:?}");
+}

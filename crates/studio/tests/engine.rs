@@ -194,6 +194,19 @@ fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
     }
 }
 
+/// Datagrams of 1 Mbit/s have sent 1 Mbit/s after two of five seconds, too.
+#[test]
+fn rates_before_the_end_are_of_the_time_so_far() {
+    let datagrams =
+        "[[flow]]\n    name = \"udp\"\n    protocol = \"udp\"\n    app = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
+    let mut engine = Engine::default();
+    ask_json(&mut engine, Operation::Load, &json!({ "text": format!("{DUMBBELL}\n{datagrams}") }));
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 2 }));
+    let early: Value = serde_json::from_slice(&ask(&mut engine, Operation::Summary, b"")).expect("JSON");
+    let sent = early["datagrams"][0]["sent_bps"].as_f64().expect("a number");
+    assert!((sent / 1e6 - 1.0).abs() < 0.01, "{sent}");
+}
+
 /// One bulk flow through 10 Mbit/s, from 2 s on 2 Mbit/s: a window of 1448 octets of each packet of 1500 is all that passes.
 #[test]
 fn what_passes_follows_the_rate() {
