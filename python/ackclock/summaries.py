@@ -92,7 +92,7 @@ class WindowCounts(TypedDict):
     """Segments that the sender took for lost."""
 
     timeouts: int
-    """Expiries of the retransmission timer."""
+    """Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included."""
 
     fast_recoveries: int
     """Times that fast recovery (Tahoe: fast retransmit) began."""
@@ -135,7 +135,7 @@ class FlowSummary(TypedDict):
     """Segments that the sender took for lost."""
 
     timeouts: int
-    """Expiries of the retransmission timer."""
+    """Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included."""
 
     fast_recoveries: int
     """Times that fast recovery (Tahoe: fast retransmit) began."""

@@ -368,3 +368,21 @@ fn what_is_delivered_is_what_was_read() {
     assert!((flow.goodput_bps * 5.0 / 8.0 - flow.delivered_bytes as f64).abs() < 1.0, "{flow:?}");
     assert!((45_000..=50_000).contains(&flow.delivered_bytes), "{flow:?}");
 }
+
+/// The SYN is lost: RFC 6298 sends it again after 1 s and 2 s (section 2.1, 5.5). Of two SYN-ACKs that are lost the opener's timer knows, too.
+/// Linux counts such expiries among its timeouts (`tcpi_total_rto`: "including SYN/SYN-ACK and recurring timeouts").
+#[test]
+fn timeouts_of_the_handshake_are_counted() {
+    let text = |link: &str| {
+        format!(
+            "duration = \"9 s\"\n[topology]\nkind = \"chain\"\nnodes = [\"A\", \"B\"]\nlink = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", {link} }}\n\
+             [tcp]\nprofile = \"rfc\"\n[[flow]]\napp = {{ kind = \"file\", size = \"10 kB\" }}\n[trace]\nevents = [\"timed_out\"]\n"
+        )
+    };
+    let outcome = crate::common::simulate(&text("discard = [{ kind = \"range\", first = 1, last = 2 }]"));
+    let flow = &outcome.summary.flows[0];
+    assert!((3.0..3.2).contains(&flow.completion_s.expect("it is there")), "{flow:?}");
+    assert_eq!((flow.timeouts, outcome.events.records.len(), flow.retransmitted_segments), (2, 2, 0));
+    let flow = &crate::common::run(&text("")).flows[0];
+    assert_eq!(flow.timeouts, 0);
+}

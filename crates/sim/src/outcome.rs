@@ -139,7 +139,7 @@ pub struct FlowSummary {
     pub retransmitted_segments: u64,
     /// Segments that the sender took for lost.
     pub lost_segments: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included.
     pub timeouts: u64,
     /// Times that fast recovery (Tahoe: fast retransmit) began.
     pub fast_recoveries: u64,
@@ -167,7 +167,7 @@ pub struct WindowCounts {
     pub retransmitted_segments: u64,
     /// Segments that the sender took for lost.
     pub lost_segments: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included.
     pub timeouts: u64,
     /// Times that fast recovery (Tahoe: fast retransmit) began.
     pub fast_recoveries: u64,
