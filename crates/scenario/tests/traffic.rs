@@ -436,3 +436,20 @@ fn a_default_in_bdp_is_no_mistake_where_no_flow_crosses() {
     let found = Scenario::parse(&written, "test.toml", &[]).expect_err("no round trip").diagnostics;
     assert_eq!(found[0].field, "topology.bottleneck.queue.limit");
 }
+
+/// A column that is left empty must not take the next one's number: 1000 octets of reply are none of request.
+#[test]
+fn an_empty_column_is_no_number_and_a_byte_order_mark_no_text() {
+    let folder = Folder::new("columns");
+    let toml = folder.write("test.toml", &dumbbell("[[flow]]\narrivals = { file = \"list.csv\" }"));
+    let read = |text: &str| {
+        folder.write("list.csv", text);
+        Scenario::load(&toml, &[]).map_err(|error| error.diagnostics[0].message.clone())
+    };
+    for text in ["0,,1000\n", "0,1000,\n", "start_s,size_bytes,reply_bytes\n0, ,1000\n"] {
+        assert!(read(text).expect_err(text).contains("hold numbers only"), "{text}");
+    }
+    for text in ["0, 1000\n", "0 1000\n", "\u{feff}start_s,size_bytes\n0,1000\n"] {
+        assert!(read(text).is_ok(), "{text}");
+    }
+}
