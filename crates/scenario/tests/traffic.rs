@@ -453,3 +453,11 @@ fn an_empty_column_is_no_number_and_a_byte_order_mark_no_text() {
         assert!(read(text).is_ok(), "{text}");
     }
 }
+
+#[test]
+fn sizes_of_every_form_are_a_pebibyte_at_most() {
+    for size in ["\"2 PiB\"", "{ uniform = [\"1 B\", \"2 PiB\"] }", "{ exponential = \"2 PiB\" }"] {
+        let found = one(&format!("[[flow]]\narrivals = {{ rate = \"1 /s\", size = {size} }}"));
+        assert!(found.message.contains("1 PiB"), "{size}: {found}");
+    }
+}
