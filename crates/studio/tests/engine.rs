@@ -194,6 +194,31 @@ fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
     }
 }
 
+/// Slowdowns are held to the path at its best, which a change may make better: of the second change no flow before it had heard.
+#[test]
+fn a_change_for_the_better_is_known_to_completions_from_the_beginning() {
+    let short = "[[flow]]\n    name = \"short\"\n    arrivals = { rate = \"20 /s\", size = \"20 kB\" }\n";
+    let text = format!("{DUMBBELL}\n{short}");
+    for (change, anew) in [
+        (json!({ "rate": "20 Mbit/s" }), true),
+        (json!({ "delay": "2 ms" }), true),
+        (json!({ "rate": "4 Mbit/s" }), false),
+    ] {
+        let mut engine = Engine::default();
+        ask_json(&mut engine, Operation::Load, &json!({ "text": text }));
+        for (until_s, mut change, anew) in [(1.0, json!({ "loss": 0.0 }), true), (2.0, change.clone(), anew)] {
+            ask_json(&mut engine, Operation::Advance, &json!({ "until_s": until_s }));
+            change["link"] = "bottleneck".into();
+            let changed = ask_json(&mut engine, Operation::Change, &json!({ "changes": [change] }));
+            assert_eq!(changed["anew"], anew, "{changed}");
+        }
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+        let text = String::from_utf8(ask(&mut engine, Operation::Text, b"")).expect("text");
+        let [summary, of_text] = [ask(&mut engine, Operation::Summary, b""), summary_of(&text)];
+        assert_eq!(String::from_utf8(summary), String::from_utf8(of_text), "{change}");
+    }
+}
+
 /// Datagrams of 1 Mbit/s have sent 1 Mbit/s after two of five seconds, too.
 #[test]
 fn rates_before_the_end_are_of_the_time_so_far() {
