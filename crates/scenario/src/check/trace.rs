@@ -117,6 +117,7 @@ impl Checker<'_, '_> {
     fn internals(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Vec<String> {
         let mut internals: Vec<String> = Vec::new();
         for (index, name) in wanted.into_iter().flat_map(List::iter) {
+            self.review_name(&path.key("internals").index(index), Some(name));
             let is_taken = ["time_s", "flow"].contains(&name.as_str())
                 || FlowSeries::ALL.iter().any(|series| series.column() == name)
                 || internals.contains(name);
