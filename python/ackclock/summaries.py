@@ -92,7 +92,7 @@ class WindowCounts(TypedDict):
     """Segments that the sender took for lost."""
 
     timeouts: int
-    """Expiries of the retransmission timer."""
+    """Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included."""
 
     fast_recoveries: int
     """Times that fast recovery (Tahoe: fast retransmit) began."""
@@ -135,13 +135,13 @@ class FlowSummary(TypedDict):
     """Segments that the sender took for lost."""
 
     timeouts: int
-    """Expiries of the retransmission timer."""
+    """Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included."""
 
     fast_recoveries: int
     """Times that fast recovery (Tahoe: fast retransmit) began."""
 
     aborted: bool
-    """True if the connection was given up after too many timeouts."""
+    """True if the connection was given up after too many timeouts, or was reset."""
 
     window: NotRequired[WindowCounts]
     """Counts within the measurement window; only of a simulated scenario that has one."""

@@ -14,6 +14,9 @@ use crate::files::{Attachment, FileSource, Files};
 use crate::reading::{MOST_OF_POLICY, MOST_OF_TABLE};
 use crate::tree::FieldPath;
 
+/// Some programs write it at the beginning of a text.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// What is in the files, by the names that the scenario has for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachments {
@@ -110,7 +113,7 @@ fn text(attachment: &Attachment, is_text: bool) -> std::io::Result<Option<Arc<st
         return Ok(None);
     }
     let text = std::str::from_utf8(&attachment.content).map_err(std::io::Error::other)?;
-    Ok(Some(text.into()))
+    Ok(Some(text.trim_start_matches(BYTE_ORDER_MARK).into()))
 }
 
 /// Bytes in hexadecimal.

@@ -30,7 +30,7 @@ use ackclock_declare::Value;
 use ackclock_net::{NetworkConfig, NodeId, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_tcp::TcpConfig;
-use ackclock_units::{Shared, SimDuration, SimTime};
+use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::flows::MAX_FLOWS;
@@ -134,6 +134,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) files: u64,
     /// What the network sees of each flow.
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
+    /// The largest packet that crosses each link, framing included; empty where mistakes leave that open.
+    largest_packets: Vec<Bytes>,
     pub(crate) seed: u64,
     /// `None` where the scenario does not say it rightly: nothing that depends on it is a mistake then.
     duration: Option<SimDuration>,
@@ -212,6 +214,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             node_ids: BTreeMap::new(),
             files: 0,
             flow_traits: Vec::new(),
+            largest_packets: Vec::new(),
             seed: file.seed.unwrap_or(1),
             duration: None,
             extensions: Extensions::default(),
@@ -295,8 +298,10 @@ impl Checker<'_, '_> {
             self.report(&path.key("to"), "must be no later than the end of the run", remedy);
         }
         if from >= to {
-            let field = if measure.from.is_some() { "from" } else { "to" };
-            let remedy = format!("begin before {to} and end after {from}");
+            let (field, remedy) = match measure.from {
+                Some(_) => ("from", format!("begin before {to} and end after {from}")),
+                None => ("to", format!("end after {from}")),
+            };
             self.report(&path.key(field), "must leave some time to measure", remedy);
         }
         let time = |duration: Duration| SimTime(duration.0.0);

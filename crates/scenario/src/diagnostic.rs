@@ -269,7 +269,7 @@ impl<'source> Diagnostics<'source> {
 
     /// Reports what the table or list at `path` lacks, unless it lacks that because something in it could not be read.
     pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.blamed.iter().any(|blamed| blamed.touches(path)) {
+        if !self.is_unread(path) {
             self.report(path, message, remedy);
         }
     }
@@ -322,6 +322,11 @@ impl<'source> Diagnostics<'source> {
         let excerpt = value.map(|value| Excerpt::of_parts(&format!("{field}="), value, ""));
         let diagnostic = Diagnostic::new("--set", field, value, what, remedy).with_excerpt(excerpt);
         self.found.push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
+    }
+
+    /// True if the value at `path`, or something in it, could not be read and is missing because of that.
+    pub(crate) fn is_unread(&self, path: &FieldPath) -> bool {
+        self.blamed.iter().any(|blamed| blamed.touches(path))
     }
 
     /// Says nothing more of `path`.

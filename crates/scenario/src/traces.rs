@@ -7,6 +7,7 @@ use ackclock_net::{ChangingRate, Trace};
 use ackclock_units::Bytes;
 use serde_json::Value;
 
+use crate::attachments::BYTE_ORDER_MARK;
 use crate::diagnostic::Diagnostics;
 use crate::file::{ExplicitLink, Fields, HalfLink, LinkTable, List, Rate, ScenarioFile, TextOr, Topology};
 use crate::files::{FileSource, Files};
@@ -46,14 +47,33 @@ fn read(place: &Path, source: &FileSource) -> Result<Arc<str>, Vec<(String, &'st
             "give the path from the scenario's own folder",
         )]
     };
-    let text = source.read_text(place, MOST_OF_TABLE).map_err(unreadable)?;
+    let text = without_comments(&source.read_text(place, MOST_OF_TABLE).map_err(unreadable)?);
     match Trace::parse(&text, Bytes(1), true) {
         Ok(_) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ").into()),
+        Err(_) if text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_time_and_rate) => {
+            let what = format!("must be a trace of times, not of times and rates: {}", place.display());
+            let remedy =
+                "write a schedule of them: rate = { schedule = [{ at = \"0 s\", rate = \"3.2 Mbit/s\" }, ...] }";
+            Err(vec![(what, remedy)])
+        }
         Err(errors) => {
             let wrong = |error| format!("must be a trace of times: {}: {error}", place.display());
             Err(errors.into_iter().map(|error| (wrong(error), "write one time in whole ms a line, in order")).collect())
         }
     }
+}
+
+/// The text with an empty line for each comment, so that lines keep their numbers.
+fn without_comments(text: &str) -> String {
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
+    text.lines().flat_map(|line| [if line.trim_start().starts_with('#') { "" } else { line }, "\n"]).collect()
+}
+
+/// Two numbers, as recordings have them that say how fast a link was at each time.
+fn is_time_and_rate(line: &str) -> bool {
+    let columns: Vec<&str> =
+        line.split(|c: char| c == ',' || c.is_whitespace()).filter(|one| !one.is_empty()).collect();
+    columns.len() == 2 && columns.iter().all(|column| column.parse::<f64>().is_ok())
 }
 
 /// Every place in a scenario where a link's rate can stand, with the path of the link.

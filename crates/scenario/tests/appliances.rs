@@ -497,6 +497,17 @@ fn appliances_are_apart_and_off_hosts_and_discarders() {
     assert!(mistake(&text, "[[appliance]]\nnode = \"S\"").1.contains("discarder"));
 }
 
+/// An appliance's ends have `near.tcp` and `far.tcp`: what a `[[host]]` of its node says would be without effect.
+#[test]
+fn an_appliance_is_no_host() {
+    let text = CHAIN.replace("{ name = \"R\", kind = \"router\" }", "\"R\"");
+    assert_ne!(text, CHAIN);
+    let (field, message, remedy) =
+        mistake(&text, "[[appliance]]\nnode = \"R\"\n[[host]]\nname = [\"R\"]\ntcp = { mss = 500 }");
+    assert_eq!(field, "host[0].name[0]");
+    assert!(message.contains("an appliance sits there") && remedy.contains("near.tcp"), "{message}; {remedy}");
+}
+
 /// Two ways from A to B: there over R, back over S, and a third host behind R.
 const RING: &str = r#"
 duration = "10 s"

@@ -368,6 +368,37 @@ fn only_what_is_chosen_is_told() {
     assert!(error.to_string().contains("must be the name of a link"), "{error}");
 }
 
+/// Connections are numbered first, then datagrams, wherever they stand; and appliances make connections that are between the two.
+#[test]
+fn flows_are_chosen_by_name_wherever_they_stand() {
+    let text = |chosen: &str| {
+        format!(
+            "duration = \"1 s\"\n[trace]\nevents = [\"packet_sent\"]\nevent_flows = [\"{chosen}\"]\n[topology]\nkind = \"chain\"\n\
+             nodes = [\"A\", {{ name = \"R\", kind = \"router\" }}, \"B\"]\nlink = {{ rate = \"10 Mbit/s\", delay = \"5 ms\" }}\n\
+             [[appliance]]\nnode = \"R\"\n[[flow]]\nname = \"short\"\narrivals = {{ rate = \"20 /s\", size = \"1 kB\" }}\n\
+             [[flow]]\nname = \"small\"\nprotocol = {{ kind = \"udp\", payload = \"72 B\" }}\napp = {{ kind = \"cbr\", rate = \"10 kbit/s\" }}\n\
+             [[flow]]\nname = \"tcp\"\n"
+        )
+    };
+    let sizes = |chosen: &str| -> Vec<u64> {
+        let (told, _) = watch(&scenario(&text(chosen)));
+        told.records
+            .iter()
+            .map(|record| match record.event {
+                Event::PacketSent { packet, .. } => packet.size.0,
+                ref other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    // 72 octets of payload, 8 of UDP and 20 of IP; 18 a second over two links.
+    let small = sizes("small");
+    assert!(small.len() > 30 && small.iter().all(|&size| size == 100), "{small:?}");
+    let tcp = sizes("tcp");
+    assert!(tcp.contains(&1_500) && !tcp.contains(&100), "{}", tcp.len());
+    let error = Scenario::parse(&text("short"), "test.toml", &[]).expect_err("a group");
+    assert_eq!(error.diagnostics[0].field, "trace.event_flows[0]");
+}
+
 #[test]
 fn an_appliance_holds_and_lets_go_in_turn() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/appliance.toml");

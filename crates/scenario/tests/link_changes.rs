@@ -188,3 +188,32 @@ fn cake_knows_the_hosts_of_split_connections_and_of_short_flows() {
         assert!(one > 8.8e6 && (flows == short || one < 10.2e6), "{router} {flows}: {one}");
     }
 }
+
+fn mistakes(text: &str) -> Vec<String> {
+    let diagnostics = Scenario::parse(text, "test.toml", &[]).err().map(|error| error.diagnostics).unwrap_or_default();
+    diagnostics.into_iter().map(|one| format!("{} {}", one.field, one.message)).collect()
+}
+
+/// A limit that a change gives is held to the packets that cross the link, by the rule that the queue's own limit is held to.
+#[test]
+fn a_changed_limit_must_hold_the_packets_of_its_link() {
+    let of_queue = |mss: u32, limit: &str, framing: &str| {
+        let queue = format!("queue = {{ kind = \"drop_tail\", limit = \"{limit}\" }}, framing = \"{framing}\"");
+        let bottleneck = format!("rate = \"10 Mbit/s\", delay = \"9 ms\", {queue}");
+        mistakes(&dumbbell(&format!("duration = \"3 s\"\ntcp = {{ mss = {mss} }}"), &bottleneck, "[[flow]]\n"))
+    };
+    let of_change = |mss: u32, limit: &str, framing: &str| {
+        let bottleneck = format!("rate = \"10 Mbit/s\", delay = \"9 ms\", framing = \"{framing}\"");
+        let rest = format!("[[flow]]\n{}", change("1 s", &format!("limit = \"{limit}\"")));
+        mistakes(&dumbbell(&format!("duration = \"3 s\"\ntcp = {{ mss = {mss} }}"), &bottleneck, &rest))
+    };
+    // A segment of 8960 octets with 12 of timestamps and 40 of headers has 9012; one of 500 has 552; framing of Ethernet has 38.
+    for (mss, framing, largest) in [(8_960, "none", 9_012), (500, "none", 552), (1_448, "ethernet", 1_538)] {
+        for (limit, is_right) in [(largest, true), (largest - 1, false)] {
+            let limit = format!("{limit} B");
+            assert_eq!(of_queue(mss, &limit, framing).is_empty(), is_right, "queue: {mss} {limit}");
+            assert_eq!(of_change(mss, &limit, framing).is_empty(), is_right, "change: {mss} {limit}");
+        }
+    }
+    assert!(of_change(1_448, "0 packets", "none")[0].starts_with("change[0].limit must be at least one packet"));
+}

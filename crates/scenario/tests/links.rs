@@ -89,6 +89,25 @@ fn a_trace_is_read_from_a_file_beside_the_scenario() {
     assert!(error.diagnostics[0].message.contains("line 2"), "{error}");
 }
 
+/// Lists of sizes have comments, and so have traces; lines keep their numbers.
+#[test]
+fn comments_of_a_trace_are_passed_over_and_times_with_rates_are_sent_to_a_schedule() {
+    let folder = tempfile();
+    let text = chain("rate = { trace = \"noted.down\" }, delay = \"5 ms\"", BULK);
+    let read = |content: &str| {
+        std::fs::write(folder.join("noted.down"), content).expect("a writable folder");
+        Scenario::parse(&text, &folder.join("test.toml").display().to_string(), &[]).map_err(|error| error.to_string())
+    };
+    let plain = read("1\n2\n3\n").expect("a trace");
+    let noted = read("\u{feff}# a drive\n1\n  # at 2 ms\n2\n3\n").expect("the same trace");
+    assert_eq!(noted.config(), plain.config());
+    assert!(read("# a drive\n1\nx\n").expect_err("no number").contains("line 3"));
+    for content in ["0.0 3.2\n1.0 4.1\n", "0,3.2\n0.5,4.1\n"] {
+        let error = read(content).expect_err("two columns");
+        assert!(error.contains("not of times and rates") && error.contains("schedule = ["), "{error}");
+    }
+}
+
 /// A folder of this test's own.
 fn tempfile() -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("ackclock-links-{}", std::process::id()));

@@ -201,6 +201,24 @@ fn overrides_reach_every_field() {
     assert!(matches!(config.flows[0].controller, ControllerConfig::Reno(_)));
 }
 
+/// What an override says wrongly is one mistake, and says what was wrong.
+#[test]
+fn overrides_are_told_what_they_lack() {
+    let with = |text: &str| {
+        Scenario::parse(TWO_ALGORITHMS, "test.toml", &[text.to_owned()]).map_err(|error| error.diagnostics)
+    };
+    assert_eq!(with("seed = 7").expect("blanks are no part of a number").config().seed, 7);
+    for (text, what) in [
+        ("change[0].rate=1 Mbit/s", "asks for item [0] of a list that is not there"),
+        ("host[0].name=x", "asks for item [0] of a list that is not there"),
+        ("topology.bottleneck.rate.schedule=[]", "asks for \"schedule\" in a text"),
+    ] {
+        let found = with(text).expect_err(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].message, what, "{text}");
+    }
+}
+
 #[test]
 fn its_json_is_the_same_scenario() {
     let scenario = Scenario::parse(TWO_ALGORITHMS, "test.toml", &["seed=3".to_owned()]).expect("a scenario");

@@ -423,3 +423,55 @@ fn a_default_is_not_judged_as_if_it_had_been_written() {
     let written = slow(", queue = { kind = \"drop_tail\", limit = \"1 bdp\" }");
     assert_eq!(Scenario::parse(&written, "test.toml", &[]).expect_err("no packet").diagnostics.len(), 1);
 }
+
+/// A hop of a parking lot that no flow crosses has no bdp; nothing waits there either, and two packets have room as at any bottleneck.
+#[test]
+fn a_default_in_bdp_is_no_mistake_where_no_flow_crosses() {
+    let lot = |queue: &str, flow: &str| {
+        format!(
+            "duration = \"1 s\"\n[topology]\nkind = \"parking_lot\"\nhops = 3\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"9 ms\"{queue} }}\n[[flow]]\n{flow}"
+        )
+    };
+    let inner = "from = \"H2\"\nto = \"H3\"\n";
+    for kind in ["drop_tail", "codel", "fq_codel", "pie", "red", "sfq", "fq", "drr", "cake", "dualpi2"] {
+        Scenario::parse(&lot(&format!(", queue = \"{kind}\""), inner), "test.toml", &[])
+            .unwrap_or_else(|error| panic!("{kind}: {error}"));
+    }
+    let limit = |flow: &str, link: &str| {
+        let scenario = Scenario::parse(&lot("", flow), "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let links = &scenario.config().network.links;
+        format!("{:?}", links.iter().find(|one| one.name == link).expect("the link").queue)
+    };
+    // 10 Mbit/s for 2 * (1 + 9 + 1) ms.
+    assert!(limit(inner, "R2->R3").contains("Bytes(27500)"), "{}", limit(inner, "R2->R3"));
+    assert!(limit(inner, "R1->R2").contains("Packets(2)"), "{}", limit(inner, "R1->R2"));
+    let written = lot(", queue = { kind = \"drop_tail\", limit = \"1 bdp\" }", inner);
+    let found = Scenario::parse(&written, "test.toml", &[]).expect_err("no round trip").diagnostics;
+    assert_eq!(found[0].field, "topology.bottleneck.queue.limit");
+}
+
+/// A column that is left empty must not take the next one's number: 1000 octets of reply are none of request.
+#[test]
+fn an_empty_column_is_no_number_and_a_byte_order_mark_no_text() {
+    let folder = Folder::new("columns");
+    let toml = folder.write("test.toml", &dumbbell("[[flow]]\narrivals = { file = \"list.csv\" }"));
+    let read = |text: &str| {
+        folder.write("list.csv", text);
+        Scenario::load(&toml, &[]).map_err(|error| error.diagnostics[0].message.clone())
+    };
+    for text in ["0,,1000\n", "0,1000,\n", "start_s,size_bytes,reply_bytes\n0, ,1000\n"] {
+        assert!(read(text).expect_err(text).contains("hold numbers only"), "{text}");
+    }
+    for text in ["0, 1000\n", "0 1000\n", "\u{feff}start_s,size_bytes\n0,1000\n"] {
+        assert!(read(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn sizes_of_every_form_are_a_pebibyte_at_most() {
+    for size in ["\"2 PiB\"", "{ uniform = [\"1 B\", \"2 PiB\"] }", "{ exponential = \"2 PiB\" }"] {
+        let found = one(&format!("[[flow]]\narrivals = {{ rate = \"1 /s\", size = {size} }}"));
+        assert!(found.message.contains("1 PiB"), "{size}: {found}");
+    }
+}

@@ -332,3 +332,57 @@ fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
     let mut keep = keep.iter();
     values.retain(|_| *keep.next().expect("as many"));
 }
+
+/// A file that is complete while its ACKs are lost: the sender goes on. Over a window that is the whole run, what is counted in the
+/// window is what is counted in the run.
+#[test]
+fn a_window_goes_on_when_a_stream_is_complete() {
+    let text = |measure: &str| {
+        format!(
+            "duration = \"8 s\"\n{measure}\ntrace = false\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"9 ms\", reverse = {{ discard = [{{ kind = \"range\", first = 2, last = 6 }}] }} }}\n\
+             [[flow]]\ncontroller = \"reno\"\napp = {{ kind = \"file\", size = \"1 kB\" }}\n"
+        )
+    };
+    for measure in ["measure = { from = \"0 s\" }", "measure = { to = \"8 s\" }"] {
+        let flow = &crate::common::run(&text(measure)).flows[0];
+        let window = flow.window.as_ref().expect("there is a window");
+        assert!(flow.completion_s.expect("the file is there") < 0.1 && flow.timeouts > 1, "{flow:?}");
+        assert_eq!(
+            (window.sent_segments, window.retransmitted_segments, window.lost_segments, window.timeouts),
+            (flow.sent_segments, flow.retransmitted_segments, flow.lost_segments, flow.timeouts)
+        );
+    }
+}
+
+/// What an application that reads 80 kbit/s has read in 5 s is 50 kB at most, however much has arrived: the reference says of both
+/// `goodput_bps` and `delivered_bytes` that it is what was read.
+#[test]
+fn what_is_delivered_is_what_was_read() {
+    let flow = crate::common::run(
+        "duration = \"5 s\"\n[topology]\nkind = \"dumbbell\"\naccess = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n\
+         bottleneck = { rate = \"10 Mbit/s\", delay = \"9 ms\" }\n[[flow]]\nread_rate = \"80 kbit/s\"\n",
+    )
+    .flows
+    .remove(0);
+    assert!((flow.goodput_bps * 5.0 / 8.0 - flow.delivered_bytes as f64).abs() < 1.0, "{flow:?}");
+    assert!((45_000..=50_000).contains(&flow.delivered_bytes), "{flow:?}");
+}
+
+/// The SYN is lost: RFC 6298 sends it again after 1 s and 2 s (section 2.1, 5.5). Of two SYN-ACKs that are lost the opener's timer knows, too.
+/// Linux counts such expiries among its timeouts (`tcpi_total_rto`: "including SYN/SYN-ACK and recurring timeouts").
+#[test]
+fn timeouts_of_the_handshake_are_counted() {
+    let text = |link: &str| {
+        format!(
+            "duration = \"9 s\"\n[topology]\nkind = \"chain\"\nnodes = [\"A\", \"B\"]\nlink = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", {link} }}\n\
+             [tcp]\nprofile = \"rfc\"\n[[flow]]\napp = {{ kind = \"file\", size = \"10 kB\" }}\n[trace]\nevents = [\"timed_out\"]\n"
+        )
+    };
+    let outcome = crate::common::simulate(&text("discard = [{ kind = \"range\", first = 1, last = 2 }]"));
+    let flow = &outcome.summary.flows[0];
+    assert!((3.0..3.2).contains(&flow.completion_s.expect("it is there")), "{flow:?}");
+    assert_eq!((flow.timeouts, outcome.events.records.len(), flow.retransmitted_segments), (2, 2, 0));
+    let flow = &crate::common::run(&text("")).flows[0];
+    assert_eq!(flow.timeouts, 0);
+}

@@ -71,7 +71,7 @@ impl SimulationConfig {
     }
 
     /// The connections of the flow with this number; numbers beyond the flows' are those of datagrams.
-    fn connections_of(&self, number: usize) -> Vec<usize> {
+    pub(crate) fn connections_of(&self, number: usize) -> Vec<usize> {
         let flows = self.flows.len();
         if number >= flows {
             return vec![number + self.splits.len()];

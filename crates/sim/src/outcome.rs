@@ -132,7 +132,7 @@ pub struct FlowSummary {
     pub goodput_bps: f64,
     /// Payload sent, retransmissions included, over the same time, in bit/s.
     pub throughput_bps: f64,
-    /// Payload that the receiving application got in order, over the whole run.
+    /// Payload that the receiving application read, over the whole run.
     pub delivered_bytes: u64,
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
@@ -140,11 +140,11 @@ pub struct FlowSummary {
     pub retransmitted_segments: u64,
     /// Segments that the sender took for lost.
     pub lost_segments: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included.
     pub timeouts: u64,
     /// Times that fast recovery (Tahoe: fast retransmit) began.
     pub fast_recoveries: u64,
-    /// True if the connection was given up after too many timeouts.
+    /// True if the connection was given up after too many timeouts, or was reset.
     pub aborted: bool,
     /// What was counted within the scenario's measurement window; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,7 +168,7 @@ pub struct WindowCounts {
     pub retransmitted_segments: u64,
     /// Segments that the sender took for lost.
     pub lost_segments: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included.
     pub timeouts: u64,
     /// Times that fast recovery (Tahoe: fast retransmit) began.
     pub fast_recoveries: u64,

@@ -148,11 +148,11 @@ impl Simulation {
         let links = self.link_summaries.take().expect("the measurement has just ended");
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);
         let (config, streams, connections) = (&*self.config, self.streams.list(), &mut self.hosts.connections);
-        let mut summary = summary::summarize(config, streams, connections, links);
+        let mut summary = summary::summarize(config, now, streams, connections, links);
         let run = appliance::Run { now, config, relays: &self.relays, streams, connections };
         summary.appliances = appliance::summarize(run);
         summary.groups = self.short_flows.summaries(config);
-        summary.datagrams = self.datagrams.summaries(config);
+        summary.datagrams = self.datagrams.summaries(config, now);
         let episodes = episode_table(config, streams, &self.relays, connections, now);
         let completions = self.completions();
         let events = self.events_of_results();

@@ -42,7 +42,10 @@ pub(crate) struct Stream {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     from: Border,
+    /// Where the window ends, or the stream, whichever comes first: for its rates.
     until: Option<Border>,
+    /// At the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
+    counts: WindowCounts,
 }
 
 /// Counts at one moment.
@@ -70,7 +73,7 @@ impl Stream {
             read_event: None,
             completion: None,
             rtt: Histogram::default(),
-            measured: Measured { from, until: None },
+            measured: Measured { from, ..Measured::default() },
             measured_rtt: None,
             blocking: None,
             exchanges: None,
@@ -100,6 +103,7 @@ impl Stream {
     /// The measurement window ends.
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
         self.measured_rtt = Some(Box::new(std::mem::take(&mut self.rtt)));
+        self.measured.counts = self.border(now, connections).counts;
         self.end_rates(now, connections);
     }
 
@@ -136,10 +140,9 @@ impl Stream {
         (rate(until.read - from.read), rate(until.sent - from.sent))
     }
 
-    /// What was counted between the borders.
+    /// What was counted in the window.
     pub(crate) fn counts(&self) -> WindowCounts {
-        let Some(until) = self.measured.until else { return WindowCounts::default() };
-        let (from, until) = (self.measured.from.counts, until.counts);
+        let (from, until) = (self.measured.from.counts, self.measured.counts);
         WindowCounts {
             sent_segments: until.sent_segments - from.sent_segments,
             retransmitted_segments: until.retransmitted_segments - from.retransmitted_segments,

@@ -9,15 +9,16 @@ use crate::connections::Connections;
 use crate::outcome::{Distribution, FlowSummary, LinkSummary, QueueSummary, Summary};
 use crate::stream::Stream;
 
+/// Results up to `now`, which may be before the end.
 pub(crate) fn summarize(
     config: &SimulationConfig,
+    now: SimTime,
     streams: &[Stream],
     connections: &Connections,
     links: Vec<LinkSummary>,
 ) -> Summary {
-    let end = SimTime(config.duration.0);
-    let window = config.measure.is_narrower().then(|| config.measure.within(end));
-    let summary = |stream| flow_summary(stream, connections, end, window.is_some());
+    let window = config.measure.is_narrower().then(|| config.measure.within(SimTime(config.duration.0)));
+    let summary = |stream| flow_summary(stream, connections, now, window.is_some());
     let flows: Vec<FlowSummary> = streams.iter().map(summary).collect();
     let goodputs = goodputs_by_flow(streams, &flows, config.measure.within(end));
     Summary {
@@ -60,7 +61,7 @@ fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime;
     goodputs.into_iter().map(|(_, goodput)| goodput).collect()
 }
 
-fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_windowed: bool) -> FlowSummary {
+fn flow_summary(stream: &Stream, connections: &Connections, now: SimTime, is_windowed: bool) -> FlowSummary {
     ask();
     let (sender, receiver) = (connections.view(stream.sender), connections.view(stream.receiver));
     let counters = sender.counters();
@@ -73,7 +74,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_win
         completion_s: stream.completion.map(SimTime::as_secs_f64),
         goodput_bps,
         throughput_bps,
-        delivered_bytes: receiver.received().0,
+        delivered_bytes: receiver.read(now).0,
         sent_segments: counters.sent_segments,
         retransmitted_segments: counters.retransmitted_segments,
         lost_segments: counters.lost_octets.div_ceil(u64::from(sender.mss())),
@@ -83,7 +84,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, end: SimTime, is_win
         window: is_windowed.then(|| stream.counts()),
         rtt_ms: (!stream.round_trips().is_empty()).then(|| distribution(stream.round_trips(), 1e3)),
         exchanges: stream.exchanges.as_ref().map(|exchanges| exchanges.0.exchange_summary()),
-        video: stream.app.video_summary(end),
+        video: stream.app.video_summary(now),
     }
 }
 

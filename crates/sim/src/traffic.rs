@@ -35,6 +35,7 @@ pub use sizes::{CdfPoint, DATA_MINING, LogNormalSizes, ParetoSizes, SizeDistribu
 pub use video::{ByBuffer, ByRate, Choose, VideoApp, VideoSummary};
 
 pub(crate) use datagrams::DatagramFlows;
+pub(crate) use empty_path::{highest_rate, least_delay};
 pub(crate) use exchange::Requester;
 pub(crate) use short_flows::ShortFlows;
 

@@ -20,8 +20,8 @@ use crate::captures::Captures;
 pub struct EventSelection {
     /// Of these kinds.
     pub kinds: EventKinds,
-    /// Of these flows and of their packets, by their place in the scenario; `None` is of all, those of datagrams and of short flows
-    /// on links included.
+    /// Of these flows and of their packets, by number: connections in the scenario's order, then datagrams. `None` is of all, short
+    /// flows on links included.
     pub flows: Option<Vec<usize>>,
     /// Of these links; `None` is of all.
     pub links: Option<Vec<LinkId>>,

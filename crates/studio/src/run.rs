@@ -2,7 +2,7 @@
 //!
 //! A change becomes a part of the scenario, which has a `[[change]]` more from then on: to run that scenario from the beginning gives
 //! the same bytes. The first change of a link makes it one that is served packet by packet, so that the run is repeated up to now; what
-//! comes after goes into the run as it is.
+//! comes after goes into the run as it is, unless it makes the path better than it ever was and completion times are held to that.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -124,10 +124,8 @@ impl Run {
         let scenario = source.parse()?;
         let all = &scenario.config().network.changes;
         let new = &all[all.len() - changes.len()..];
-        let simulation = self.simulation.as_mut().filter(|simulation| {
-            let links = &simulation.config().network;
-            new.iter().all(|change| links.link(change.link).takes_changes())
-        });
+        let simulation = self.simulation.as_mut();
+        let simulation = simulation.filter(|simulation| new.iter().all(|change| simulation.takes_change(change)));
         if let Some(simulation) = simulation {
             for change in new {
                 simulation.change_link(change);

@@ -194,6 +194,44 @@ fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
     }
 }
 
+/// Slowdowns are held to the path at its best, which a change may make better: of the second change no flow before it had heard.
+#[test]
+fn a_change_for_the_better_is_known_to_completions_from_the_beginning() {
+    let short = "[[flow]]\n    name = \"short\"\n    arrivals = { rate = \"20 /s\", size = \"20 kB\" }\n";
+    let text = format!("{DUMBBELL}\n{short}");
+    for (change, anew) in [
+        (json!({ "rate": "20 Mbit/s" }), true),
+        (json!({ "delay": "2 ms" }), true),
+        (json!({ "rate": "4 Mbit/s" }), false),
+    ] {
+        let mut engine = Engine::default();
+        ask_json(&mut engine, Operation::Load, &json!({ "text": text }));
+        for (until_s, mut change, anew) in [(1.0, json!({ "loss": 0.0 }), true), (2.0, change.clone(), anew)] {
+            ask_json(&mut engine, Operation::Advance, &json!({ "until_s": until_s }));
+            change["link"] = "bottleneck".into();
+            let changed = ask_json(&mut engine, Operation::Change, &json!({ "changes": [change] }));
+            assert_eq!(changed["anew"], anew, "{changed}");
+        }
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+        let text = String::from_utf8(ask(&mut engine, Operation::Text, b"")).expect("text");
+        let [summary, of_text] = [ask(&mut engine, Operation::Summary, b""), summary_of(&text)];
+        assert_eq!(String::from_utf8(summary), String::from_utf8(of_text), "{change}");
+    }
+}
+
+/// Datagrams of 1 Mbit/s have sent 1 Mbit/s after two of five seconds, too.
+#[test]
+fn rates_before_the_end_are_of_the_time_so_far() {
+    let datagrams =
+        "[[flow]]\n    name = \"udp\"\n    protocol = \"udp\"\n    app = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
+    let mut engine = Engine::default();
+    ask_json(&mut engine, Operation::Load, &json!({ "text": format!("{DUMBBELL}\n{datagrams}") }));
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 2 }));
+    let early: Value = serde_json::from_slice(&ask(&mut engine, Operation::Summary, b"")).expect("JSON");
+    let sent = early["datagrams"][0]["sent_bps"].as_f64().expect("a number");
+    assert!((sent / 1e6 - 1.0).abs() < 0.01, "{sent}");
+}
+
 /// One bulk flow through 10 Mbit/s, from 2 s on 2 Mbit/s: a window of 1448 octets of each packet of 1500 is all that passes.
 #[test]
 fn what_passes_follows_the_rate() {

@@ -80,7 +80,7 @@ pub struct SenderCounters {
     pub lost_octets: u64,
     /// Of what was delivered, what the network had marked.
     pub delivered_ce: u64,
-    /// Expiries of the retransmission timer.
+    /// Expiries of the retransmission timer, those of the handshake included.
     pub timeouts: u64,
     /// Fast recoveries (Tahoe: fast retransmits).
     pub fast_recoveries: u64,

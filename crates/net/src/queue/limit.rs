@@ -209,9 +209,11 @@ impl Value for QueueLimit {
 pub(super) fn of_link() -> Spec<QueueLimit> {
     let words = "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, but 2 packets at least; else \"unlimited\"";
     let of = |context: &Context| -> Option<Result<QueueLimit, Vec<Mistake>>> {
+        // A link that no flow crosses has no bdp, which is a mistake only where somebody wrote it.
         let limit = QueueLimit::read_in(&context.link.as_ref()?.default_limit, context);
+        let limit = limit.unwrap_or(QueueLimit::Packets(LEAST_DEFAULT));
         let least = context.crossing().map_or(0, |crossing| LEAST_DEFAULT * crossing.largest_packet.0);
-        Some(limit.map(|limit| match limit {
+        Some(Ok(match limit {
             QueueLimit::Bytes(bytes) => QueueLimit::Bytes(Bytes(bytes.0.max(least))),
             limit => limit,
         }))

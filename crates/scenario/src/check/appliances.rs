@@ -13,7 +13,7 @@ use super::links::{MAX_DELAY, MAX_RATE, TOO_LONG};
 use super::tcp::Layer;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{ApplianceTable, Controller, CopyingTable, List, SideTable};
+use crate::file::{ApplianceTable, Controller, CopyingTable, List, Names, SideTable};
 use crate::tree::FieldPath;
 
 const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
@@ -70,7 +70,23 @@ impl<'a> Checker<'a, '_> {
             plans.push(self.plan_appliance(name, *node, None, path.clone()));
         }
         self.check_appliances_apart(&plans);
+        self.check_hosts_apart(&plans);
         plans
+    }
+
+    /// A `[[host]]` says nothing of an appliance, whose ends have tables of their own.
+    fn check_hosts_apart(&mut self, plans: &[AppliancePlan<'_>]) {
+        let file = self.file;
+        for (index, host) in file.host.iter().flat_map(List::iter) {
+            let path = FieldPath::of("host").index(index).key("name");
+            for (item, name) in host.name.iter().flat_map(Names::each) {
+                if plans.iter().any(|plan| plan.node_name() == Some(name)) {
+                    let place = item.map_or_else(|| path.clone(), |item| path.index(item));
+                    let remedy = "write the table into near.tcp and far.tcp of the [[appliance]]";
+                    self.report(&place, "must be the name of a host: an appliance sits there", remedy);
+                }
+            }
+        }
     }
 
     fn plan_appliance(

@@ -48,8 +48,12 @@ fn rows(text: &str) -> impl Iterator<Item = Result<(usize, Vec<f64>), Wrong>> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut is_first = true;
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).filter_map(move |(number, line)| {
-        let fields = line.split(|c: char| c == ',' || c.is_whitespace()).filter(|field| !field.is_empty());
-        let values: Result<Vec<f64>, _> = fields.map(str::parse).collect();
+        // Between two commas there is a field, if an empty one, which is no number.
+        let values: Result<Vec<f64>, _> = if line.contains(',') {
+            line.split(',').map(|field| field.trim().parse()).collect()
+        } else {
+            line.split_whitespace().map(str::parse).collect()
+        };
         let was_first = std::mem::replace(&mut is_first, false);
         match values {
             Ok(values) if values.iter().all(|value| value.is_finite()) => Some(Ok((number, values))),

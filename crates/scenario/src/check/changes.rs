@@ -8,9 +8,6 @@ use super::{Checker, suggest};
 use crate::file::ChangeTable;
 use crate::tree::FieldPath;
 
-/// What a limit has to have room for: a full packet of Ethernet.
-const FULL_PACKET: Bytes = Bytes(1_500);
-
 impl Checker<'_, '_> {
     /// Reads the list, and lets its links be changed. Channels of others that come to nothing more than a rate and a delay go.
     pub(crate) fn changes(&mut self) {
@@ -45,7 +42,7 @@ impl Checker<'_, '_> {
         if table.loss.is_some_and(|p| !(0.0..=1.0).contains(&p)) {
             self.report(&path.key("loss"), "must be between 0 and 1", "write 0.01 for one packet in a hundred");
         }
-        let limit = table.limit.as_ref().and_then(|text| self.limit_of_change(text, &path.key("limit")));
+        let limit = table.limit.as_ref().and_then(|text| self.limit_of_change(text, link, &path.key("limit")));
         let link = link?;
         self.review_link_of_change(link, table, path);
         Some(LinkChange { at: at?, link, rate, delay, loss: table.loss, limit })
@@ -57,7 +54,10 @@ impl Checker<'_, '_> {
             return None;
         };
         if at.0 >= self.run_end() || at.0.is_zero() {
-            let remedy = format!("change it before {}", self.run_end());
+            let remedy = format!(
+                "change it after 0 s and before {}; what holds from the start stands at the link",
+                self.run_end()
+            );
             self.report(&path.key("at"), "must be after the beginning of the run and before its end", remedy);
         }
         Some(SimTime(at.0.0))
@@ -77,10 +77,11 @@ impl Checker<'_, '_> {
         found.map(LinkId::new)
     }
 
-    fn limit_of_change(&mut self, text: &str, path: &FieldPath) -> Option<QueueLimit> {
+    fn limit_of_change(&mut self, text: &str, link: Option<LinkId>, path: &FieldPath) -> Option<QueueLimit> {
         match text.parse::<Limit>() {
             Ok(Limit::Of(limit)) => {
-                if let Some(message) = limit.lacks_room_for(FULL_PACKET) {
+                let largest = link.and_then(|link| self.largest_packets.get(link.index()).copied());
+                if let Some(message) = limit.lacks_room_for(largest.unwrap_or(Bytes::ZERO)) {
                     self.report(path, message, "use at least \"1 packet\"");
                 }
                 Some(limit)

@@ -42,25 +42,27 @@ impl Checker<'_, '_> {
 
     fn discard_rule(&mut self, rule: &DiscardRule, path: &FieldPath, flows: &[FlowConfig]) -> Rule {
         let NamedRule { flow, rule } = self.chosen(rule, &Context::default(), path);
-        let flow = flow.and_then(|name| self.number_of_flow(&name, &path.key("flow"), flows));
+        let remedy = "remove flow, and choose packets by class, position or time";
+        let flow = flow.and_then(|name| self.number_of_flow(&name, &path.key("flow"), flows, remedy));
         Rule { flows: flow.map(|flow| vec![flow]), ..rule }
     }
 
-    fn number_of_flow(&mut self, name: &str, path: &FieldPath, flows: &[FlowConfig]) -> Option<usize> {
+    /// The number by which packets of the named flow are known; `remedy` is for a group of short flows, whose packets have none.
+    pub(super) fn number_of_flow(
+        &mut self,
+        name: &str,
+        path: &FieldPath,
+        flows: &[FlowConfig],
+        remedy: &str,
+    ) -> Option<usize> {
         let found = flows.iter().position(|flow| flow.name == name);
         if found.is_none() && !self.diagnostics.may_lack_flows() {
             let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
             self.report(path, "must be the name of a flow", suggest(name, &names));
         }
-        self.flow_number(found?, path)
-    }
-
-    /// The number by which packets of the flow at this position are known.
-    pub(crate) fn flow_number(&mut self, position: usize, path: &FieldPath) -> Option<usize> {
-        let number = self.flow_traits.get(position).and_then(|traits| traits.number);
+        let number = self.flow_traits.get(found?).and_then(|traits| traits.number);
         if number.is_none() && !self.diagnostics.may_lack_flows() {
-            let remedy = "remove flow, and choose packets by class, position or time";
-            self.report(path, "must not be a group of short flows, which a rule cannot tell from others", remedy);
+            self.report(path, "must not be a group of short flows, whose packets have no number of their own", remedy);
         }
         number
     }

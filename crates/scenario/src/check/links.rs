@@ -202,6 +202,7 @@ impl Checker<'_, '_> {
             self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
             let link = &self.network.links[index];
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
+            self.largest_packets.push(largest_packet);
             let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: Arc::clone(&numbers) };
             let PendingLink { queue, .. } = &**pending;
             let config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);

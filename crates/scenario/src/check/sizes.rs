@@ -77,11 +77,12 @@ impl Checker<'_, '_> {
         if let Some(ends) = &table.uniform {
             let sizes: Vec<Bytes> = ends.iter().map(|(_, size)| size.0).collect();
             let [min, max] = sizes[..] else { return self.no_ends(path) };
-            return if min.0 >= 1 && min <= max {
-                Some(SizeDistribution::Uniform { min, max })
-            } else {
-                self.no_ends(path)
-            };
+            if min > max {
+                return self.no_ends(path);
+            }
+            let ends = [min, max].map(|size| self.size(Size(size), &path.key("uniform")));
+            let [Some(min), Some(max)] = ends else { return None };
+            return Some(SizeDistribution::Uniform { min, max });
         }
         if let Some(pareto) = &table.pareto {
             return self.own(pareto, &path.key("pareto")).map(SizeDistribution::from);

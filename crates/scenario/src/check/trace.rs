@@ -60,9 +60,8 @@ impl Checker<'_, '_> {
             Some(SeriesChoice::Word(AllOrNone::All)) => EventKinds::ALL,
             Some(SeriesChoice::List(list)) => list.iter().map(|(_, word)| EventKind::from(*word)).collect(),
         };
-        let flow_names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
         let link_names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
-        let of_flows = self.places(table.event_flows.as_ref(), &path.key("event_flows"), "a flow", &flow_names);
+        let of_flows = self.watched_flows(table.event_flows.as_ref(), &path.key("event_flows"), flows);
         let of_links = self.places(table.event_links.as_ref(), &path.key("event_links"), "a link", &link_names);
         if kinds.is_empty() {
             for (field, is_given) in [("event_flows", of_flows.is_some()), ("event_links", of_links.is_some())] {
@@ -75,6 +74,22 @@ impl Checker<'_, '_> {
         }
         let links = of_links.map(|links| links.into_iter().map(LinkId::new).collect());
         Some(EventSelection { kinds, flows: of_flows, links })
+    }
+
+    /// The numbers by which packets of the named flows are known.
+    fn watched_flows(
+        &mut self,
+        wanted: Option<&List<String>>,
+        path: &FieldPath,
+        flows: &[FlowConfig],
+    ) -> Option<Vec<usize>> {
+        let mut numbers = Vec::new();
+        for (index, name) in wanted?.iter() {
+            let remedy = "remove the name; without event_flows the packets of short flows are told of, too";
+            let number = self.number_of_flow(name, &path.index(index), flows, remedy);
+            numbers.extend(number.filter(|number| !numbers.contains(number)));
+        }
+        Some(numbers)
     }
 
     /// Where names of a list stand among those `known`.
@@ -102,6 +117,7 @@ impl Checker<'_, '_> {
     fn internals(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Vec<String> {
         let mut internals: Vec<String> = Vec::new();
         for (index, name) in wanted.into_iter().flat_map(List::iter) {
+            self.review_name(&path.key("internals").index(index), Some(name));
             let is_taken = ["time_s", "flow"].contains(&name.as_str())
                 || FlowSeries::ALL.iter().any(|series| series.column() == name)
                 || internals.contains(name);

@@ -116,7 +116,9 @@ impl Checker<'_, '_> {
         ];
         match role(table) {
             Role::Connection => {
-                if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app {
+                if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app
+                    && (table.protocol.is_some() || !self.diagnostics.is_unread(&path.key("protocol")))
+                {
                     let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
                     self.report(&path.key("app"), "must not send datagrams over a connection", remedy);
                 }
@@ -297,6 +299,7 @@ impl Checker<'_, '_> {
                 "must be more than 0 and at most 100",
                 "use a fraction such as 0.6; more than 1 is an overload",
             ),
+            (None, None) if ["load", "file"].iter().any(|field| self.diagnostics.is_unread(&path.key(field))) => {}
             (None, None) => self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
             (Some(_), Some(_)) => {
                 self.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");

@@ -26,10 +26,18 @@ fn apply(root: &mut Node, text: &str, index: usize) -> Result<(), String> {
     let mut path = resolve_names(root, path)?;
     rename_path(&mut path);
     let mut node = root;
-    for step in &path.0 {
+    for (place, step) in path.0.iter().enumerate() {
+        if let (Some(Step::Index(position)), Value::Table(_), None) =
+            (path.0.get(place + 1), &node.value, node.child(step))
+        {
+            let list = FieldPath(path.0[..=place].to_vec());
+            return Err(format!(
+                "asks for item [{position}] of a list that is not there; write it whole, as {list}=[{{ ... }}]"
+            ));
+        }
         node = descend(node, step, index)?;
     }
-    *node = Node::new(stamp(parse_toml_value(value), index), Origin::Override(index));
+    *node = Node::new(stamp(parse_toml_value(value.trim()), index), Origin::Override(index));
     Ok(())
 }
 
@@ -66,10 +74,12 @@ fn name_of(item: &Node) -> Option<&str> {
 }
 
 /// The child at `step`, made if a table lacks it. A bare kind ("`drop_tail`") becomes a table, so that a parameter can
-/// be set in it.
+/// be set in it; a quantity ("10 Mbit/s") is no kind.
 fn descend<'tree>(node: &'tree mut Node, step: &Step, index: usize) -> Result<&'tree mut Node, String> {
     let origin = Origin::Override(index);
-    if let (Value::Text(kind), Step::Key(_)) = (&node.value, step) {
+    if let (Value::Text(kind), Step::Key(_)) = (&node.value, step)
+        && !kind.starts_with(|first: char| first.is_ascii_digit())
+    {
         let kind = Node::new(Value::Text(kind.clone()), node.origin.clone());
         node.value = Value::Table(vec![("kind".to_owned(), kind)]);
     }

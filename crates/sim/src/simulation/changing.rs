@@ -7,18 +7,30 @@ use ackclock_units::SimTime;
 
 use super::Simulation;
 use crate::event_queue::{Event, MOST_NUMBERS};
+use crate::traffic::{highest_rate, least_delay};
 
 impl Simulation {
+    /// True if a run that is under way can be changed so. A link can that its scenario changes
+    /// ([`ackclock_net::LinkConfig::takes_changes`]). Completion times are held to the best that the path ever is: where they are
+    /// counted, nothing becomes better than was known from the beginning.
+    pub fn takes_change(&self, change: &LinkChange) -> bool {
+        let network = &self.config.network;
+        let counts_completions =
+            !self.config.traffic.arrivals.is_empty() || self.config.flows.iter().any(|flow| flow.app.has_responses());
+        let is_best_ever = change.rate.is_some_and(|rate| rate > highest_rate(network, change.link))
+            || change.delay.is_some_and(|delay| delay < least_delay(network, change.link));
+        network.link(change.link).takes_changes() && !(counts_completions && is_best_ever)
+    }
+
     /// Changes a link at a time to come, as if the scenario had said so from the beginning: a run of a scenario that does has the same
-    /// results. Returns false, and does nothing, if the link is none that can be changed: one becomes so by a first change that its
-    /// scenario has ([`ackclock_net::LinkConfig::takes_changes`]).
+    /// results. Returns false, and does nothing, if that cannot be ([`Self::takes_change`]).
     ///
     /// # Panics
     ///
     /// If the time of the change has passed, or after 16 million changes.
     pub fn change_link(&mut self, change: &LinkChange) -> bool {
         assert!(change.at > self.now(), "what has been simulated cannot be changed");
-        if !self.config.network.link(change.link).takes_changes() {
+        if !self.takes_change(change) {
             return false;
         }
         let changes = &mut Arc::make_mut(&mut self.config).network.changes;

@@ -18,6 +18,7 @@ const BATCH: usize = 1_024;
 /// Sets a simulation up that is to be watched: the sources are its streams, then what appliances send, then its links.
 pub(super) fn start(config: &SimulationConfig, hosts: &mut Hosts, streams: &Streams, relays: &Relays) {
     let Some(selection) = &config.trace.events else { return };
+    let selection = &of_connections(selection, config);
     let mut watch = Watch::new(selection);
     watch_streams(selection, &mut watch, hosts, streams);
     watch_relays(config, selection, &mut watch, hosts, relays);
@@ -30,6 +31,12 @@ pub(super) fn start(config: &SimulationConfig, hosts: &mut Hosts, streams: &Stre
         }
     }
     hosts.network.begin_watch(watch, selection);
+}
+
+/// Flows by the numbers of their connections, which their packets have.
+fn of_connections(selection: &EventSelection, config: &SimulationConfig) -> EventSelection {
+    let connections = |flows: &Vec<usize>| flows.iter().flat_map(|&flow| config.connections_of(flow)).collect();
+    EventSelection { flows: selection.flows.as_ref().map(connections), ..selection.clone() }
 }
 
 fn watch_streams(selection: &EventSelection, watch: &mut Watch, hosts: &mut Hosts, streams: &Streams) {

@@ -146,7 +146,7 @@ pub struct GroupSummary {
     pub max_concurrent: u64,
     /// Data segments sent again, over the whole run.
     pub retransmitted_segments: u64,
-    /// Expiries of the retransmission timer, over the whole run.
+    /// Expiries of the retransmission timer at both ends, those of the handshake included, over the whole run.
     pub timeouts: u64,
     /// Mean payload of those completed, both ways; null if there are none.
     pub mean_bytes: Option<f64>,

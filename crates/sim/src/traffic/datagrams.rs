@@ -112,8 +112,8 @@ impl DatagramFlows {
         }
     }
 
-    pub(crate) fn summaries(&self, config: &SimulationConfig) -> Vec<DatagramSummary> {
-        let end = SimTime(config.duration.0);
+    /// What came of each flow up to `end`, the time that has been simulated.
+    pub(crate) fn summaries(&self, config: &SimulationConfig, end: SimTime) -> Vec<DatagramSummary> {
         let flows = self.list.iter().zip(&config.traffic.datagrams);
         flows
             .map(|(flow, config)| match &flow.work {

@@ -125,12 +125,14 @@ fn may_be_faster(link: &LinkConfig) -> bool {
     link.is_served() || link.discarder.is_some()
 }
 
-fn highest_rate(network: &NetworkConfig, id: LinkId) -> Bandwidth {
+/// The highest rate that a link ever has.
+pub(crate) fn highest_rate(network: &NetworkConfig, id: LinkId) -> Bandwidth {
     let changed = network.changes.iter().filter(|change| change.link == id).filter_map(|change| change.rate);
     changed.fold(network.link(id).rate, Bandwidth::max)
 }
 
-fn least_delay(network: &NetworkConfig, id: LinkId) -> SimDuration {
+/// The least delay that a link ever has.
+pub(crate) fn least_delay(network: &NetworkConfig, id: LinkId) -> SimDuration {
     let link = network.link(id);
     let of_schedule = link.channel.as_ref().and_then(|channel| channel.delay.values().min()).unwrap_or(link.delay);
     let changed = network.changes.iter().filter(|change| change.link == id).filter_map(|change| change.delay);

@@ -140,16 +140,18 @@ impl Endpoint {
         // Linux's linear timeouts are of the SYN alone, and come on top of the others.
         let linear = if self.phase == ConnectionPhase::SynSent { self.config.syn_linear_timeouts } else { 0 };
         // The largest number of tries is for ever, whatever comes on top of it.
-        if self.handshake.retries > self.config.syn_retries.saturating_add(linear)
-            || (linear > 0 && now.saturating_since(self.handshake.began) >= self.time_of_syns())
-        {
-            return self.fail(ConnectionError::TimedOut);
-        }
-        if self.handshake.retries > linear {
+        let is_last = self.handshake.retries > self.config.syn_retries.saturating_add(linear)
+            || (linear > 0 && now.saturating_since(self.handshake.began) >= self.time_of_syns());
+        if !is_last && self.handshake.retries > linear {
             self.sender.rto.back_off();
+        }
+        self.sender.on_handshake_timeout(self.handshake.retries);
+        if is_last {
+            return self.fail(ConnectionError::TimedOut);
         }
         self.send_syn(now, out);
     }
+
     /// What so many SYNs take without linear timeouts, each timeout twice the one before: with them a connection is given up by
     /// then, too (two retransmissions in 3 s on Linux 6.18 with `TCP_SYNCNT` = 1).
     fn time_of_syns(&self) -> SimDuration {

@@ -151,6 +151,13 @@ impl Sender {
         });
     }
 
+    /// The timer of a SYN or a SYN-ACK has expired for the `in_a_row`-th time. It counts as every expiry does: Linux's
+    /// `tcpi_total_rto` is of "RTO timeouts, including SYN/SYN-ACK and recurring timeouts".
+    pub(crate) fn on_handshake_timeout(&mut self, in_a_row: u32) {
+        self.counters.timeouts += 1;
+        self.report_at(self.reported(), |sender| Event::TimedOut { in_a_row, rto: sender.rto.rto() });
+    }
+
     fn repair_after_timeout(&mut self, now: SimTime) {
         if let Some(control) = &mut self.ack_control {
             control.on_timeout();
