@@ -114,7 +114,7 @@ class AckEvent:
         """True if it advances the cumulative acknowledgement."""
     @property
     def newly_lost_bytes(self) -> int:
-        """Data marked lost on this ACK, in bytes."""
+        """Data marked lost since the last ACK, on this one or by a timer before it, in bytes."""
     @property
     def newly_ce_marked_bytes(self) -> int:
         """Data delivered that the network had marked, in bytes, as far as the receiver tells.

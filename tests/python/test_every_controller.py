@@ -51,8 +51,6 @@ DEEP_FALLS = (
     "additive increase"
 )
 
-UNEXPLAINED = "not explained yet, and not so before 28 November 2026: a fault until a source or a law says otherwise"
-
 KNOWN: Final = {
     ("tahoe", "shallow", "linux-6.x", "idle"): SLOW_START,
     ("timely", "deep", "rfc", "idle"): DEEP_FALLS,
@@ -66,15 +64,12 @@ KNOWN: Final = {
     ("ledbat_plus_plus", "shallow", "linux-6.x", "idle"): NO_ROOM,
     ("newreno", "plain", "linux-6.x", "idle"): HOLE_BY_HOLE,
     ("verus", "plain", "rfc", "lossy"): FLAT,
-    ("verus", "plain", "linux-6.x", "lossy"): FLAT,
     ("verus", "shallow", "rfc", "lossy"): FLAT,
     ("verus", "shallow", "linux-6.x", "lossy"): FLAT,
-    ("verus", "plain", "rfc", "idle"): UNEXPLAINED,
-    ("sprout", "shallow", "linux-6.x", "idle"): UNEXPLAINED,
+    ("sprout", "shallow", "linux-6.x", "idle"): MODELLED,
     ("sprout", "plain", "rfc", "idle"): MODELLED,
     ("sprout", "plain", "linux-6.x", "idle"): MODELLED,
     ("sprout", "shallow", "rfc", "lossy"): TICKS_AT_ONCE,
-    ("sprout", "shallow", "linux-6.x", "lossy"): TICKS_AT_ONCE,
     ("vegas_modified", "plain", "rfc", "idle"): TICK,
     ("vegas_modified", "plain", "linux-6.x", "idle"): TICK,
     ("vegas_skew_tolerant", "plain", "linux-6.x", "idle"): TICK,

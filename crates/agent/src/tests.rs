@@ -25,6 +25,7 @@ pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
         newly_acked: Bytes(acked),
         is_cumulative: true,
         newly_lost: Bytes::ZERO,
+        lost_before: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: Bytes(20 * MSS),
         snd_una: 0,

@@ -23,7 +23,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::slow_start::{Hystart, Pace, Parts, SlowStart};
 
 #[doc(inline)]
@@ -77,6 +77,9 @@ pub(crate) trait Rule: Debug {
 
     /// An episode begins: the window to fall to, segments. `flight` is what was in flight.
     fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64;
+
+    /// Data leaves after nothing was outstanding.
+    fn on_idle(&mut self) {}
 
     /// The retransmission timer expired, within an episode or not; [`Self::decrease`] comes before it if it begins one.
     fn on_timeout(&mut self) {}
@@ -196,6 +199,12 @@ impl CongestionController for Classic {
         }
     }
 
+    fn on_send(&mut self, sent: &SendEvent) {
+        if !sent.idle_for.is_zero() {
+            self.rule.on_idle();
+        }
+    }
+
     fn keeps_window_on_send(&self) -> bool {
         true
     }
@@ -245,6 +254,11 @@ pub(crate) struct RoundDelays {
 }
 
 impl Delays {
+    /// Forgets all but which round trip it is.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { round: self.round, ..Self::default() };
+    }
+
     /// Takes an ACK; returns the delays of the round trip that it ends.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> Option<RoundDelays> {
         self.on_ack_that(true, ack)

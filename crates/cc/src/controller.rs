@@ -56,6 +56,12 @@ pub trait CongestionController: Debug + Send {
         true
     }
 
+    /// What runs in its place, over data that is not ECN-capable, where marks are counted or not as told: asked once, before
+    /// [`Self::on_feedback`].
+    fn in_its_place(&self, _counted: bool) -> Option<Controller> {
+        None
+    }
+
     /// The handshake is over, and took a round trip, which is smoothed as the first sample of any; not if none could be taken.
     fn on_handshake(&mut self, _srtt: SimDuration) {}
 
@@ -316,15 +322,16 @@ macro_rules! dispatch {
                 match self { $(Self::$variant(inner) => inner.on_handshake(srtt),)* }
             }
             fn on_feedback(&mut self, counted: bool) -> bool {
-                let takes_marks = match self {
-                    Self::Prague(prague) if !counted => {
-                        *self = prague.in_its_place();
-                        false
-                    }
-                    $(Self::$variant(inner) => inner.on_feedback(counted),)*
-                };
+                if let Some(other) = self.in_its_place(counted) {
+                    *self = other;
+                    return false;
+                }
+                let takes_marks = match self { $(Self::$variant(inner) => inner.on_feedback(counted),)* };
                 //= rfc3168-5-as-a-loss
                 takes_marks && !self.demands().no_ecn
+            }
+            fn in_its_place(&self, counted: bool) -> Option<Controller> {
+                match self { $(Self::$variant(inner) => inner.in_its_place(counted),)* }
             }
             fn on_telemetry(&mut self, hops: &[HopRecord]) {
                 match self { $(Self::$variant(inner) => inner.on_telemetry(hops),)* }

@@ -4,14 +4,15 @@
 //!
 //! Departures: slow start ends early only if `hystart` says so. Choices that the RFC leaves open: the decrease works on `FlightSize`
 //! (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and the time in which the application
-//! limited the window does not count (section 4.2, last paragraphs): the epoch is moved forward by it.
+//! limited the window does not count (section 4.2, last paragraphs): the epoch is moved forward by it. A window of one segment
+//! that is marked again sends no more slowly, which section 4.6 asks for.
 
 use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::{EarlyExit, Hystart, Pace, Parts, SlowStart, Window};
 
@@ -73,6 +74,9 @@ impl Algorithm for CubicConfig {
         }
     }
 }
+
+/// Segments that a loss leaves, and ssthresh at least.
+const LEAST_WINDOW: f64 = 2.0;
 
 /// The least C that Linux's arithmetic can hold, segments/s^3.
 const LINUX_PRECISION: f64 = 1.0 / 1024.0;
@@ -291,6 +295,9 @@ impl CongestionController for Cubic {
         if !event.is_repeated() {
             self.before_episode = Some(Box::new(self.state));
         }
+        //= rfc9438-4.6-seven-tenths
+        //= rfc8511-3-cubic
+        let kept = event.decrease_from.0 as f64 / self.mss as f64 * event.fraction_kept(beta, self.config.beta_ecn);
         let state = &mut self.state;
         state.epoch = None;
         if !event.is_repeated() {
@@ -302,10 +309,7 @@ impl CongestionController for Cubic {
             state.w_max = Some(state.cwnd * keep);
             //= rfc9438-4.6-two-segments
             // Section 4.6: ssthresh = flight_size * beta_cubic, at least two segments.
-            let flight = event.decrease_from.0 as f64 / self.mss as f64;
-            //= rfc9438-4.6-seven-tenths
-            //= rfc8511-3-cubic
-            state.ssthresh = Some((flight * event.fraction_kept(beta, self.config.beta_ecn)).max(2.0));
+            state.ssthresh = Some(kept.max(LEAST_WINDOW));
         }
         state.has_lost = !event.is_timeout();
         if event.is_timeout() {
@@ -313,8 +317,9 @@ impl CongestionController for Cubic {
             state.after_timeout = true;
             self.set_segments(1.0);
         } else {
-            let kept = state.ssthresh.unwrap_or(state.cwnd);
-            self.set_segments(kept);
+            //= rfc9438-4.6-one-segment-on-marks
+            let least = if event.cause == CongestionCause::Ecn { 1.0 } else { LEAST_WINDOW };
+            self.set_segments(kept.max(least));
         }
     }
 
@@ -387,7 +392,6 @@ impl CongestionController for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::CongestionCause;
     use crate::testing::{ack, loss, timeout};
 
     const MSS: u64 = 1_000;
@@ -563,6 +567,20 @@ mod tests {
     }
 
     //= rfc9438-4.9-spurious
+    //= rfc9438-4.6-one-segment-on-marks
+    #[test]
+    fn marks_take_the_window_down_to_one_segment_and_a_loss_to_two() {
+        let mark = |segments| CongestionEvent { cause: CongestionCause::Ecn, ..loss(segments * MSS) };
+        let mut marked = cubic(2 * MSS);
+        marked.on_congestion(&mark(2)); // 0.7 * 2
+        assert_eq!((marked.cwnd(), marked.ssthresh()), (Bytes(1_400), Some(Bytes(2 * MSS))));
+        marked.on_congestion(&mark(1));
+        assert_eq!(marked.cwnd(), Bytes(MSS));
+        let mut lost = cubic(2 * MSS);
+        lost.on_congestion(&loss(2 * MSS));
+        assert_eq!(lost.cwnd(), Bytes(2 * MSS));
+    }
+
     #[test]
     fn a_spurious_episode_is_undone() {
         let mut cubic = cubic(100 * MSS);

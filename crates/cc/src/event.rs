@@ -39,8 +39,10 @@ pub struct AckEvent {
     pub newly_acked: Bytes,
     /// True if it advanced `snd_una` (RFC 5681 section 3.1).
     pub is_cumulative: bool,
-    /// Data marked lost on this ACK.
+    /// Data marked lost since the last ACK: on this one, or by a timer of loss detection before it.
     pub newly_lost: Bytes,
+    /// The part of [`Self::newly_lost`] that a timer found. Controllers of plug-ins are not told: zero.
+    pub lost_before: Bytes,
     /// Data delivered that the network had marked, as far as the receiver's feedback tells (RFC 3168: one segment for an
     /// ECE; RFC 9768: what the counters say).
     pub newly_ce_marked: Bytes,
@@ -79,6 +81,11 @@ impl AckEvent {
     /// True if a window that counts acknowledged data may grow, as the stack judges it.
     pub fn may_grow(&self) -> bool {
         self.growth.is_due && self.growth.is_in_use
+    }
+
+    /// Data marked lost on this ACK alone.
+    pub fn lost_now(&self) -> Bytes {
+        self.newly_lost - self.lost_before
     }
 
     /// True if a window of this size is in use, of which pacing holds back a part: half of it counts.

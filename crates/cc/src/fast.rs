@@ -70,7 +70,7 @@ pub struct Fast {
     round: u64,
     repair: RepairRounds,
     rests: bool,
-    before_episode: Option<f64>,
+    before_episode: Option<(f64, Option<u64>)>,
 }
 
 impl Fast {
@@ -156,7 +156,7 @@ impl CongestionController for Fast {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
-            self.before_episode = Some(self.window);
+            self.before_episode = Some((self.window, self.ssthresh));
             self.window = (event.decrease_from.0 as f64 / 2.0).max(2.0 * self.mss);
             self.ssthresh = Some(self.window as u64);
         }
@@ -167,8 +167,9 @@ impl CongestionController for Fast {
     }
 
     fn on_spurious(&mut self, _now: ackclock_units::SimTime) {
-        if let Some(window) = self.before_episode.take() {
+        if let Some((window, ssthresh)) = self.before_episode.take() {
             self.window = self.window.max(window);
+            self.ssthresh = ssthresh;
             (self.target, self.origin) = (self.window, self.window);
         }
     }

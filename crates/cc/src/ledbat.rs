@@ -83,7 +83,7 @@ pub struct Ledbat {
     clocks: Clocks,
     delay: BaseDelay,
     queueing: SimDuration,
-    before_episode: Option<f64>,
+    before_episode: Option<(f64, Option<u64>, bool)>,
 }
 
 impl Ledbat {
@@ -147,9 +147,9 @@ impl CongestionController for Ledbat {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.in_slow_start = false;
+        let was_in_slow_start = std::mem::take(&mut self.in_slow_start);
         if !event.is_repeated() {
-            self.before_episode = Some(self.window);
+            self.before_episode = Some((self.window, self.ssthresh, was_in_slow_start));
             //= rfc6817-2.4.2-halve
             // cwnd = min (cwnd, max (cwnd/2, MIN_CWND * MSS))
             self.window = self.window.min((self.window / 2.0).max(LEAST_WINDOW * self.mss));
@@ -162,8 +162,9 @@ impl CongestionController for Ledbat {
     }
 
     fn on_spurious(&mut self, _now: ackclock_units::SimTime) {
-        if let Some(window) = self.before_episode.take() {
+        if let Some((window, ssthresh, in_slow_start)) = self.before_episode.take() {
             self.window = self.window.max(window);
+            (self.ssthresh, self.in_slow_start) = (ssthresh, in_slow_start);
         }
     }
 

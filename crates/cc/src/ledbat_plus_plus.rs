@@ -88,7 +88,7 @@ pub struct LedbatPlusPlus {
     phase: Phase,
     delay: BaseDelay,
     queueing: SimDuration,
-    before_episode: Option<f64>,
+    before_episode: Option<(f64, Option<u64>, Phase)>,
 }
 
 impl LedbatPlusPlus {
@@ -179,7 +179,7 @@ impl CongestionController for LedbatPlusPlus {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.is_repeated() {
-            self.before_episode = Some(self.window);
+            self.before_episode = Some((self.window, self.ssthresh, self.phase));
             let least = LEAST_WINDOW * self.mss;
             // In a slowdown what is lost was sent before it: half of the window to which that leads back.
             let paused = matches!(self.phase, Phase::Pause { .. }).then_some(self.ssthresh).flatten();
@@ -194,8 +194,9 @@ impl CongestionController for LedbatPlusPlus {
     }
 
     fn on_spurious(&mut self, _now: SimTime) {
-        if let Some(window) = self.before_episode.take() {
+        if let Some((window, ssthresh, phase)) = self.before_episode.take() {
             self.window = self.window.max(window);
+            (self.ssthresh, self.phase) = (ssthresh, phase);
         }
     }
 

@@ -129,16 +129,6 @@ impl Prague {
         }
     }
 
-    /// What runs where marks are not counted: Reno (the authors' `prague_reno`).
-    //= rfc9331-4.2-counted-marks
-    pub(crate) fn in_its_place(&self) -> Controller {
-        RenoConfig::default().start(Start {
-            mss: self.mss as u64,
-            initial_window: self.cwnd as u64,
-            initial_ssthresh: self.ssthresh.map(|octets| octets as u64),
-        })
-    }
-
     fn virtual_rtt(&self) -> SimDuration {
         //= rfc9331-4.3-rtt-independence
         self.srtt.max(self.config.reference_rtt)
@@ -197,6 +187,17 @@ impl Prague {
 
 //= rfc9331-4.3-classic-bottleneck
 impl CongestionController for Prague {
+    /// Reno runs where marks are not counted (the authors' `prague_reno`).
+    //= rfc9331-4.2-counted-marks
+    fn in_its_place(&self, counted: bool) -> Option<Controller> {
+        let start = Start {
+            mss: self.mss as u64,
+            initial_window: self.cwnd as u64,
+            initial_ssthresh: self.ssthresh.map(|octets| octets as u64),
+        };
+        (!counted).then(|| RenoConfig::default().start(start))
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         //= rfc9331-4.3-scalable
         self.srtt = ack.rtt.srtt;

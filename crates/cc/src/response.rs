@@ -100,6 +100,7 @@ fn ack(clock: &Clock, newly_acked: Bytes, flight: Bytes, rtt: SimDuration) -> Ac
         newly_acked,
         is_cumulative: true,
         newly_lost: Bytes::ZERO,
+        lost_before: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: flight,
         snd_una: clock.snd_una,

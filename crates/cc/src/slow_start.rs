@@ -187,8 +187,11 @@ impl SlowStart {
 
     /// The window starts over.
     pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
-        if restart.cause == RestartCause::Timeout {
-            self.on_timeout();
+        match restart.cause {
+            RestartCause::Timeout => self.on_timeout(),
+            // Nothing is outstanding: no ACK can be of data that was lost.
+            RestartCause::Idle => self.after_timeout = false,
+            RestartCause::SynLost | RestartCause::Unused | RestartCause::Outer => {}
         }
     }
 
@@ -285,6 +288,9 @@ mod tests {
         let (now, window) = (SimTime::ZERO, Bytes(1_000));
         slow_start.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window, ssthresh: None });
         assert_eq!(slow_start.byte_limit(1_000), 1_000); // RFC 3465 section 2.3
+        // Section 2.3 is of the slow start that repairs, not of one after idle time.
+        slow_start.on_restart(&RestartEvent { now, cause: RestartCause::Idle, window, ssthresh: None });
+        assert_eq!(slow_start.byte_limit(1_000), 2_000);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
         newly_acked: Bytes(newly_acked),
         is_cumulative: true,
         newly_lost: Bytes::ZERO,
+        lost_before: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: Bytes(10_000),
         snd_una: newly_acked,

@@ -13,6 +13,7 @@
 //! | at its end | the window stays | loses an eighth | falls to W `BaseRTT` / RTT + 1 |
 //! | +1 segment | spread over the round trip | 1/W for an ACK | at the end of the round trip |
 //! | kept on duplicate ACKs | 3/4 | 3/4 | 1/2 |
+//! | `BaseRTT` | the least | the least | the least since idle time |
 //!
 //! Departures: retransmission is the stack's, without Vegas' finer clock and its checks on the first two ACKs after a
 //! retransmission, and so is the rule that a window falls once for all the losses of a round trip; ns-2's halving for a
@@ -34,7 +35,7 @@ use ackclock_units::{Bytes, SimDuration};
 
 use crate::algorithm::{Algorithm, Name, Need, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
+use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use forward::ForwardDelay;
 use skew_tolerant::SkewTolerantDelay;
 
@@ -397,6 +398,15 @@ impl CongestionController for Vegas {
         if let Some((cwnd, ssthresh)) = self.before_episode.take() {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = ssthresh;
+            self.forget_round(true);
+        }
+    }
+
+    /// Linux (`tcp_vegas_cwnd_event`): what leaves after idle time measures `BaseRTT` anew.
+    fn on_send(&mut self, sent: &SendEvent) {
+        if !sent.idle_for.is_zero() && self.config.variant == VegasVariant::Linux {
+            self.least_rtt = 0;
+            self.forget_round(self.grows);
         }
     }
 

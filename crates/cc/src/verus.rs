@@ -12,7 +12,9 @@
 //! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell them, where
 //! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
 //! ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing is in flight one segment may leave at any
-//! time, after a timeout one until the next epoch. As there, a profile of fewer than five windows, or one
+//! time, after a timeout one until the next epoch. The authors' sender always has data and sends at once: here an epoch in which
+//! nothing is in flight moves nothing, a window that the application leaves unused does not grow, what left then teaches nothing of
+//! it, and w counts what may leave and has not left. As there, a profile of fewer than five windows, or one
 //! that no window of fits the delay, begins slow start anew.
 //!
 //! Behind a short queue delays say little of the window: the curve is nearly flat, and windows of thousands of packets follow, as there.
@@ -115,7 +117,10 @@ pub struct Verus {
     /// When slow start last began: what left before counts no more (`ss_id`). Octets of it that have arrived since the last ACK.
     session: SimTime,
     arrived: u64,
-    last_ack: SimTime,
+    /// The window was in use at the last ACK.
+    is_used: bool,
+    /// The last ACK, or the first segment after idle time.
+    silent_since: SimTime,
     next_epoch: SimTime,
     next_fit: SimTime,
 }
@@ -136,7 +141,8 @@ impl Verus {
             allowance: Allowance::new(start),
             session: SimTime::ZERO,
             arrived: 0,
-            last_ack: SimTime::ZERO,
+            is_used: true,
+            silent_since: SimTime::ZERO,
             next_epoch: SimTime::NEVER,
             next_fit: SimTime::NEVER,
         }
@@ -164,13 +170,15 @@ impl Verus {
     }
 
     /// `updateUponReceivingPacket`.
-    fn on_delay(&mut self, now: SimTime, window: f64, delay: f64) {
+    fn on_delay(&mut self, now: SimTime, window: f64, delay: f64, is_app_limited: bool) {
         let delays = &mut self.delays;
         delays.of_epoch = Some(delays.of_epoch.map_or(delay, |largest| largest.max(delay)));
         delays.least = Some(delays.least.map_or(delay, |least| least.min(delay)));
         delays.smoothed = DELAY_MEMORY * delays.smoothed + (1.0 - DELAY_MEMORY) * delay;
         if !self.in_loss_phase {
-            self.profile.learn(window as usize, delay);
+            if !is_app_limited {
+                self.profile.learn(window as usize, delay);
+            }
             return;
         }
         self.set_window(now, self.window + 1.0 / self.window);
@@ -181,8 +189,8 @@ impl Verus {
 
     fn leave_slow_start(&mut self, now: SimTime) {
         self.in_slow_start = false;
-        self.next_epoch = now;
-        self.next_fit = now;
+        self.next_epoch = now + self.config.epoch;
+        self.next_fit = self.next_epoch;
     }
 
     fn restart_slow_start(&mut self, now: SimTime) {
@@ -213,19 +221,24 @@ impl Verus {
         }
         self.in_loss_phase = true;
         self.set_window(now, self.window.min(self.config.decrease * window).max(1.0));
-        if let Some(delay) = self.profile.delay_of(self.window) {
+        // In slow start there is no curve yet (`dEst = wList[(int)wBar]`).
+        let delay = if self.in_slow_start {
+            self.profile.learnt_of(self.window as usize)
+        } else {
+            self.profile.delay_of(self.window)
+        };
+        if let Some(delay) = delay {
             self.wanted = delay.max(self.delays.least.unwrap_or_default());
         }
         if self.in_slow_start && self.window > SLOW_START_WINDOW {
             self.profile.forget_from(PROFILE_KEPT.max(window) as usize);
             self.leave_slow_start(now);
-            self.wanted = self.delays.largest.or(self.delays.of_epoch).unwrap_or_default();
         }
     }
 
     /// The largest delay since the last epoch; without ACKs it is as long as they have not come for.
     fn largest_delay(&mut self, now: SimTime) -> f64 {
-        let silence = now.saturating_since(self.last_ack).as_secs_f64();
+        let silence = now.saturating_since(self.silent_since).as_secs_f64();
         self.delays.of_epoch.take().unwrap_or_else(|| silence.max(self.delays.largest.unwrap_or_default()))
     }
 
@@ -249,13 +262,17 @@ impl Verus {
         }
         if largest - before > RISE {
             self.wanted = (self.wanted - delta1).max(least);
-        } else {
+        } else if self.is_used {
             self.wanted += delta2;
         }
         true
     }
 
     fn run_epoch(&mut self, now: SimTime) {
+        self.next_epoch = now + self.config.epoch;
+        if self.allowance.in_flight() == 0 && self.delays.of_epoch.is_none() {
+            return; // nothing is to come
+        }
         let largest = self.largest_delay(now);
         let before = self.delays.largest.unwrap_or(largest);
         let sends = self.move_delay(largest, before);
@@ -267,13 +284,13 @@ impl Verus {
         self.delays.largest = Some(LARGEST_MEMORY * before + (1.0 - LARGEST_MEMORY) * largest);
         let more = if sends { self.packets_of_epoch() * self.mss } else { 0 };
         self.allowance.set((self.allowance.left() + more).min(self.window as u64 * self.mss));
-        self.next_epoch = now + self.config.epoch;
     }
 
     /// `calcSi`.
     fn packets_of_epoch(&self) -> u64 {
         let epochs = (self.delays.smoothed / self.config.epoch.as_secs_f64()).ceil();
-        let in_flight = self.in_flight_packets();
+        // What may leave and waits for its pacing has left in the authors' sender.
+        let in_flight = ((self.allowance.in_flight() + self.allowance.left()) / self.mss) as f64;
         let packets = if epochs > 1.0 {
             self.window + in_flight * (2.0 - epochs) / (epochs - 1.0)
         } else {
@@ -305,7 +322,7 @@ impl CongestionController for Verus {
             self.delays.of_epoch = None;
             (self.in_loss_phase, self.leaves_slow_start) = (false, false);
         }
-        self.on_delay(segment.now, window, delay);
+        self.on_delay(segment.now, window, delay, segment.is_app_limited);
     }
 
     fn on_lost(&mut self, segment: &SegmentReport) {
@@ -317,17 +334,22 @@ impl CongestionController for Verus {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.last_ack = ack.now;
+        (self.silent_since, self.is_used) = (ack.now, ack.growth.is_in_use);
         self.allowance.on_ack(ack);
         let arrived = std::mem::take(&mut self.arrived);
         if self.in_slow_start {
-            self.set_window(ack.now, self.window + (arrived / self.mss) as f64);
+            if self.is_used {
+                self.set_window(ack.now, self.window + (arrived / self.mss) as f64);
+            }
             self.allowance.set((self.window as u64 * self.mss).saturating_sub(self.allowance.in_flight()));
         }
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
         self.allowance.on_send(sent);
+        if sent.is_app_limited {
+            self.silent_since = sent.now;
+        }
         if self.windows.is_empty() {
             self.set_window(sent.now, self.window);
         }
@@ -395,7 +417,7 @@ impl CongestionController for Verus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, lost, sent};
+    use crate::testing::{ack, lost, sent, unused};
 
     const MSS: u64 = 1_000;
 
@@ -470,8 +492,55 @@ mod tests {
         verus.answer_loss(SimTime(4_000), 10.0);
         assert_near(verus.window, 35.0);
         // Until what left after it arrives it grows by a packet in a window, and learns nothing.
-        verus.on_delay(SimTime(5_000), 50.0, 0.3);
+        verus.on_delay(SimTime(5_000), 50.0, 0.3, false);
         assert_near(verus.window, 35.0 + 1.0 / 35.0);
+    }
+
+    #[test]
+    fn the_end_of_slow_start_aims_at_the_delay_of_the_window_that_is_left() {
+        let mut verus = verus(0.0, 0.2);
+        (verus.in_slow_start, verus.delays.of_epoch) = (true, Some(0.5));
+        verus.set_window(SimTime(1_000), 100.0);
+        verus.answer_loss(SimTime(2_000), 100.0);
+        // `verus_server.cpp`: `dEst = wList[(int)wBar]`, of 70 packets, whatever the longest delay was
+        assert_near(verus.wanted, 0.05 + 0.002 * 70.0);
+        // Its loop runs every epoch: a timer may be left at this moment by no event.
+        assert_eq!(verus.deadline(), SimTime(2_000) + VerusConfig::default().epoch);
+    }
+
+    #[test]
+    fn an_epoch_with_nothing_in_flight_moves_nothing_and_silence_begins_with_what_leaves_after_it() {
+        let mut verus = verus(0.09, 0.09);
+        let before = (verus.wanted, verus.window, verus.delays.least, verus.delays.largest);
+        verus.run_epoch(SimTime(3_000_000_000));
+        assert_eq!((verus.wanted, verus.window, verus.delays.least, verus.delays.largest), before);
+        let now = SimTime(5_000_000_000);
+        verus.on_send(&SendEvent { now, is_app_limited: true, ..sent(MSS) });
+        assert_near(verus.largest_delay(now + SimDuration::from_millis(5)), 0.09); // Dmax, and not 5 s
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_neither_grows_nor_teaches() {
+        let mut verus = verus(0.09, 0.09);
+        verus.on_ack(&unused(ack(MSS)));
+        assert_near(epoch(&mut verus, 0.085).0, 0.09);
+        let taught = verus.profile.learnt_of(50);
+        verus.on_delay(SimTime(1_000), 50.0, 0.01, true);
+        assert_eq!(verus.profile.learnt_of(50), taught);
+        verus.restart_slow_start(SimTime(2_000));
+        verus.arrived = MSS;
+        verus.on_ack(&unused(ack(MSS)));
+        assert_near(verus.window, 1.0);
+    }
+
+    #[test]
+    fn what_may_leave_and_has_not_left_counts_as_in_flight() {
+        // 100 ms are 20 epochs: 30 - 18/19 of 15 in flight and 10 that wait = 6.3
+        let mut verus = verus(0.09, 0.09);
+        verus.window = 30.0;
+        verus.allowance.on_send(&sent(15 * MSS));
+        verus.allowance.set(10 * MSS);
+        assert_eq!(verus.packets_of_epoch(), 6);
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn ack(now: SimTime, controller: &Controller, bytes: u64, rtt_us: u64, is_paced:
         newly_acked: Bytes(bytes),
         is_cumulative: true,
         newly_lost: Bytes::ZERO,
+        lost_before: Bytes::ZERO,
         newly_ce_marked: Bytes::ZERO,
         prior_flight_size: controller.cwnd(),
         snd_una: round * 1_000 * MSS,

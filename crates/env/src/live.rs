@@ -173,6 +173,7 @@ impl LiveFlow {
             newly_acked: self.segments(ack.acked),
             is_cumulative: ack.acked > 0,
             newly_lost: self.segments(ack.lost),
+            lost_before: Bytes::ZERO,
             newly_ce_marked: Bytes::ZERO,
             prior_flight_size: prior,
             snd_una: 0,

@@ -77,6 +77,8 @@ pub(crate) struct Sender {
     last_eliciting: SimTime,
     idle_since: Option<SimTime>,
     loss_time: SimTime,
+    /// Found lost by then since the controller was last told of an ACK.
+    lost_by_timer: Bytes,
     limited_by: Limit,
     pacer: Pacer,
     rates: Option<Box<RateSampler>>,
@@ -119,6 +121,7 @@ impl Sender {
             last_eliciting: SimTime::ZERO,
             idle_since: Some(SimTime::ZERO),
             loss_time: SimTime::NEVER,
+            lost_by_timer: Bytes::ZERO,
             limited_by: Limit::Application,
             pacer: Pacer::new(pacing),
             rates: None,
@@ -277,7 +280,8 @@ impl Sender {
     pub(crate) fn on_timer(&mut self, now: SimTime) {
         if now >= self.loss_deadline() {
             if self.loss_time < SimTime::NEVER {
-                self.detect_losses(now);
+                let octets = self.detect_losses(now);
+                self.lost_by_timer += Bytes(octets);
             } else {
                 self.on_probe_timeout();
             }

@@ -155,3 +155,48 @@ fn an_ack_tells_facts_and_what_the_stack_permits_apart() {
         assert!(in_recovery.last().is_some_and(|ack| ack.is_cumulative));
     }
 }
+
+/// Counts the losses that it is told of, in a window that never moves.
+#[derive(Clone, Debug)]
+struct Counting {
+    cwnd: Bytes,
+    told: Arc<Mutex<Bytes>>,
+}
+
+impl CongestionController for Counting {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        *self.told.lock().expect("no test panics with it") += ack.newly_lost;
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.is_timeout() {
+            *self.told.lock().expect("no test panics with it") += event.newly_lost;
+        }
+    }
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+}
+
+#[test]
+fn every_loss_is_told_whoever_found_it() {
+    // In a window of four segments three later ones do not always arrive: losses are found by ACKs, and by the timers of RFC 8985
+    // section 6.2 and RFC 9002 section 6.1.2. What is told adds up to what the sender has counted.
+    for (protocol, octets) in [("{ kind = \"tcp\" }", 1_448), ("{ kind = \"quic\" }", 1_472)] {
+        let told = Arc::new(Mutex::new(Bytes(0)));
+        let kept = Arc::clone(&told);
+        let extensions = Extensions::new(move |_| {
+            let kept = Arc::clone(&kept);
+            Ok(ExternalConfig::new("counting", move |start| Counting {
+                cwnd: Bytes(4 * start.mss.0),
+                told: Arc::clone(&kept),
+            }))
+        });
+        let text = dumbbell("{ kind = \"external\", name = \"counting\" }")
+            .replace("delay = \"8 ms\"", "delay = \"8 ms\", loss = { kind = \"random\", p = 0.02 }")
+            + &format!("protocol = {protocol}\napp = {{ kind = \"files\", sizes = [\"1 MB\"], gap = \"1 s\" }}\n");
+        let scenario = Scenario::parse_with(&text, "test.toml", &[], &extensions).expect("valid");
+        let flow = &Simulation::new(scenario.config()).finish().summary.flows[0];
+        let told = told.lock().expect("no test panics with it").0;
+        assert_eq!(told.div_ceil(octets), flow.lost_segments, "{protocol}: {told} octets");
+    }
+}

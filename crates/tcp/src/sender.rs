@@ -122,6 +122,8 @@ pub(crate) struct Sender {
     pub(crate) controller: Controller,
     queue: WriteQueue,
     recovery: Recovery,
+    /// Found lost by the timer of RFC 8985 since the controller was last told of an ACK.
+    lost_by_timer: Bytes,
     bursts: TsoBursts,
     pacer: Pacer,
     /// Where segments wait for their time, if the host paces them.
@@ -159,6 +161,7 @@ impl Sender {
             ack_control: None,
             queue: WriteQueue::new(config),
             recovery: Recovery::new(config),
+            lost_by_timer: Bytes::ZERO,
             timer: RetransmitTimer::new(config),
             persist: PersistTimer::new(config),
             tlp: Tlp::new(config.tlp),

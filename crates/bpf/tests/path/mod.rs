@@ -139,6 +139,7 @@ impl Sender {
             newly_acked: Bytes(acked * MSS),
             is_cumulative: true,
             newly_lost: Bytes::ZERO,
+            lost_before: Bytes::ZERO,
             newly_ce_marked: Bytes::ZERO,
             prior_flight_size: Bytes((self.flight.len() as u64 + acked) * MSS),
             snd_una: self.una * MSS,

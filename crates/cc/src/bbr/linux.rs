@@ -198,7 +198,7 @@ impl LinuxBbr {
             now: ack.now,
             delivered: self.segments.of(delivery.delivered.0),
             lost: self.segments.of(delivery.lost.0),
-            has_lost: ack.newly_lost.0 > 0,
+            has_lost: ack.lost_now().0 > 0,
             is_app_limited,
             round_starts: self.rounds.starts,
             probes_bandwidth: self.mode == Mode::ProbeBw,
@@ -225,14 +225,14 @@ impl LinuxBbr {
         }
         let lasted = microseconds(self.delivered_at.saturating_since(self.phase_began));
         let is_full_length = self.min_rtt.is_some_and(|rtt| lasted > rtt);
-        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
+        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.lost_now().0;
         let rate = self.bandwidth.greatest();
         let is_over = if self.pacing_gain == GAIN_UNIT {
             is_full_length
         } else {
             let inflight = self.in_network_at_departure(self.segments.of(prior_inflight), ack.now, delivery);
             if self.pacing_gain > GAIN_UNIT {
-                is_full_length && (ack.newly_lost.0 > 0 || inflight >= self.inflight(rate, self.pacing_gain))
+                is_full_length && (ack.lost_now().0 > 0 || inflight >= self.inflight(rate, self.pacing_gain))
             } else {
                 is_full_length || inflight <= self.inflight(rate, GAIN_UNIT)
             }

@@ -207,9 +207,9 @@ impl Bbr {
             return;
         }
         let is_full_length = self.min_rtt.is_none_or(|rtt| ack.now.saturating_since(self.phase_began) > rtt);
-        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
+        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.lost_now().0;
         let is_over = if self.pacing_gain > 1.0 {
-            is_full_length && (ack.newly_lost.0 > 0 || prior_inflight >= self.inflight(self.pacing_gain))
+            is_full_length && (ack.lost_now().0 > 0 || prior_inflight >= self.inflight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
             is_full_length || prior_inflight <= self.inflight(1.0)
         } else {
@@ -369,7 +369,7 @@ impl Bbr {
             self.conserves = false;
         }
         self.repair = delivery.repair;
-        self.cwnd = self.cwnd.saturating_sub(ack.newly_lost.0).max(self.mss);
+        self.cwnd = self.cwnd.saturating_sub(ack.lost_now().0).max(self.mss);
         if self.conserves {
             self.cwnd = self.cwnd.max(held);
         }

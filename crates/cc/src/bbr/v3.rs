@@ -244,7 +244,7 @@ impl Bbr3 {
         if self.rounds.starts {
             self.filled_window = std::mem::take(&mut self.fills_window);
         }
-        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.newly_lost.0;
+        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.lost_now().0;
         self.fills_window |= prior_inflight + self.mss > self.cwnd;
     }
 

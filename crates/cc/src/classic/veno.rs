@@ -2,7 +2,7 @@
 //!
 //! Source: Fu and Liew, TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE JSAC 21(2), 2003:
 //! `N = (Expected - Actual) BaseRTT`, threshold 3 segments; from there on the window grows every other round trip; a loss
-//! keeps 4/5 of it while N is below, else 1/2.
+//! keeps 4/5 of it while N is below, else 1/2. `BaseRTT` is the least RTT since the last loss, by duplicate ACKs or a timeout.
 //!
 //! Departures: growth every other round trip is half a segment in each. Actual uses the latest RTT.
 //!
@@ -13,6 +13,7 @@ use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 use ackclock_declare::{declare, default};
+use ackclock_units::SimDuration;
 
 declare! {
     /// Parameters of [`Veno`].
@@ -40,21 +41,23 @@ impl Algorithm for VenoConfig {
 #[derive(Clone, Debug)]
 pub struct Veno {
     beta: f64,
+    /// `BaseRTT`, s; zero before the first sample.
+    base: f64,
     /// N, segments.
     queued: f64,
 }
 
 impl Veno {
     pub(super) fn new(config: VenoConfig) -> Self {
-        Self { beta: config.beta, queued: 0.0 }
+        Self { beta: config.beta, base: 0.0, queued: 0.0 }
     }
 }
 
 impl Rule for Veno {
     fn on_ack(&mut self, ack: &AckEvent, cwnd: f64, _mss: u64) {
-        if let Some(rtt) = ack.rtt_sample {
-            let (rtt, base) = (rtt.as_secs_f64(), ack.rtt.min_rtt.as_secs_f64());
-            self.queued = if rtt > 0.0 { cwnd * (rtt - base) / rtt } else { 0.0 };
+        if let Some(rtt) = ack.rtt_sample.map(SimDuration::as_secs_f64) {
+            self.base = if self.base > 0.0 { self.base.min(rtt) } else { rtt };
+            self.queued = if rtt > 0.0 { cwnd * (rtt - self.base) / rtt } else { 0.0 };
         }
     }
 
@@ -65,6 +68,7 @@ impl Rule for Veno {
 
     fn decrease(&mut self, event: &CongestionEvent, _cwnd: f64, flight: f64) -> f64 {
         let is_random = self.queued < self.beta && !event.is_timeout();
+        self.base = 0.0;
         flight * if is_random { 0.8 } else { 0.5 }
     }
 
@@ -77,13 +81,26 @@ impl Rule for Veno {
 mod tests {
     use super::*;
     use crate::testing::{ack, loss};
-    use ackclock_units::SimDuration;
 
     fn with_rtt(rtt_ms: u64) -> Veno {
         let mut veno = Veno::new(VenoConfig::default());
-        let ack = AckEvent { rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack(1_000) };
-        veno.on_ack(&ack, 30.0, 1_000); // BaseRTT 100 ms
+        see(&mut veno, 100); // BaseRTT
+        see(&mut veno, rtt_ms);
         veno
+    }
+
+    fn see(veno: &mut Veno, rtt_ms: u64) {
+        let ack = AckEvent { rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack(1_000) };
+        veno.on_ack(&ack, 30.0, 1_000);
+    }
+
+    #[test]
+    fn a_loss_begins_another_base_rtt() {
+        // Fu and Liew, section III-A: BaseRTT is reset by each loss. The path has become longer by 100 ms: no queue.
+        let mut veno = with_rtt(200);
+        veno.decrease(&loss(30_000), 30.0, 30.0);
+        see(&mut veno, 200);
+        assert!(veno.queued.abs() < 1e-9, "{}", veno.queued);
     }
 
     #[test]

@@ -122,6 +122,11 @@ impl Rule for Yeah {
         }
     }
 
+    /// `tcp_vegas_cwnd_event`, which the module takes over: what leaves after idle time measures `RTT_base` anew.
+    fn on_idle(&mut self) {
+        self.delays.restart();
+    }
+
     fn shed(&mut self) -> f64 {
         std::mem::take(&mut self.to_shed)
     }
@@ -191,6 +196,22 @@ mod tests {
         (0..3).for_each(|_| yeah.on_ack(&at(6, 110, false), 1_100.0, 1_000));
         yeah.on_ack(&at(7, 110, false), 1_100.0, 1_000);
         assert!((yeah.shed() - 100.0).abs() < 1e-9); // Q = 10/110 * 1100
+    }
+
+    #[test]
+    fn idle_time_begins_another_base_rtt() {
+        // `tcp_vegas_cwnd_event`: the path has become longer by 100 ms while nothing was sent, and there is no queue.
+        let mut yeah = Yeah::new(YeahConfig::default());
+        let at = |round: u64, rtt_ms: u64| AckEvent {
+            round,
+            rtt_sample: Some(SimDuration::from_millis(rtt_ms)),
+            ..ack(1_000)
+        };
+        yeah.on_ack(&at(1, 100), 1_100.0, 1_000);
+        yeah.on_idle();
+        (0..3).for_each(|_| yeah.on_ack(&at(2, 200), 1_100.0, 1_000));
+        yeah.on_ack(&at(3, 200), 1_100.0, 1_000);
+        assert!(yeah.queued.abs() < 1e-9 && yeah.is_fast, "{}", yeah.queued);
     }
 
     #[test]

@@ -51,6 +51,34 @@ fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
     Some((controller.cwnd(), controller.pacing_rate()))
 }
 
+/// What is kept to undo an episode is the window with its threshold (RFC 4015 section 3.2): a window alone leaves slow start for good.
+#[test]
+fn whoever_undoes_a_spurious_episode_goes_on_with_slow_start() {
+    let mut halves = Vec::new();
+    for part in controllers().iter() {
+        let name = part.about.name;
+        let config = part.read(&Table::default(), &Context::default()).config;
+        let mut undone = Controller::new(&config, Bytes(MSS), Bytes(100 * MSS), None);
+        undone.on_ack(&ack(MSS));
+        let mut spared = undone.clone();
+        let before = (undone.cwnd(), undone.ssthresh());
+        undone.on_congestion(&loss(100 * MSS));
+        let is_answered = undone.cwnd() < before.0;
+        undone.on_spurious(SimTime::ZERO);
+        if !is_answered || undone.cwnd() < before.0 {
+            continue; // it has another answer, or does not undo it
+        }
+        let after = undone.ssthresh();
+        for controller in [&mut undone, &mut spared] {
+            controller.on_ack(&AckEvent { now: SimTime(1_000_000), prior_flight_size: Bytes(100 * MSS), ..ack(MSS) });
+        }
+        if (after, undone.cwnd()) != (before.1, spared.cwnd()) {
+            halves.push((name, before, after, undone.cwnd(), spared.cwnd()));
+        }
+    }
+    assert!(halves.is_empty(), "{halves:?}");
+}
+
 /// RFC 3168 section 5: a marked packet is answered as a lost one is, or data is not ECN-capable.
 //= rfc3168-5-as-a-loss
 #[test]

@@ -60,7 +60,7 @@ pub(super) struct LearnedWindow {
     slow_start: SlowStart,
     /// Congestion avoidance has begun since the connection began or timed out.
     is_over: bool,
-    before_episode: Option<(u64, Option<u64>)>,
+    before_episode: Option<(u64, Option<u64>, bool)>,
 }
 
 impl LearnedWindow {
@@ -137,7 +137,7 @@ impl LearnedWindow {
     pub(super) fn on_congestion(&mut self, event: &CongestionEvent) {
         self.slow_start.on_congestion(event);
         if !event.is_repeated() {
-            self.before_episode = Some((self.cwnd, self.ssthresh));
+            self.before_episode = Some((self.cwnd, self.ssthresh, self.is_over));
             let from = match self.rules.decrease_from {
                 DecreaseFrom::Cwnd => self.cwnd,
                 DecreaseFrom::FlightSize => event.decrease_from.0,
@@ -160,9 +160,9 @@ impl LearnedWindow {
     }
 
     pub(super) fn on_spurious(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.before_episode.take() {
+        if let Some((cwnd, ssthresh, is_over)) = self.before_episode.take() {
             self.cwnd = self.cwnd.max(cwnd);
-            self.ssthresh = ssthresh;
+            (self.ssthresh, self.is_over) = (ssthresh, is_over);
         }
     }
 

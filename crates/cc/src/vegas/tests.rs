@@ -2,7 +2,7 @@ use ackclock_units::SimDuration;
 
 use super::*;
 use crate::event::SegmentTimestamps;
-use crate::testing::{ack, loss, timeout};
+use crate::testing::{ack, loss, sent, timeout};
 
 fn start(window: u64, ssthresh: Option<u64>) -> Start {
     Start { mss: 1_000, initial_window: window, initial_ssthresh: ssthresh }
@@ -38,6 +38,18 @@ fn the_window_moves_by_a_segment_outside_alpha_and_beta() {
     assert_eq!(window(115), 20_000); // 2.6
     assert_eq!(window(124), 20_000); // 3.87
     assert_eq!(window(130), 19_000); // 4.6 > beta = 4
+}
+
+#[test]
+fn linux_measures_base_rtt_anew_after_idle_time() {
+    // `tcp_vegas_cwnd_event` (CA_EVENT_TX_START): the path is longer by 100 ms, and Diff is 0. The paper keeps the least.
+    let after_idle = |variant| {
+        let mut vegas = avoiding(variant, 20_000);
+        vegas.on_send(&SendEvent { idle_for: SimDuration::from_secs(3), ..sent(1_000) });
+        after(&mut vegas, 200)
+    };
+    assert_eq!(after_idle(VegasVariant::Linux), 21_000);
+    assert_eq!(after_idle(VegasVariant::Brakmo), 19_000);
 }
 
 #[test]

@@ -49,6 +49,11 @@ impl Profile {
         self.delays.truncate(window);
     }
 
+    /// What is known of the largest window up to this one.
+    pub(super) fn learnt_of(&self, window: usize) -> Option<f64> {
+        self.delays.iter().take(window + 1).rev().find_map(|delay| *delay)
+    }
+
     /// Fits the curve anew; false if too little is known for one.
     pub(super) fn fit(&mut self) -> bool {
         let points: Vec<(f64, f64)> = (1..self.delays.len())
@@ -200,6 +205,7 @@ mod tests {
         profile.learn(3, 0.08);
         profile.learn(3, 0.16);
         assert!((profile.delays[3].expect("known") - 0.09).abs() < 1e-12);
+        assert_eq!((profile.learnt_of(2), profile.learnt_of(4)), (None, profile.delays[3]));
         assert!(!profile.fit() && profile.window_of(0.1).is_none());
     }
 

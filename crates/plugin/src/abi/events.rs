@@ -195,6 +195,7 @@ impl AckC {
             newly_acked: Bytes(ack.newly_acked),
             is_cumulative: ack.is_cumulative,
             newly_lost: Bytes(ack.newly_lost),
+            lost_before: Bytes::ZERO,
             newly_ce_marked: Bytes(ack.newly_ce_marked),
             prior_flight_size: Bytes(ack.prior_flight_size),
             snd_una: 0,

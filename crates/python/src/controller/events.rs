@@ -89,7 +89,7 @@ impl PyAckEvent {
         self.0.is_cumulative
     }
 
-    /// Data marked lost on this ACK, in bytes.
+    /// Data marked lost since the last ACK, on this one or by a timer before it, in bytes.
     #[getter]
     fn newly_lost_bytes(&self) -> u64 {
         self.0.newly_lost.0

@@ -176,11 +176,13 @@ impl Sender {
         let rtt = self.rtt.stats();
         // RFC 9002 section 7.8: what the pacer holds back is no sign of a window that is not used.
         let is_cwnd_limited = self.limited_by != Limit::Application;
+        let lost_before = std::mem::take(&mut self.lost_by_timer);
         let event = AckEvent {
             now,
             newly_acked: Bytes(outcome.delivered),
             is_cumulative: outcome.delivered > 0,
-            newly_lost: Bytes(outcome.newly_lost),
+            newly_lost: Bytes(outcome.newly_lost) + lost_before,
+            lost_before,
             newly_ce_marked: Bytes(outcome.marked),
             prior_flight_size: Bytes(outcome.prior_flight),
             snd_una: settled,

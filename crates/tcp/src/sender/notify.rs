@@ -16,11 +16,13 @@ impl Sender {
         //= rfc3168-6.1.2-no-growth
         let holds = is_reducing || (outcome.was_reducing && !self.config.growth_at_recovery_end);
         let growth = Growth { is_due: is_new && !holds, is_in_use: self.may_grow() };
+        let lost_before = std::mem::take(&mut self.lost_by_timer);
         let event = AckEvent {
             now,
             newly_acked: Bytes(outcome.delivered),
             is_cumulative: outcome.advanced,
-            newly_lost: Bytes(outcome.newly_lost),
+            newly_lost: Bytes(outcome.newly_lost) + lost_before,
+            lost_before,
             newly_ce_marked: Bytes((outcome.marked * self.mss()).min(outcome.delivered)),
             prior_flight_size: Bytes(outcome.prior_flight),
             snd_una: self.board.una(),

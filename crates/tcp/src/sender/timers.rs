@@ -1,7 +1,7 @@
 //! What is due when the sender's timer fires, and when it is to run.
 
 use ackclock_events::Event;
-use ackclock_units::SimTime;
+use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
 use super::ack::AckOutcome;
@@ -191,6 +191,7 @@ impl Sender {
         //= rfc8985-6.2-reordering-timer
         let found = self.recovery.detect_by_time(now, &mut self.board, &self.rto.stats());
         if found.newly_lost > 0 {
+            self.lost_by_timer += Bytes(found.newly_lost);
             self.report_lost(now);
             self.answer_losses_of_timer(now, found);
         }

@@ -76,7 +76,7 @@ impl LinuxBbr {
     /// while that lasts.
     fn conserve_or_restore(&mut self, ack: &AckEvent, delivery: &DeliveryReport, acked: u64) -> bool {
         let held = self.segments.of(delivery.inflight.0) + acked;
-        self.cwnd = self.cwnd.saturating_sub(self.segments.of(ack.newly_lost.0)).max(1);
+        self.cwnd = self.cwnd.saturating_sub(self.segments.of(ack.lost_now().0)).max(1);
         if delivery.repair == Repair::Fast && self.repair != Repair::Fast {
             self.conserves = true;
             self.rounds.ends_at = delivery.delivered.0;
