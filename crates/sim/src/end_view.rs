@@ -36,7 +36,6 @@ impl<'a> EndView<'a> {
         has_rtt_sample -> bool;
         latest_rtt_sample -> Option<SimDuration>;
         unsent -> Bytes;
-        received -> Bytes;
         has_out_of_order_data -> bool;
         counters -> SenderCounters;
         is_decision_due -> bool;

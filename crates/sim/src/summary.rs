@@ -20,7 +20,7 @@ pub(crate) fn summarize(
     let window = config.measure.is_narrower().then(|| config.measure.within(SimTime(config.duration.0)));
     let summary = |stream| flow_summary(stream, connections, now, window.is_some());
     let flows: Vec<FlowSummary> = streams.iter().map(summary).collect();
-    let goodputs = goodputs_by_flow(streams, &flows, config.measure.within(end));
+    let goodputs = goodputs_by_flow(streams, &flows, config.measure.within(now));
     Summary {
         scenario: config.name.clone(),
         seed: config.seed,
