@@ -101,7 +101,7 @@ fn copa_keeps_five_quarters_of_one_over_delta_packets_for_each_flow() {
             );
         }
         let utilization = summary.links[0].utilization;
-        assert!(jain(&summary) > 0.99 && utilization > 0.9, "{}, {utilization}", jain(&summary));
+        assert!(jain(&summary) > 0.98 && utilization > 0.9, "{}, {utilization}", jain(&summary));
     }
     let default = alone("\"copa\"", 1, 30);
     assert_near(queue_packets(&default), 2.5, 0.15);
