@@ -62,7 +62,7 @@ impl Algorithm for CubicConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "window as a cubic function of the time since the last congestion, never slower than Reno",
         source: "RFC 9438; the behaviour of Linux 6.18",
-        departures: "none; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2); variant \"linux\": the cube root is exact, the clock ticks at 250 Hz",
+        departures: "a marked window of one segment sends no more slowly; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2); variant \"linux\": the cube root is exact, the clock ticks at 250 Hz",
         stack: Stack { profile: "cubic", ..Stack::ANY },
         ..Name::called("cubic")
     }];

@@ -169,7 +169,7 @@ impl CongestionController for Sprout {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, at_once: true, no_ecn: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

@@ -383,7 +383,7 @@ impl CongestionController for Verus {
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: true, recovery_window: true, no_ecn: true, ..Demands::default() }
+        Demands { samples: true, recovery_window: true, at_once: true, no_ecn: true, ..Demands::default() }
     }
 
     fn cwnd(&self) -> Bytes {

@@ -20,7 +20,7 @@ declare! {
         ack_every: u8 = default(2).at_least(1).unit("packets").source("RFC 9000 section 13.2.2"),
         /// The receiver delays ACKs by this time at most.
         max_ack_delay: SimDuration = default(SimDuration::from_millis(25)).at_most(SimDuration::from_millis(16_384)).source("RFC 9000 section 18.2"),
-        /// Spread packets over the round trip, whatever the controller.
+        /// Spread packets over the round trip, unless the controller says when each leaves (`sprout`, `verus`).
         pacing: bool = default(true).source("RFC 9002 section 7.7"),
         /// The pace, as a multiple of cwnd / SRTT; a controller with a rate of its own has that.
         pacing_gain: f64 = default(1.25).at_least(0.01).at_most(1e3).source("RFC 9002 section 7.7"),

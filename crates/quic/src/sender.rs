@@ -151,6 +151,9 @@ impl Sender {
         if demands.samples {
             self.rates = Some(Box::default());
         }
+        if demands.at_once {
+            self.pacer = Pacer::new(PacingConfig { enabled: false, ..PacingConfig::default() });
+        }
         self.control.ack_frequency = self.config.ack_frequency.is_some();
         self.note_pacing();
         if let Some(events) = &mut self.events {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig};
+use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, ControllerConfig, Demands, ExternalConfig};
 use ackclock_scenario::{BlamedField, Diagnostic, Extensions, Origin, Refusal, Scenario};
 use ackclock_sim::Simulation;
 use ackclock_units::Bytes;
@@ -199,4 +199,42 @@ fn every_loss_is_told_whoever_found_it() {
         let told = told.lock().expect("no test panics with it").0;
         assert_eq!(told.div_ceil(octets), flow.lost_segments, "{protocol}: {told} octets");
     }
+}
+
+/// Twenty segments, which are to leave at once or not.
+#[derive(Clone, Debug)]
+struct Twenty {
+    cwnd: Bytes,
+    at_once: bool,
+}
+
+impl CongestionController for Twenty {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+    fn demands(&self) -> Demands {
+        Demands { at_once: self.at_once, ..Demands::default() }
+    }
+}
+
+#[test]
+fn what_is_to_leave_at_once_is_not_paced_over_quic() {
+    let waits_ms = |at_once| {
+        let extensions = Extensions::new(move |_| {
+            Ok(ExternalConfig::new("twenty", move |start| Twenty { cwnd: Bytes(20 * start.mss.0), at_once }))
+        });
+        // The path holds 15 of 20 packets. Files of 20 packets, each of which finds it empty.
+        let text = dumbbell("{ kind = \"external\", name = \"twenty\" }")
+            + "protocol = { kind = \"quic\" }\napp = { kind = \"files\", \
+               sizes = [\"25 kB\", \"25 kB\", \"25 kB\", \"25 kB\", \"25 kB\"], gap = \"100 ms\" }\n";
+        let scenario = Scenario::parse_with(&text, "test.toml", &[], &extensions).expect("valid");
+        let links = Simulation::new(scenario.config()).finish().summary.links;
+        links.iter().map(|link| link.queueing_delay_ms.max).fold(0.0, f64::max)
+    };
+    // 17 packets of 1.2 ms arrive at once: the last waits for 16 of them, 19 ms. Paced, ten leave at once all the same, and the others by
+    // 1.25 windows of 20 in 18 ms, one in 0.9 ms: 9 x 1.2 + 7 (1.2 - 0.9) = 13 ms.
+    assert!(waits_ms(true) > 17.0, "{}", waits_ms(true));
+    assert!(waits_ms(false) < 15.0, "{}", waits_ms(false));
 }
