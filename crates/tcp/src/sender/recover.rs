@@ -133,20 +133,30 @@ impl Sender {
         self.counters.fast_recoveries += 1;
         self.count_lost(outcome.newly_lost, self.detection());
         self.recovery.begin_undo(&self.board, self.tlp.retransmission());
-        let window = match self.recovery.phase().inherited_window() {
+        let answered = self.answered_by_mark();
+        let window = match self.recovery.phase().inherited_window().filter(|_| answered.is_some()) {
             // A mark has been answered already: duplicate ACKs inflate the window that it left.
             Some(RecoveryWindow::Ssthresh) => self.window_without_prr(CongestionCause::Loss),
             Some(window) => window,
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
         self.tlp.clear();
-        self.recovery.enter_fast(self.board.high_data(), window);
+        let is_sack = self.recovery.method() == LossRecovery::Sack;
+        let until = answered.filter(|_| is_sack).unwrap_or_else(|| self.board.high_data());
+        self.recovery.enter_fast(until, window);
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         if !self.timer.waits_for_reordering() {
             self.timer.start(now + self.rto.rto());
         }
         outcome.restarts_timer = false;
+    }
+
+    /// The end of the window of data that the answer to a mark stands for. What is lost behind it is a sign of its own (RFC 3168 section
+    /// 6.1.2).
+    fn answered_by_mark(&self) -> Option<u64> {
+        let is_mark = matches!(self.recovery.phase(), Phase::Cwr { .. });
+        self.recovery.phase().until().filter(|until| is_mark && self.board.una() < *until)
     }
 
     /// The timer for reordered segments found a loss.
