@@ -71,6 +71,7 @@ impl SackReport {
 /// What an ACK did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckOutcome {
+    pub(super) prior_una: u64,
     pub(super) prior_flight: u64,
     pub(super) prior_sacked: u64,
     pub(super) delivered: u64,
@@ -202,8 +203,8 @@ impl Sender {
             delivered += self.on_dsack(now, duplicate, needless);
         }
         self.sample_rtt(now, ack, advanced, &timing);
-        if timing.lowest_late.is_some() {
-            self.adapt_to_reordering(&timing);
+        if let Some(lowest) = timing.lowest_late {
+            self.adapt_to_reordering(lowest);
         }
         let new_round = advanced && self.rounds.on_ack(ack.ack, self.board.high_data());
         if let Some(rack) = self.recovery.rack_mut().filter(|_| newly_sacked + acked > 0) {
@@ -218,6 +219,7 @@ impl Sender {
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
         self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
         AckOutcome {
+            prior_una: una,
             prior_flight,
             prior_sacked,
             delivered,
@@ -363,9 +365,8 @@ impl Sender {
         times.sample(self.rto.samples_oldest(), self.rto.karn())
     }
 
-    /// A segment arrived after one sent later, without having been retransmitted: the network reorders so far.
-    fn adapt_to_reordering(&mut self, timing: &Timing) {
-        let Some(low) = timing.lowest_late else { return };
+    /// What begins at `low` arrived after what was sent later, and was no retransmission: the network reorders so far.
+    pub(super) fn adapt_to_reordering(&mut self, low: u64) {
         // Where nothing is SACKed any more, the ACK has passed all that had been.
         let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
         self.recovery.adapt_to_reordering((high - low).div_ceil(self.mss()) as u32);

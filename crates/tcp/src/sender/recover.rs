@@ -267,7 +267,7 @@ impl Sender {
             return;
         }
         if outcome.advanced {
-            if self.undo_partial(now, ack) {
+            if self.undo_partial(now, ack, outcome.prior_una) {
                 return;
             }
             self.on_partial_ack(outcome);
@@ -319,11 +319,12 @@ impl Sender {
 
     /// Eifel on a partial ACK: the original has arrived, so all was only late. Waits while retransmissions are out, so
     /// that nothing more is sent for them.
-    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> bool {
+    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>, prior_una: u64) -> bool {
         let undo = self.recovery.undo();
         if !undo.is_possible() || !undo.answers_original(ack.echoed_tick()) {
             return false;
         }
+        self.adapt_to_reordering(prior_una); // what was awaited has come behind what left later (Linux)
         if self.board.retransmitted() == 0 {
             self.undo_episode(now, true);
             self.leave_recovery();
