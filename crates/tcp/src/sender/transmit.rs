@@ -140,7 +140,11 @@ impl Sender {
         //= rfc8985-7.3-one-probe
         let segment = if self.tlp.take_due() { self.probe_segment(now) } else { None };
         //= rfc8985-7.3-timeout-next
-        self.start_timeout(now);
+        if segment.is_some() {
+            self.start_timeout(now);
+        } else {
+            self.rearm_timeout(now); // from where it would have counted
+        }
         segment
     }
 
