@@ -163,8 +163,12 @@ impl Sender {
 
     fn answer_losses_of_timer(&mut self, now: SimTime, found: Detected) {
         let outcome = AckOutcome { newly_lost: found.newly_lost, ..AckOutcome::default() };
-        if self.recovery.phase().is_open() {
+        if !self.recovery.phase().is_fast_recovery() {
+            // After a timeout, too (Linux): what that did not take for lost left later, and is lost by itself.
             self.timer.stop();
+            if !self.recovery.phase().is_open() {
+                self.recovery.leave();
+            }
             self.enter_recovery_by_timer(now, found.newly_lost);
         } else if self.is_second_sign(found.lost_retransmission) {
             self.answer_second_sign(now, &outcome);
