@@ -108,6 +108,13 @@ impl RangeSet {
         self.lower.get(self.first_ending_at_or_after(end)).is_some_and(|range| range.start <= start && end <= range.end)
     }
 
+    /// The first part of `[start, end)` that is in the set.
+    pub fn first_overlap(&self, start: u64, end: u64) -> Option<Range> {
+        let range = self.lower.get(self.first_ending_at_or_after(start + 1)).copied().or(self.last)?;
+        let overlap = Range { start: start.max(range.start), end: end.min(range.end) };
+        (overlap.start < overlap.end).then_some(overlap)
+    }
+
     /// Takes out everything below `bound`.
     pub fn remove_below(&mut self, bound: u64) {
         while let Some(front) = self.lower.front_mut() {
@@ -175,6 +182,11 @@ mod tests {
     #[test]
     fn lookups() {
         let mut set = set(&[(10, 20), (30, 40)]);
+        let overlaps = [(0, 10), (0, 11), (12, 35), (20, 30), (20, 50), (40, 50)].map(|(start, end)| {
+            let overlap = set.first_overlap(start, end);
+            overlap.map(|range| (range.start, range.end))
+        });
+        assert_eq!(overlaps, [None, Some((10, 11)), Some((12, 20)), None, Some((30, 40)), None]);
         assert!(set.contains(12, 20) && !set.contains(12, 21) && !set.contains(25, 26));
         set.remove_below(32);
         assert_eq!(pairs(&set), [(32, 40)]);

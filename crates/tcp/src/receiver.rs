@@ -413,8 +413,8 @@ impl Receiver {
         }
         if arrival.start < self.rcv_nxt {
             self.duplicate = Some(Range { start: arrival.start, end: end.min(self.rcv_nxt) });
-        } else if self.out_of_order.contains(arrival.start, end) {
-            self.duplicate = Some(Range { start: arrival.start, end });
+        } else if let Some(known) = self.out_of_order.first_overlap(arrival.start, end) {
+            self.duplicate = Some(known);
         }
     }
 
