@@ -35,6 +35,9 @@ impl Endpoint {
         } else if !segment.flags.has(Flags::ACK) {
             return self.on_no_ack(now, out);
         } else if occupies {
+            if self.is_too_old(segment) {
+                return self.challenge(now, out);
+            }
             if self.receiver.is_to_report_before(start, u64::from(segment.payload)) {
                 self.send_ack(now, out);
             }
@@ -84,13 +87,13 @@ impl Endpoint {
             self.on_reset(now, start, out);
             return true;
         }
-        if self.refuses_data && segment.flags.has(Flags::ACK) && self.is_unwanted(segment, start) {
-            if self.is_too_old(segment) {
-                self.challenge(now, out);
-            } else {
-                refuse(segment, out);
-                self.fail(ConnectionError::Reset);
-            }
+        if self.refuses_data
+            && segment.flags.has(Flags::ACK)
+            && self.is_unwanted(segment, start)
+            && !self.is_too_old(segment)
+        {
+            refuse(segment, out);
+            self.fail(ConnectionError::Reset);
             return true;
         }
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {
@@ -111,8 +114,14 @@ impl Endpoint {
     //= rfc5961-5.2-old-ack-data
     /// RFC 5961 section 5.2: an ACK below what the largest window ever seen lets be under way, or of nothing that was ever
     /// acknowledged.
+    #[inline]
     fn is_too_old(&self, segment: &Segment) -> bool {
         let una = self.sender.board.una();
+        segment.ack != Seq::of_offset(self.initial_sequence, una) && self.is_below_window(segment, una)
+    }
+
+    #[inline(never)] // what comes in order acknowledges what the segment before it did, mostly
+    fn is_below_window(&self, segment: &Segment, una: u64) -> bool {
         let least = una.saturating_sub(self.sender.peer.largest()).max(1);
         segment.ack.offset_near(self.initial_sequence, una).is_none_or(|ack| ack < least)
     }
