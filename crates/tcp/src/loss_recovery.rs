@@ -271,7 +271,7 @@ impl Recovery {
             min_rtt: rtt.min_rtt,
             srtt: rtt.srtt,
             in_recovery: self.phase.is_fast_recovery() || matches!(self.phase, Phase::Loss(_)),
-            has_dup_thresh: board.sacked() >= self.dup_thresh_amount(board),
+            has_dup_thresh: board.has_sacked(self.dup_thresh),
         }
     }
 

@@ -228,6 +228,19 @@ impl Scoreboard {
         self.sacked_out + self.presumed
     }
 
+    /// True if so many segments are SACKed, however long they are.
+    pub(crate) fn has_sacked(&self, count: u32) -> bool {
+        let is_enough = self.sacked() >= u64::from(count) * self.mss; // none is longer
+        if is_enough || self.unit > 0 {
+            return is_enough;
+        }
+        let within = |range: Range| {
+            let from = self.segments.range(self.index_of(range.start)..);
+            from.take_while(move |sent| sent.end <= range.end)
+        };
+        self.sacked.iter().flat_map(within).take(count as usize).count() == count as usize
+    }
+
     /// RFC 6675 section 4, `SetPipe`: thought to be in the network: neither SACKed nor lost, and once more if
     /// retransmitted.
     pub(crate) fn pipe(&self) -> u64 {

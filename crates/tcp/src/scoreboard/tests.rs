@@ -42,6 +42,19 @@ fn forward_acknowledgement_counts_from_the_furthest_sack() {
     assert_eq!(board.pipe(), 200); // [700, 900)
 }
 
+/// RFC 8985 section 6.2 step 4 counts SACKed segments, of which here each has a tenth of the MSS.
+//= rfc8985-6.2-no-window-before
+#[test]
+fn short_segments_count_as_segments() {
+    let mut board = Scoreboard::new(Counting::Octets, 1_000);
+    (0..6).for_each(|_| board.on_new_data(100, SimTime(1)));
+    sack(&mut board, 100, 200);
+    sack(&mut board, 300, 400);
+    assert!(board.has_sacked(2) && !board.has_sacked(3));
+    sack(&mut board, 400, 500);
+    assert!(board.has_sacked(3) && !board.has_sacked(4));
+}
+
 /// Linux 2.4: a retransmission is lost if data arrives that was sent for the first time after it.
 #[test]
 fn data_that_was_new_after_a_retransmission_tells_of_its_loss() {
