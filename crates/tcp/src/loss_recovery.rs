@@ -150,10 +150,19 @@ impl Recovery {
 
     /// An ACK arrived with `prior_flight` outstanding.
     pub(crate) fn count_duplicate(&mut self, is_duplicate: bool, advanced: bool, prior_flight: u64) {
-        if is_duplicate && self.dup_acks == 0 {
+        if is_duplicate && (self.dup_acks == 0 || self.flight_before_dup_acks == u64::MAX) {
             self.flight_before_dup_acks = prior_flight;
         }
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
+    }
+
+    /// RFC 6675 section 2: an ACK that brings new SACK information is the first duplicate, though it advances. What it lets out is not
+    /// yet limited transmit.
+    pub(crate) fn begin_duplicates(&mut self) {
+        if self.has_sack() && self.rack.is_none() && !self.is_fack {
+            //= rfc6675-2-duplicate-that-advances
+            (self.dup_acks, self.flight_before_dup_acks) = (1, u64::MAX);
+        }
     }
 
     //= rfc5681-3.2-without-limited-transmit

@@ -218,6 +218,9 @@ impl Sender {
         self.counters.delivered_ce += (marked * self.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
         self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
+        if advanced && newly_sacked > 0 {
+            self.recovery.begin_duplicates();
+        }
         AckOutcome {
             prior_una: una,
             prior_flight,
