@@ -85,7 +85,7 @@ declare! {
         rate_halving: bool = false,
         /// What a decrease, and PRR with it, starts from.
         decrease_from: DecreaseFrom = DecreaseFrom::FlightSize,
-        /// A timeout, or a retransmission that RACK finds lost, while what was outstanding at the last timeout or fast
+        /// A timeout, or a retransmission that is found lost, while what was outstanding at the last timeout or fast
         /// retransmit is not yet acknowledged.
         timeout_in_recovery: TimeoutInRecovery = TimeoutInRecovery::NewEpisode,
         /// The ACK that ends a fast recovery, or the answer to a mark, may grow cwnd (Linux).

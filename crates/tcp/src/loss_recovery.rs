@@ -21,7 +21,7 @@ pub(crate) struct Detected {
     pub(crate) newly_lost: u64,
     /// Other segments are lost unless they are delivered until then.
     pub(crate) wait_until: Option<SimTime>,
-    /// Retransmissions that were thought to be in the network are lost: when the last of them left, as far as that is known.
+    /// Retransmissions that were thought to be in the network are lost: when the last of them left.
     pub(crate) lost_retransmission: Option<SimTime>,
 }
 
@@ -243,12 +243,8 @@ impl Recovery {
         let is_repairing = is_fast || matches!(self.phase, Phase::Loss(_));
         let until = self.phase.ends_at().filter(|_| is_repairing).unwrap_or(u64::MAX);
         let once = board.detect_loss_by_fack(self.dup_thresh, until);
-        let again = if is_fast { board.mark_overtaken_retransmissions() } else { 0 };
-        Detected {
-            newly_lost: once + again,
-            wait_until: None,
-            lost_retransmission: (again > 0).then_some(SimTime::ZERO),
-        }
+        let (again, lost_retransmission) = if is_fast { board.mark_overtaken_retransmissions() } else { (0, None) };
+        Detected { newly_lost: once + again, wait_until: None, lost_retransmission }
     }
 
     /// RFC 8985 section 6.2, step 5.

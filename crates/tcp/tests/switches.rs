@@ -58,10 +58,9 @@ fn a_timeout_in_a_recovery_is_an_episode_of_its_own_or_a_part_of_it() {
 /// RFC 5681 section 4.3: the loss of a retransmission is a second indication of congestion, for which the window is lowered twice.
 //= rfc5681-4.3-lost-retransmission
 #[test]
-fn a_retransmission_that_rack_finds_lost_is_an_episode_of_its_own_or_a_part_of_it() {
-    let episodes = |timeout_in_recovery| {
-        let rack = LossDetection::Rack;
-        let config = TcpConfig { timeout_in_recovery, loss_detection: rack, tlp: true, ..plain() };
+fn a_retransmission_that_is_found_lost_is_an_episode_of_its_own_or_a_part_of_it() {
+    let episodes = |timeout_in_recovery, loss_detection| {
+        let config = TcpConfig { timeout_in_recovery, loss_detection, tlp: true, ..plain() };
         let mut pair = opened(&config, &[(1, 2)]);
         pair.write(OPENER, 40_000);
         pair.run_for(ms(2_000));
@@ -72,8 +71,10 @@ fn a_retransmission_that_rack_finds_lost_is_an_episode_of_its_own_or_a_part_of_i
     // As above. New data that left after the retransmission tells at 200 ms that this is lost: half of what is outstanding, bounded by
     // cwnd, 5.
     let (first, second) = ((EpisodeCause::Loss, Some(Bytes(5_000))), (EpisodeCause::Loss, Some(Bytes(2_500))));
-    assert_eq!(episodes(TimeoutInRecovery::NewEpisode), [first, second]);
-    assert_eq!(episodes(TimeoutInRecovery::SameEpisode), [first]);
+    for detection in [LossDetection::Rack, LossDetection::Fack] {
+        assert_eq!(episodes(TimeoutInRecovery::NewEpisode, detection), [first, second], "{detection:?}");
+        assert_eq!(episodes(TimeoutInRecovery::SameEpisode, detection), [first], "{detection:?}");
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ words! {
 }
 
 words! {
-    /// What a timeout, or the loss of a retransmission that RACK finds, is while what was outstanding at the last timeout or fast
+    /// What a timeout, or a retransmission that is found lost, is while what was outstanding at the last timeout or fast
     /// retransmit is not yet acknowledged.
     pub enum TimeoutInRecovery {
         /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out

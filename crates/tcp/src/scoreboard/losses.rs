@@ -34,17 +34,19 @@ impl Scoreboard {
         self.mark_lost_below(until.min(furthest.saturating_sub(u64::from(dup_thresh) * self.mss)))
     }
 
-    /// Retransmissions are lost again if data has arrived that was new after them. Returns what that amounts to.
-    pub(crate) fn mark_overtaken_retransmissions(&mut self) -> u64 {
+    /// Retransmissions are lost again if data has arrived that was new after them. Returns what that amounts to, and when the last
+    /// of them left.
+    pub(crate) fn mark_overtaken_retransmissions(&mut self) -> (u64, Option<SimTime>) {
         let furthest = self.sacked.last().map_or(self.una, |range| range.end);
-        let mut newly_lost = 0;
+        let (mut newly_lost, mut left) = (0, None);
         while let Some(resent) = self.retransmissions.front().copied().filter(|resent| resent.high_data < furthest) {
             if let Some(index) = self.index_of_retransmission(resent) {
                 newly_lost += self.mark_lost(index);
+                left = Some(resent.at);
             }
             self.retransmissions.pop_front();
         }
-        newly_lost
+        (newly_lost, left)
     }
 
     /// Marks everything below `edge` lost that was sent once and is not SACKed. Returns what is newly lost.

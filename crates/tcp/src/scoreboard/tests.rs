@@ -64,9 +64,9 @@ fn data_that_was_new_after_a_retransmission_tells_of_its_loss() {
     board.on_retransmitted(Range { start: 0, end: 100 }, SimTime(10));
     board.on_new_data(100, SimTime(10));
     board.on_retransmitted(Range { start: 100, end: 200 }, SimTime(10));
-    assert_eq!(board.mark_overtaken_retransmissions(), 0);
+    assert_eq!(board.mark_overtaken_retransmissions(), (0, None));
     sack(&mut board, 1000, 1100);
-    assert_eq!(board.mark_overtaken_retransmissions(), 100);
+    assert_eq!(board.mark_overtaken_retransmissions(), (100, Some(SimTime(10))));
     assert_eq!(board.next_lost().map(|sent| sent.start()), Some(0));
     board.check_invariants(true);
 }
