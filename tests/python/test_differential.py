@@ -27,38 +27,55 @@ def test_the_peer_reports_the_newest_block_first_and_duplicates_before_it() -> N
     assert peer.arrive(1000, 2000) == Answer(0, ((1000, 2000),))
     assert peer.arrive(3000, 4000) == Answer(0, ((3000, 4000), (1000, 2000)))
     assert peer.arrive(1000, 2000) == Answer(0, ((1000, 2000), (3000, 4000), (1000, 2000)))
-    assert peer.arrive(0, 1000) == Answer(2000, ((3000, 4000),))
+    assert peer.arrive(0, 1000) == Answer(2000, ((3000, 4000),), answers=(0, 1))
+
+
+def test_the_peer_echoes_the_timestamp_of_what_last_moved_its_ack() -> None:
+    """RFC 7323 section 4.3: of the segment that has the number which the last ACK awaited; 1 again after 0 does."""
+    peer = Peer(CASE)
+    arrivals = [(1000, 1), (0, 1), (2000, 1), (2000, 2)]
+    answers = [peer.arrive(start, start + 1000, time) for start, time in arrivals]
+    assert [answer.answers for answer in answers if answer] == [None, (0, 1), (2, 1), (2, 1)]
+
+
+def test_the_peer_echoes_a_mark_until_it_is_told_of_a_reduction() -> None:
+    """RFC 3168 section 6.1.3; without SACK it reports no blocks."""
+    peer = Peer(replace(CASE, has_sack=False))
+    first = peer.arrive(1000, 2000, is_marked=True)
+    then = [peer.arrive(0, 1000), peer.arrive(2000, 3000, has_cwr=True)]
+    assert [(each.echoes, each.blocks) for each in (first, *then) if each] == [(True, ()), (True, ()), (False, ())]
 
 
 def test_the_peer_acknowledges_each_second_segment_in_order_and_all_others_at_once() -> None:
     peer = Peer(replace(CASE, per_ack=2))
     answers = [peer.arrive(start, start + 1000) for start in (0, 1000, 3000, 2000)]
-    assert answers == [None, Answer(2000, ()), Answer(2000, ((3000, 4000),)), None]
+    found = [answer and (answer.ack, answer.blocks) for answer in answers]
+    assert found == [None, (2000, ()), (2000, ((3000, 4000),)), None]
 
 
 def test_the_way_takes_its_time_for_each_segment_and_loses_what_the_case_says() -> None:
     """Half of 60 ms there, one segment in 2 ms, half back."""
     way = Way(replace(CASE, drops=frozenset({(2, 1)}), delays_us={(3, 1): 5_000}))
     assert [way.send(offset, 0) for offset in (0, 1000, 2000, 3000)] == [
-        (1, 60_000),
-        (1, 62_000),
-        (1, None),
-        (1, 69_000),
+        ((0, 1), 60_000),
+        ((1, 1), 62_000),
+        ((2, 1), None),
+        ((3, 1), 69_000),
     ]
-    assert way.send(2000, 100_000) == (2, 160_000)
+    assert way.send(2000, 100_000) == ((2, 2), 160_000)
 
 
 def test_a_seed_is_the_same_case_each_time() -> None:
     cases = [draw(seed) for seed in range(200)]
     assert cases == [draw(seed) for seed in range(200)]
-    assert len({case.kind for case in cases}) == 9
+    assert len({case.kind for case in cases}) == 11
 
 
 def test_an_application_writes_between_its_pauses() -> None:
     writes = replace(CASE, pauses_us={10: 5_000, 4: 20_000, 30: 1_000}).writes
     assert writes == (Write(0, 0, 4), Write(20_000, 4, 10), Write(25_000, 10, 30))
     peer = Peer(replace(CASE, per_ack=2, pauses_us={1: 5_000}))
-    assert peer.arrive(0, 1000) == Answer(1000, ())  # nothing follows that it could be acknowledged with
+    assert peer.arrive(0, 1000) == Answer(1000, (), answers=(0, 1))  # nothing follows to acknowledge it with
 
 
 def test_an_endpoint_given_its_own_acks_again_does_the_same() -> None:

@@ -47,7 +47,7 @@ def differential(count: int, seed: int, into: Path | None, controller: str | Non
         message = found.parting.message if found.parting else ""
         if found.kind is Kind.DIFFERENT and into is not None and counts[Kind.DIFFERENT] <= SCRIPTS_AT_MOST:
             file = _write(found, into)
-            message += f"; see {file}"
+            message += f"; see {file}" if file else "; only with timestamps, for which there is no script"
         table.add_row(str(found.case.seed), str(found.case), str(found.kind), name(message))
     if table.row_count:
         output().print(table)
@@ -112,10 +112,13 @@ def _compare(case: Case) -> Comparison:
     return compare(case, on_this_kernel)
 
 
-def _write(found: Comparison, into: Path) -> Path:
+def _write(found: Comparison, into: Path) -> Path | None:
+    least = shrink(found, _compare)
+    if least.case.has_timestamps:
+        return None
     file, number = into / f"seed-{found.case.seed}.pkt", 1
     while file.exists() or file.is_symlink():  # of an earlier search, or somebody else's
         number += 1
         file = into / f"seed-{found.case.seed}-{number}.pkt"
-    storage.write_file(file, script_of(shrink(found, _compare)).encode())
+    storage.write_file(file, script_of(least).encode())
     return file

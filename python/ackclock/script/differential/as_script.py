@@ -13,22 +13,25 @@ _EARLY_US, _LATE_US = 8_000, 8_000
 
 
 def script_of(found: Comparison) -> str:
-    """Return a script that a kernel passes, and an endpoint that differs does not; it ends where the two part."""
+    """Return a script that a kernel passes, and an endpoint that differs does not; it ends where the two part.
+
+    A script cannot tell which timestamp an ACK echoes: it has none.
+    """
     case = found.case
     sysctls = " ".join(f"{name}={value.replace(' ', ',')}" for name, value in SETTINGS.items() if " " not in value)
     until = found.parting.moment + 1 if found.parting else len(found.theirs.moments)
-    rtt_s = case.rtt_us / 1e6
+    rtt_s, sack = case.rtt_us / 1e6, "sackOK" if case.has_sack else "nop,nop"
     lines = [
         f"// Seed {case.seed} of `ackclock script --differential`: {case}.",
         f"// {found.parting.message if found.parting else 'No difference'}, as simulated for as Linux has it.",
-        f"`../common/defaults.sh; sysctl -q {sysctls} net.ipv4.tcp_slow_start_after_idle=1"
+        f"`../common/defaults.sh; sysctl -q {sysctls} net.ipv4.tcp_timestamps=0 net.ipv4.tcp_slow_start_after_idle=1"
         f" net.ipv4.tcp_congestion_control={case.controller}`",
         "    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
         "   +0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [4000000], 4) = 0",
         "   +0 bind(3, ..., ...) = 0",
         "   +0 listen(3, 1) = 0",
-        f"   +0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale {SHIFT}>",
-        "   +0 > S. 0:0(0) ack 1 <...>",
+        f"   +0 < {'SEW' if case.marks else 'S'} 0:0(0) win 65535 <mss 1000,{sack},nop,nop,nop,wscale {SHIFT}>",
+        f"   +0 > {'SE.' if case.marks else 'S.'} 0:0(0) ack 1 <...>",
         f" +{rtt_s:g} < . 1:1(0) ack 1 win {WINDOW}",
         "   +0 accept(3, ..., ...) = 4",
         *_events(replace(found.theirs, moments=found.theirs.moments[:until]), case.writes),
@@ -46,7 +49,8 @@ def _events(played: Play, writes: Iterable[Write]) -> Iterator[str]:
         due = [sent for sent in waiting if sent.at_us < event_us]
         waiting = waiting[len(due) :]
         for first, last in _joined(due):
-            at_us, start, end, flags = first.at_us, first.start, last.end, "P." if last.is_pushed else "."
+            at_us, start, end = first.at_us, first.start, last.end
+            flags = ("P" if last.is_pushed else "") + ("W" if first.has_cwr else "") + "."
             since = max(0, at_us - last_us)
             when = "   +0" if since < _AT_ONCE_US else _about(since)
             yield f"{when} > {flags} {start + 1}:{end + 1}({end - start}) ack 1"
@@ -60,7 +64,8 @@ def _events(played: Play, writes: Iterable[Write]) -> Iterator[str]:
             continue
         edges = " ".join(f"{start + 1}:{end + 1}" for start, end in moment.answer.blocks)
         sack = f" <nop,nop,sack {edges}>" if edges else ""
-        yield f"{when} < . 1:1(0) ack {moment.answer.ack + 1} win {WINDOW}{sack}"
+        flags = "E." if moment.answer.echoes else "."
+        yield f"{when} < {flags} 1:1(0) ack {moment.answer.ack + 1} win {WINDOW}{sack}"
     if played.moments:
         state = played.moments[-1].state
         wanted = " and ".join(f"tcpi_{name} == {state[name]}" for name in COMPARED)
@@ -77,7 +82,8 @@ def _joined(departures: list[Departure]) -> Iterator[tuple[Departure, Departure]
     first: Departure | None = None
     last: Departure | None = None
     for sent in departures:
-        if first and last and last.end == sent.start and sent.at_us - first.at_us < _TOGETHER_US:
+        tells = sent.has_cwr or (first is not None and first.has_cwr)
+        if first and last and not tells and last.end == sent.start and sent.at_us - first.at_us < _TOGETHER_US:
             last = sent
             continue
         if first and last:

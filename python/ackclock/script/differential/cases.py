@@ -55,6 +55,10 @@ class Case:
         per_ack: In-order segments for an ACK.
         drops: What the network loses.
         delays_us: What it delays, and for how long.
+        copies: What it delivers twice.
+        marks: What it marks, if that is sent for the first time: RFC 3168 section 6.1.5 has no marks of others.
+        has_sack: The peer reports what arrives out of order.
+        has_timestamps: Both ends have timestamps.
         pauses_us: Before which segments the application waits, and for how long; it writes what lies between at once.
     """
 
@@ -68,6 +72,10 @@ class Case:
     drops: frozenset[Transmission] = frozenset()
     delays_us: Mapping[Transmission, int] = field(default_factory=dict)
     pauses_us: Mapping[int, int] = field(default_factory=dict)
+    copies: frozenset[Transmission] = frozenset()
+    marks: frozenset[Transmission] = frozenset()
+    has_sack: bool = True
+    has_timestamps: bool = False
 
     @property
     def writes(self) -> tuple[Write, ...]:
@@ -82,6 +90,8 @@ class Case:
         return (
             f"{self.kind}, {self.controller}, {self.segments} segments, RTT {self.rtt_us // 1000} ms, one segment in "
             f"{self.service_us / 1000:g} ms, an ACK for {self.per_ack}"
+            + ("" if self.has_sack else ", without SACK")
+            + (", timestamps" if self.has_timestamps else "")
         )
 
 
@@ -100,7 +110,20 @@ def draw(seed: int, wanted: str | None = None) -> Case:
     drops = frozenset(_DROPS[kind](random, segments))
     delays = _delays(random, segments) if kind == "reorder" else {}
     pauses = _pauses(random, segments) if kind == "pauses" else {}
-    return Case(seed, kind, wanted or controller, rtt_us, service_us, segments, per_ack, drops, delays, pauses)
+    copies = _some(random, segments) if kind == "copies" else frozenset()
+    # The endpoint's BBR declines ECN; Linux's notes the state of an answer that it does not give.
+    marks = _some(random, segments) if kind == "marks" and wanted != "bbr" else frozenset()
+    has_sack, has_timestamps = random.random() < 0.9, random.random() < 0.5
+    path = (rtt_us, service_us, segments, per_ack, drops, delays, pauses, copies, marks, has_sack, has_timestamps)
+    return Case(seed, kind, wanted or controller, *path)
+
+
+def _some(random: Random, segments: int) -> frozenset[Transmission]:
+    return frozenset((index, 1) for index in range(segments) if random.random() < 0.1)
+
+
+def _up_to_two(random: Random, segments: int) -> set[Transmission]:
+    return {(random.randrange(segments), 1) for _ in range(random.randrange(3))}
 
 
 def _burst(random: Random, segments: int) -> set[Transmission]:
@@ -137,6 +160,8 @@ _DROPS: dict[str, Callable[[Random, int], set[Transmission]]] = {
     "lost again": _lost_again,
     "heavy": _heavy,
     "reorder": lambda _random, _segments: set(),
-    "pauses": lambda random, segments: {(random.randrange(segments), 1) for _ in range(random.randrange(3))},
+    "pauses": _up_to_two,
+    "copies": _up_to_two,
+    "marks": _up_to_two,
 }
 """What each kind loses."""

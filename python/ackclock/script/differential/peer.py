@@ -6,7 +6,7 @@ Source: RFC 2018 section 4 (the newest block first) and RFC 2883 (a duplicate be
 from collections import Counter
 from dataclasses import dataclass
 
-from ackclock.script.differential.cases import MSS, Case
+from ackclock.script.differential.cases import MSS, Case, Transmission
 
 Block = tuple[int, int]
 """Offsets in the stream, the second one behind the block."""
@@ -19,10 +19,14 @@ class Answer:
     Attributes:
         ack: The next offset that is missing.
         blocks: What of a duplicate and of later data it reports, three at most.
+        echoes: It tells of a mark.
+        answers: The transmission whose timestamp it echoes; `None` for that of the handshake.
     """
 
     ack: int
     blocks: tuple[Block, ...]
+    echoes: bool = False
+    answers: Transmission | None = None
 
 
 class Path:
@@ -34,16 +38,16 @@ class Path:
         self._sent: Counter[int] = Counter()
         self._free_us = 0
 
-    def send(self, offset: int, at_us: int) -> tuple[int, int | None]:
-        """Return the how-manieth transmission of a segment this is, and when its ACK is back; `None` if it is lost."""
+    def send(self, offset: int, at_us: int) -> tuple[Transmission, int | None]:
+        """Return which transmission this is, and when its ACK is back; `None` if it is lost."""
         index = offset // MSS
         self._sent[offset] += 1
         transmission = (index, self._sent[offset])
         if transmission in self._case.drops:
-            return transmission[1], None
+            return transmission, None
         half = self._case.rtt_us // 2
         self._free_us = max(at_us + half, self._free_us + self._case.service_us)
-        return transmission[1], self._free_us + half + self._case.delays_us.get(transmission, 0)
+        return transmission, self._free_us + half + self._case.delays_us.get(transmission, 0)
 
 
 class Peer:
@@ -54,7 +58,9 @@ class Peer:
         self._case = case
         self.ack = 0
         self._early: list[int] = []
-        self._holds_ack = False
+        self._holds_ack = self._echoes = False
+        self._answered = 0
+        self._recent: Transmission | None = None
         self._ends = {write.end * MSS for write in case.writes}
 
     @property
@@ -62,8 +68,13 @@ class Peer:
         """Everything has arrived."""
         return self.ack >= self._case.segments * MSS
 
-    def arrive(self, start: int, end: int) -> Answer | None:
+    def arrive(
+        self, start: int, end: int, time: int = 1, *, is_marked: bool = False, has_cwr: bool = False
+    ) -> Answer | None:
         """A segment arrives. Returns the ACK, unless that waits for the next segment of the same write."""
+        if start <= self._answered < end:  # RFC 7323 section 4.3: of the last ACK
+            self._recent = (start // MSS, time)
+        self._echoes = is_marked or (self._echoes and not has_cwr)
         is_duplicate = start < self.ack or start in self._early
         if start == self.ack:
             self.ack = end
@@ -77,9 +88,10 @@ class Peer:
         if self._case.per_ack == 2 and in_order and not self._holds_ack:
             self._holds_ack = True
             return None
-        self._holds_ack = False
+        self._holds_ack, self._answered = False, self.ack
         duplicate: tuple[Block, ...] = ((start, end),) if is_duplicate else ()
-        return Answer(self.ack, (*duplicate, *self._blocks())[:3])
+        blocks = (*duplicate, *self._blocks())[:3] if self._case.has_sack else ()
+        return Answer(self.ack, blocks, self._echoes, self._recent)
 
     def _blocks(self) -> list[Block]:
         joined: list[Block] = []

@@ -10,24 +10,24 @@ from collections import deque
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from typing import NamedTuple
 
 from ackclock.script import syntax
 from ackclock.script.backend import Backend, Outcome, Request, Sent
 from ackclock.script.commands import Sysctl
-from ackclock.script.differential.cases import MSS, Case
+from ackclock.script.differential.cases import MSS, Case, Transmission
 from ackclock.script.differential.peer import Answer, Path, Peer
-from ackclock.script.packets import ACK, PSH, SYN, Packet
+from ackclock.script.packets import ACK, CWR, ECE, PSH, SYN, Packet
 from ackclock.script.simulated import SimulatedHost
 from ackclock.script.syntax import Option
 
 SETTINGS = {
     "net.ipv4.tcp_rmem": "4096 540000 15728640",
     "net.ipv4.tcp_wmem": "4096 4194304 16777216",
-    "net.ipv4.tcp_timestamps": "0",
-    "net.ipv4.tcp_ecn": "0",
+    "net.ipv4.tcp_ecn": "2",
 }
 WINDOW, SHIFT = 60_000, 7
-COMPARED = ("snd_cwnd", "snd_ssthresh", "ca_state", "unacked", "sacked", "lost", "retrans")
+COMPARED = ("snd_cwnd", "snd_ssthresh", "ca_state", "unacked", "sacked", "lost", "retrans", "reordering")
 """Of TCP_INFO, after each ACK."""
 
 _FIRST_SYN_US, _SETTLED_US = 10_000, 20_000
@@ -40,6 +40,9 @@ _CALL_US, _SEEN_US = 2_000, 100
 """What a call takes at most, and how much later than it left a segment is seen."""
 _TIMER_LATE_US = 300
 """By how much a pacing timer may be late: 0.04 to 0.3 ms on Linux 6.18, and an ACK may come in between."""
+_STAMPS_LEN = 12
+_COPY_LATER_US = 1_000
+"""How much later than a segment its copy arrives."""
 _READ_US = 1_000
 """By then its state has been read: what is paced may have left meanwhile, or not."""
 
@@ -71,6 +74,7 @@ class Departure:
         end: The offset behind it.
         time: The how-manieth time.
         is_pushed: Its packet carries PSH.
+        has_cwr: Its packet tells that the window was reduced.
     """
 
     at_us: int
@@ -78,6 +82,7 @@ class Departure:
     end: int
     time: int
     is_pushed: bool
+    has_cwr: bool = False
 
 
 @dataclass(slots=True)
@@ -134,14 +139,28 @@ def _reached_us(at_us: int, played: Play) -> int:
     return min(sent, default=at_us)
 
 
+def _stamp_of(packet: Packet) -> int:
+    option = packet.option(syntax.TIMESTAMPS)
+    return option.numbers[0] if option else 0
+
+
+class _Arrival(NamedTuple):
+    start: int
+    end: int
+    time: int
+    is_marked: bool
+    has_cwr: bool
+
+
 class _Game:
     def __init__(self, case: Case, host: Backend, later_us: int = 0) -> None:
         self._case, self._host, self._later_us = case, host, later_us
         self._path, self._peer, self._play = Path(case), Peer(case), Play()
-        self._arrivals: list[tuple[int, int, int, int]] = []
+        self._arrivals: list[tuple[int, int, _Arrival]] = []
         self._order = count()
         self._writes = deque(case.writes)
         self._base = self._start_us = 0
+        self._stamps: dict[Transmission | None, int] = {}
 
     def to_end(self) -> Play:
         self._connect()
@@ -191,18 +210,33 @@ class _Game:
         self._host.begin(Request("write", 4, ((write.end - write.first) * MSS, 0))).settle(self._host.now_us)
 
     def _connect(self) -> None:
-        for name, value in (SETTINGS | {"net.ipv4.tcp_congestion_control": self._case.controller}).items():
+        own = {
+            "net.ipv4.tcp_congestion_control": self._case.controller,
+            "net.ipv4.tcp_timestamps": str(int(self._case.has_timestamps)),
+        }
+        for name, value in (SETTINGS | own).items():
             self._host.apply(Sysctl(name, value))
         self._call("socket", 3, (socket.SOCK_STREAM,))
         self._call("bind", 3)
         self._call("listen", 3, (5,))
         self._host.advance_to(_FIRST_SYN_US + self._later_us)
-        options = (Option(syntax.MSS, (MSS,)), Option(syntax.SACK_OK), *[Option(syntax.NOP)] * 3)
-        self._host.inject(Packet(SYN, 0, 0, 65_535, 0, (*options, Option(syntax.WSCALE, (SHIFT,)))))
+        sack = (Option(syntax.SACK_OK),) if self._case.has_sack else (Option(syntax.NOP),) * 2
+        stamps = self._stamp(None)
+        offered = MSS + _STAMPS_LEN if stamps else MSS  # the option counts no others (RFC 6691)
+        options = (
+            Option(syntax.MSS, (offered,)),
+            *sack,
+            *[Option(syntax.NOP)] * 3,
+            Option(syntax.WSCALE, (SHIFT,)),
+            *stamps,
+        )
+        flags = SYN | ECE | CWR if self._case.marks else SYN
+        self._host.inject(Packet(flags, 0, 0, 65_535, 0, options))
         answer = self._host.next_sent(self._host.now_us + 500_000)
         if answer is None:
             raise ValueError("the SYN is not answered")
         self._base = answer.packet.seq + 1
+        self._stamps[None] = _stamp_of(answer.packet)
         self._host.advance_to(_FIRST_SYN_US + self._later_us + self._case.rtt_us - 1_500)
         self._inject(Answer(0, ()))
         self._call("accept", 3, (4, 0))
@@ -218,17 +252,26 @@ class _Game:
         first = (sent.packet.seq - self._base) % (1 << 32)
         for start in range(first, first + sent.packet.payload, MSS):
             end = min(start + MSS, first + sent.packet.payload)
-            time_, back_us = self._path.send(start, sent.at_us)
-            pushed = bool(sent.packet.flags & PSH)
-            self._play.departures.append(Departure(sent.at_us - self._start_us, start, end, time_, pushed))
-            if back_us is not None:
-                heapq.heappush(self._arrivals, (back_us, next(self._order), start, end))
+            transmission, back_us = self._path.send(start, sent.at_us)
+            self._stamps[transmission] = _stamp_of(sent.packet)
+            pushed, has_cwr = bool(sent.packet.flags & PSH), start == first and bool(sent.packet.flags & CWR)
+            at_us = sent.at_us - self._start_us
+            self._play.departures.append(Departure(at_us, start, end, transmission[1], pushed, has_cwr))
+            if back_us is None:
+                continue
+            is_marked = transmission[1] == 1 and transmission in self._case.marks
+            for _ in range(2 if transmission in self._case.copies else 1):
+                arrival = _Arrival(start, end, transmission[1], is_marked, has_cwr)
+                heapq.heappush(self._arrivals, (back_us, next(self._order), arrival))
+                back_us += _COPY_LATER_US
 
     def _answer_next(self) -> bool:
         """The next segment arrives, and its ACK is back. Returns whether the case is over."""
-        at_us, _, start, end = heapq.heappop(self._arrivals)
+        at_us, _, arrival = heapq.heappop(self._arrivals)
         self._host.advance_to(at_us)
-        answer = self._peer.arrive(start, end)
+        answer = self._peer.arrive(
+            arrival.start, arrival.end, arrival.time, is_marked=arrival.is_marked, has_cwr=arrival.has_cwr
+        )
         if answer is None:
             return False
         given_us = self._host.now_us - self._start_us
@@ -249,4 +292,13 @@ class _Game:
     def _inject(self, answer: Answer) -> None:
         edges = tuple((self._base + edge) % (1 << 32) for block in answer.blocks for edge in block)
         sack = (Option(syntax.NOP), Option(syntax.NOP), Option(syntax.SACK, edges)) if edges else ()
-        self._host.inject(Packet(ACK, 1, (self._base + answer.ack) % (1 << 32), WINDOW, 0, sack))
+        stamps = self._stamp(answer.answers)
+        flags = ACK | ECE if answer.echoes else ACK
+        self._host.inject(Packet(flags, 1, (self._base + answer.ack) % (1 << 32), WINDOW, 0, (*stamps, *sack)))
+
+    def _stamp(self, answers: Transmission | None) -> tuple[Option, ...]:
+        if not self._case.has_timestamps:
+            return ()
+        echo = self._stamps.get(answers, 0)
+        value = (self._host.now_us // 1000 + 1) % (1 << 32)
+        return (Option(syntax.NOP), Option(syntax.NOP), Option(syntax.TIMESTAMPS, (value, echo)))

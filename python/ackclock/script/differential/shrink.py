@@ -32,7 +32,11 @@ def shrink(found: Comparison, compare: Callable[[Case], Comparison], tries: int 
 def _smaller(found: Comparison) -> Iterator[Case]:
     """Cases with less in them, those with the least first."""
     case = found.case
+    if case.has_timestamps:
+        yield replace(case, has_timestamps=False)
     yield from _shorter(found)
+    yield from (replace(case, marks=case.marks - {one}) for one in sorted(case.marks) if len(case.marks) > 1)
+    yield from (replace(case, copies=case.copies - {one}) for one in sorted(case.copies))
     events = [*sorted(case.drops), *sorted(case.delays_us)]
     for size in (len(events) // 2, 1):
         for first in range(0, len(events), size) if size else ():
