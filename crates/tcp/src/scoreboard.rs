@@ -419,10 +419,13 @@ impl Scoreboard {
         self.newly_lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Without SACK, `octets` more are presumed to have left the network; never more than all but one segment.
-    pub(crate) fn presume(&mut self, amount: u64) {
+    /// Without SACK, `octets` more are presumed to have left the network; never more than all but one segment. Returns true if more
+    /// have been than may.
+    pub(crate) fn presume(&mut self, amount: u64) -> bool {
         let most = self.outstanding - self.lost_out.max(self.mss.min(self.outstanding));
-        self.presumed = (self.presumed + amount).min(most);
+        let presumed = self.presumed + amount;
+        self.presumed = presumed.min(most);
+        presumed > most
     }
 
     /// Of what is presumed, `amount` has now been acknowledged.

@@ -13,7 +13,7 @@ impl Sender {
         self.report_lost(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
         let from = match self.config.decrease_from {
-            DecreaseFrom::Cwnd => before.0,
+            DecreaseFrom::Cwnd => Bytes(self.window()), // what PRR has made of it, where a recovery is held
             // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
             // of what the network held; cwnd bounds it.
             DecreaseFrom::FlightSize => Bytes(self.validation.decrease_from(flight_size.min(before.0.0), before.0.0)),

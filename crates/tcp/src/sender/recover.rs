@@ -105,7 +105,11 @@ impl Sender {
     pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
         if outcome.is_duplicate {
             let mss = self.mss();
-            self.board.presume(mss);
+            if self.board.presume(mss) {
+                // More duplicate ACKs than segments that may have left: all may come in any order (Linux).
+                self.recovery.adapt_to_reordering(self.board.count() as u32);
+                self.counters.reorderings += 1;
+            }
             outcome.delivered += mss;
             self.counters.delivered += mss;
         }
@@ -133,14 +137,16 @@ impl Sender {
         self.counters.fast_recoveries += 1;
         self.count_lost(outcome.newly_lost, self.detection());
         self.recovery.begin_undo(&self.board, self.tlp.retransmission());
-        let window = match self.recovery.phase().inherited_window() {
+        let answered = self.answered_by_mark();
+        let window = match self.recovery.phase().inherited_window().filter(|_| answered.is_some()) {
             // A mark has been answered already: duplicate ACKs inflate the window that it left.
             Some(RecoveryWindow::Ssthresh) => self.window_without_prr(CongestionCause::Loss),
             Some(window) => window,
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
         self.tlp.clear();
-        let until = self.answered_by_mark().unwrap_or_else(|| self.board.high_data());
+        let is_sack = self.recovery.method() == LossRecovery::Sack;
+        let until = answered.filter(|_| is_sack).unwrap_or_else(|| self.board.high_data());
         self.recovery.enter_fast(until, window);
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
@@ -150,11 +156,11 @@ impl Sender {
         outcome.restarts_timer = false;
     }
 
-    /// The end of the window of data that the answer to a mark stands for, where losses in it are repaired by SACKs. What is lost
-    /// behind it is a sign of its own (RFC 3168 section 6.1.2, Linux).
+    /// The end of the window of data that the answer to a mark stands for. What is lost behind it is a sign of its own (RFC 3168 section
+    /// 6.1.2).
     fn answered_by_mark(&self) -> Option<u64> {
         let is_mark = matches!(self.recovery.phase(), Phase::Cwr { .. });
-        self.recovery.phase().until().filter(|_| is_mark && self.recovery.method() == LossRecovery::Sack)
+        self.recovery.phase().until().filter(|until| is_mark && self.board.una() < *until)
     }
 
     /// The timer for reordered segments found a loss.
