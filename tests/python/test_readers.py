@@ -182,6 +182,26 @@ def test_whatever_is_no_such_file_is_told(
     assert not any((tmp_path / out).exists() for out in ("out", "out.csv", "out.html", "out.onnx"))
 
 
+# ---- options that contradict each other, or that nobody would hear ---------------------------------------------------
+
+CONTRADICTIONS = {
+    "--json and --form": ["compare", "a", "b", "--json", "--form", "csv"],
+    "--lang": ["new", "claims", "mine", "--lang", "rust"],
+    "--record": ["bench", "cost", "--record"],
+    "--history": ["bench", "plugins", "--history", "a.jsonl"],
+}
+
+
+@pytest.mark.parametrize(("option", "arguments"), CONTRADICTIONS.items(), ids=CONTRADICTIONS)
+def test_an_option_that_would_not_be_heard_is_refused(
+    option: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, said = run(arguments)
+    assert code == 2
+    assert option in said
+
+
 # ---- a value of another type at each place ------------------------------------------------------------------------
 
 REPORT: dict[str, Any] = {

@@ -537,6 +537,20 @@ def test_a_number_that_is_written_in_two_ways_is_one_value() -> None:
         drawn.draw()
 
 
+def test_a_study_that_was_extended_has_the_figures_of_what_it_is(tmp_path: Path) -> None:
+    """A figure of fewer runs is none of the study, and would be taken for one."""
+    study = SMALL | {"controllers": ["cubic"], "line_ups": "alone", "seeds": 1, "duration": "1 s"}
+    ackclock.study(study, tmp_path / "out", forms=("svg",))
+    (tmp_path / "out" / "figures" / "mine.svg").write_text("drawn by hand")
+    wider = study | {"path": {"rate": ["5 Mbit/s", "9 Mbit/s"], "rtt": "20 ms"}}
+    ackclock.study(wider, tmp_path / "out", forms=("svg",))
+    ackclock.study(wider, tmp_path / "fresh", forms=("svg",))
+    extended, fresh = ({file.name for file in (tmp_path / of / "figures").iterdir()} for of in ("out", "fresh"))
+    assert extended == fresh | {"mine.svg"}
+    ackclock.study(wider, tmp_path / "out", forms=())
+    assert {file.name for file in (tmp_path / "out" / "figures").iterdir()} == extended, "none were asked for"
+
+
 def test_a_study_keeps_the_file_that_it_was_read_from(tmp_path: Path) -> None:
     """A user who edits the file of a long study has runs of the file as it was: 20 Mbit/s carries more than 10."""
     file, out = tmp_path / "study.toml", tmp_path / "out"

@@ -420,12 +420,21 @@ def _parameters_of_another(folder: Path) -> None:
     file.write_text(file.read_text().replace('"seed"', '"duration"'))
 
 
+def _a_value_more(folder: Path) -> None:
+    file = folder / "sweep.json"
+    grid = json.loads(file.read_text())
+    grid["parameters"]["seed"].append(4)
+    file.write_text(json.dumps(grid))
+
+
 def _means_cut(folder: Path) -> None:
     file = folder / "means.parquet"
     file.write_bytes(file.read_bytes()[:100])
 
 
-CHANGES = (_goodput_of_another, _point_of_another, _point_removed, _parameters_of_another, _means_cut)
+CHANGES = (
+    _goodput_of_another, _point_of_another, _point_removed, _parameters_of_another, _a_value_more, _means_cut,
+)  # fmt: skip
 
 
 def test_report_and_compare_check_what_a_sweep_wrote(cli: Cli, swept: Path, tmp_path: Path) -> None:

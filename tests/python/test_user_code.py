@@ -48,6 +48,16 @@ def test_a_controller_that_ends_its_process(cli: Cli, tmp_path: Path) -> None:
     _is_told(cli("sweep", "a.toml", "--trust", "-o", "out"), 1, "code of the scenario ended its process")
 
 
+def test_a_controller_in_a_process_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    """A sweep tells the lines of the user's code alone, as a run does."""
+    (tmp_path / "mine.py").write_text(CONTROLLER.format("1 / 0"))
+    (tmp_path / "a.toml").write_text(SCENARIO.replace('"reno"', '"python:mine:Mine"'))
+    done = cli("sweep", "a.toml", "--trust", "-o", "out")
+    _is_told(done, 1, "mine.py", "line 5", "ZeroDivisionError", "on_ack")
+    assert "backends.py" not in done.stderr
+    assert "typer" not in done.stderr
+
+
 def test_what_code_prints_is_not_in_the_json(cli: Cli, tmp_path: Path) -> None:
     """The help of --json: summary.json on stdout, and nothing else."""
     (tmp_path / "mine.py").write_text(CONTROLLER.format("print('mine'); self.cwnd_bytes = 30_000"))

@@ -79,12 +79,12 @@ def bench(
     """Measure packets and events per second of CPU, and peak memory, on fixed scenarios; or count instructions."""
     if groups == [INSTRUCTIONS]:
         return instructions(history, renew=record, as_json=as_json)
+    if record or history != HISTORY:
+        raise InputError("--record and --history are of the instructions: ackclock bench instructions --record")
     if groups == [COST]:
         return print_cost(_processor(), as_json=as_json)
     if groups == [PLUGINS]:
         return _plugins(as_json=as_json)
-    if record:
-        raise InputError("--record renews the record of instructions: ackclock bench instructions --record")
     chosen = _chosen(groups)
     if build_info()["profile"] != "release":
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")

@@ -4,6 +4,7 @@ Rich, which prints them, loads as long as all the rest, so that it is loaded whe
 """
 
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -182,13 +183,26 @@ def _is_of_a_controller(error: BaseException) -> bool:
 
 def _show_traceback(error: BaseException) -> None:
     """An exception of the user's own class, as Python prints it, from where the simulation called the class."""
+    told = getattr(error.__cause__, "tb", None)
+    text = _from_call(told) if isinstance(told, str) else _traceback(error)
+    errors().print(text, end="", markup=False)
+    say("a part of the scenario failed; no results were written")
+
+
+def _from_call(told: str) -> str:
+    """A traceback that another process told, which cannot send more than its text."""
+    head, *frames = re.split(r'(?m)^(?=  File ")', told.strip('"\n'))
+    calling = [place for place, frame in enumerate(frames, 1) if f", in {simulate.__name__}\n" in frame]
+    return f"{head}{''.join(frames[max(calling, default=0) :])}\n"
+
+
+def _traceback(error: BaseException) -> str:
     frame = inside = error.__traceback__
     while frame is not None:
         if frame.tb_frame.f_code is simulate.__code__:
             inside = frame.tb_next
         frame = frame.tb_next
-    errors().print("".join(traceback.format_exception(type(error), error, inside)), end="", markup=False)
-    say("a part of the scenario failed; no results were written")
+    return "".join(traceback.format_exception(type(error), error, inside))
 
 
 def say(message: str) -> None:

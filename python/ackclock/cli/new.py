@@ -30,7 +30,9 @@ def new(
     name: Annotated[
         str, typer.Argument(help="What scenarios call it: lower-case letters, digits, underscores.", show_default=False)
     ],
-    lang: Annotated[Language, typer.Option(help="The language of a controller or a queue.")] = Language.PYTHON,
+    lang: Annotated[
+        Language | None, typer.Option(help="The language of a controller or a queue.", show_default="python")
+    ] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -41,9 +43,11 @@ def new(
     """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
     from ackclock.templates import TemplateError, write
 
+    if kind is Kind.CLAIMS and lang is not None:
+        raise InputError("claims are measured in Python; leave --lang out")
     target = Path(name) if folder is None else folder
     try:
-        files = write(kind.value, name, target, lang=lang.value)
+        files = write(kind.value, name, target, lang=(lang or Language.PYTHON).value)
     except TemplateError as error:
         raise InputError(str(error)) from error
     answer(folder=str(target), files=[str(file) for file in files])

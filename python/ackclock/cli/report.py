@@ -122,6 +122,8 @@ def compare(
     ] = None,
 ) -> None:
     """Print runs side by side, named by what differs; or the means and differences of a sweep or study."""
+    if as_json and form is not Form.text:
+        raise InputError(f"--json and --form {form.value} are two forms of one output; give one of them")
     kind = kind_of(folders)
     if kind is Kind.run and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")

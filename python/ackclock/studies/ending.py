@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ackclock import storage
 from ackclock.figures import Look, encode, looks, series
 from ackclock.figures.curves import Curve
+from ackclock.figures.files import FORMS as PICTURES
 from ackclock.figures.grid import Axis
 from ackclock.pictures import Picture
 from ackclock.results import Results
@@ -51,24 +52,39 @@ def _tables(study: "Study") -> Iterator[tuple[str, Table]]:
 
 
 def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    """Write each figure, and return its name, caption and picture for the page."""
+    """Write each figure, and return its name, caption and picture for the page; those of a smaller study go."""
+    if not forms:
+        return
     place = folder / "figures"
     place.mkdir(exist_ok=True)
-    captions = []
+    captions: dict[str, str] = {}
+    before = _captioned(place / _CAPTIONS)
     each = about_each(study.plan, study.runs)
     of_all, of_one = (
         ((drawn, study.about) for drawn in study.figures()),
         ((drawn, each) for drawn in _kept_runs(folder)),
     )
-    for drawn, said in (*of_all, *of_one) if forms else ():
+    for drawn, said in (*of_all, *of_one):
         figure = drawn.draw()
         about = f"{drawn.caption} {said}."
         files = {form: encode(figure, form, about) for form in dict.fromkeys(("svg", *forms))}
         for form in forms:
             storage.write_file(place / f"{drawn.name}.{form}", files[form])
-        captions.append(f"**{drawn.name}**: {about}\n")
+        captions[drawn.name] = f"**{drawn.name}**: {about}\n"
         yield drawn.name, drawn.caption, files["svg"]
-    storage.write_file(place / "captions.md", "\n".join(captions).encode())
+    storage.write_file(place / _CAPTIONS, "\n".join(captions.values()).encode())
+    for name in before - captions.keys():
+        for form in PICTURES:
+            (place / f"{name}.{form}").unlink(missing_ok=True)
+
+
+_CAPTIONS = "captions.md"
+
+
+def _captioned(file: Path) -> set[str]:
+    """Names of the figures that an earlier form of the study has left."""
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    return {name for name in re.findall(r"^\*\*([^*/]+)\*\*: ", text, re.MULTILINE) if name == Path(name).name}
 
 
 def _kept_runs(folder: Path) -> Iterator[Drawn]:

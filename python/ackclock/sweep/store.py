@@ -9,7 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from ackclock import storage, system
 from ackclock.reading import DamagedError, content, document, inside
-from ackclock.studies.plan import each_once
+from ackclock.studies.plan import each_once, value_key
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__
@@ -119,7 +119,10 @@ class SweepFolder:
         }
         records = [anonymous.get(one, found[one][-1]) for one in hashes]
         told = [record["parameters"] for record in records if "parameters" in record]
-        if any(not _is_within(parameters, grid["parameters"]) for parameters in told):
+        are_all = len(told) == len(set(hashes)) == len(records)  # else some share a file, which has parameters of one
+        if any(not _is_within(parameters, grid["parameters"]) for parameters in told) or (
+            told and are_all and not _are_taken(grid["parameters"], told)
+        ):
             what = "its parameters are not those of its points"
             raise DamagedError(self.path / _GRID, what, "restore it, or run the same command again")
         return records
@@ -266,6 +269,12 @@ def _is_within(parameters: dict[str, Any], grid: dict[str, list[Any]]) -> bool:
     """Whether a grid has all the values of a point."""
     known = json.loads(json.dumps(parameters, default=str))
     return known.keys() == grid.keys() and all(value in grid[name] for name, value in known.items())
+
+
+def _are_taken(grid: dict[str, list[Any]], told: Sequence[dict[str, Any]]) -> bool:
+    """Whether each value of a grid is one of some point."""
+    taken = {(name, value_key(value)) for parameters in told for name, value in parameters.items()}
+    return all((name, value_key(value)) in taken for name, values in grid.items() for value in values)
 
 
 def _describe(parameters: dict[str, list[Any]]) -> str:
