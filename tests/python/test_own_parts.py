@@ -313,6 +313,8 @@ class Bad(Queue, name="bad"):
         ("self.waiting.append(packet)", "return 7", "where a packet or None belongs", "dequeue"),
         ("self.waiting.append(packet)", "return Packet()", "is not in this queue", "dequeue"),
         ("raise KeyError(now_ns)", "return None", "", "enqueue"),
+        ("pass", "return None", "1 packets wait that may leave at once", "dequeue"),
+        ("self.waiting.append(packet)", "return None", "packets wait that may leave at once", "dequeue"),
     ],
 )
 def test_wrong_answers_of_a_queue_end_the_run(
@@ -323,6 +325,25 @@ def test_wrong_answers_of_a_queue_end_the_run(
         _summary(_text(', queue = "bad"', use=name), folder=tmp_path)
     assert message in str(caught.value)
     assert caught.value.__notes__[0].startswith(f"in {call} of bad ({name}.Bad) at ")
+
+
+def test_a_queue_that_says_now_and_hands_out_nothing_ends_the_run(own: Callable[[str], str], tmp_path: Path) -> None:
+    """It would be asked again a nanosecond later, and so on to the end."""
+    bad = QUEUE.format(enqueue="self.waiting.append(packet)", dequeue="return None")
+    name = own(f"{bad}    def ready_at(self, now_ns): return now_ns - 1\n")
+    with pytest.raises(ValueError, match="packets wait that may leave at once") as caught:
+        _summary(_text(', queue = "bad"', use=name), folder=tmp_path)
+    assert "in ready_at of bad" in caught.value.__notes__[0]
+
+
+def test_a_queue_without_packets_is_not_asked_when_one_may_leave(own: Callable[[str], str], tmp_path: Path) -> None:
+    """A time that has passed would have the link look again every nanosecond while nothing waits."""
+    good = QUEUE.format(
+        enqueue="self.waiting.append(packet)", dequeue="return self.waiting.popleft() if self.waiting else None"
+    )
+    name = own(f"{good}    def ready_at(self, now_ns): return now_ns - 1\n")
+    ours = _summary(_text(', queue = { kind = "drop_tail", limit = "unlimited" }'))
+    assert _summary(_text(', queue = "bad"', use=name), folder=tmp_path)["flows"] == ours["flows"]
 
 
 @pytest.mark.parametrize(

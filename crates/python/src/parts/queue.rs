@@ -131,6 +131,8 @@ pub(super) struct PythonQueue {
     octets: u64,
     tally: Tally,
     start: PartStart,
+    /// When it was asked last for a packet, if packets waited and it handed none out.
+    none_at: Option<SimTime>,
 }
 
 const NOTHING: &str = "nothing belongs: keep the packet in an attribute, or drop it with self.drop(packet)";
@@ -159,6 +161,7 @@ impl PythonQueue {
             octets: 0,
             tally: Tally::default(),
             start,
+            none_at: None,
         })
     }
 
@@ -245,14 +248,26 @@ impl PythonQueue {
         self.take(packet.get().token).map(Some)
     }
 
-    fn try_ready_at(&self, py: Python<'_>, method: &Py<PyAny>, now: SimTime) -> PyResult<Option<SimTime>> {
+    fn try_ready_at(&self, py: Python<'_>, now: SimTime) -> PyResult<Option<SimTime>> {
+        let time = self.ready_at.as_ref().map_or(Ok(Some(now)), |method| self.told_ready_at(py, method, now))?;
+        if self.none_at == Some(now) && time.is_some_and(|time| time <= now) {
+            return Err(PyValueError::new_err(format!(
+                "dequeue returned None, and {} packets wait that may leave at once; return one of them, drop those that \
+                 the queue does not keep, or define ready_at to say when the first may leave",
+                self.len()
+            )));
+        }
+        Ok(time)
+    }
+
+    fn told_ready_at(&self, py: Python<'_>, method: &Py<PyAny>, now: SimTime) -> PyResult<Option<SimTime>> {
         let method = method.bind(py);
         let answer = method.call1((now.0,))?;
         let Ok(time) = answer.extract::<Option<u64>>() else {
             return Err(wrong_answer(&answer, method, "a time in whole nanoseconds or None belongs"));
         };
         match time {
-            None if self.len() > 0 => Err(PyValueError::new_err(format!(
+            None => Err(PyValueError::new_err(format!(
                 "ready_at returned None, and {} packets wait; return when the first of them may leave",
                 self.len()
             ))),
@@ -277,17 +292,25 @@ impl QueueDiscipline for PythonQueue {
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
-        Python::attach(|py| {
+        let found = Python::attach(|py| {
             let found = self.try_dequeue(py, now);
             found.unwrap_or_else(|error| self.class.leave(py, error, "dequeue", Some(now)))
-        })
+        });
+        self.none_at = (found.is_none() && self.len() > 0).then_some(now);
+        found
     }
 
     fn ready_at(&self, now: SimTime) -> Option<SimTime> {
-        let Some(method) = &self.ready_at else { return (self.len() > 0).then_some(now) };
+        if self.len() == 0 {
+            return None;
+        }
+        if self.ready_at.is_none() && self.none_at != Some(now) {
+            return Some(now);
+        }
         Python::attach(|py| {
-            let time = self.try_ready_at(py, method, now);
-            time.unwrap_or_else(|error| self.class.leave(py, error, "ready_at", Some(now)))
+            let time = self.try_ready_at(py, now);
+            let call = if self.ready_at.is_some() { "ready_at" } else { "dequeue" };
+            time.unwrap_or_else(|error| self.class.leave(py, error, call, Some(now)))
         })
     }
 
