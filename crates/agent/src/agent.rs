@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, HopRecord,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, EarlyExit, HopRecord,
     RestartCause, RestartEvent, RttStats, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -371,6 +371,26 @@ impl CongestionController for Agent {
 
     fn wants_to_stop(&self) -> bool {
         self.is_waiting
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.own_moves() && self.own.limits_itself()
+    }
+
+    fn state(&self) -> &'static str {
+        match (self.own_moves(), self.is_in_slow_start()) {
+            (true, _) => self.own.state(),
+            (false, true) => "slow_start",
+            (false, false) => "congestion_avoidance",
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        if self.own_moves() { self.own.is_in_slow_start() } else { self.in_slow_start() }
+    }
+
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.own.early_exit()
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {

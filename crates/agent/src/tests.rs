@@ -255,3 +255,15 @@ fn mistakes_name_the_field_the_value_and_what_there_is() {
         }
     }
 }
+
+/// What is said of the flow's own controller holds of the flow while that one moves the window: `CongestionController`, "what it is doing, by
+/// the name that its source has for that"; BBR begins with Startup (draft-ietf-ccwg-bbr section 4.3.1).
+#[test]
+fn until_it_is_in_charge_an_agent_tells_what_the_own_controller_does() {
+    let config = Arc::new(AgentConfig::from_json("{}").expect("a right configuration"));
+    let own = ControllerConfig::Bbr3(ackclock_cc::Bbr3Config::default());
+    let agent = Agent::new(&config, Controller::new(&own, Bytes(MSS), Bytes(20 * MSS), None), Bytes(MSS));
+    assert_eq!((agent.state(), agent.is_in_slow_start(), agent.limits_itself()), ("startup", true, false));
+    let after = self::agent("{}");
+    assert_eq!(after.state(), "congestion_avoidance");
+}

@@ -89,6 +89,13 @@ pub fn carry(
     if hosts.len() < 2 {
         return Err(Failure::Wrong("a network is between two hosts at least: --host twice".to_owned()));
     }
+    if let Some(twice) = hosts
+        .iter()
+        .enumerate()
+        .find_map(|(number, host)| hosts[..number].iter().find(|other| other.address.0 == host.address.0))
+    {
+        return Err(Failure::Wrong(format!("two hosts have the address {}: give each its own", twice.address.0)));
+    }
     let places = hosts.iter().map(|host| place(config, host)).collect::<Result<Vec<Place>, Failure>>()?;
     let clock = WallClock::start();
     let carrier = Carrier::new(clock, config, places, MTU)?;
@@ -114,6 +121,17 @@ fn place(config: &SimulationConfig, host: &HostPlace) -> Result<Place, Failure> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A packet goes to the one host that has its destination address.
+    #[test]
+    fn two_hosts_of_one_address_are_refused() {
+        let hosts = ["L=wan0@a:10.91.0.1/24", "R=wan0@b:10.91.0.1/16"].map(|text| text.parse().unwrap());
+        let scenario = ackclock_scenario::Scenario::parse("duration = \"1 s\"\nflow = [{ name = \"a\" }]\n[topology]\nkind = \"dumbbell\"\n\
+            access = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\nbottleneck = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n",
+            "<test>", &[]).unwrap();
+        let failure = carry(scenario.config(), &hosts, None, (&AtomicBool::new(true), &mut Vec::new())).unwrap_err();
+        assert!(matches!(&failure, Failure::Wrong(what) if what.contains("10.91.0.1")), "{failure:?}");
+    }
 
     #[test]
     fn a_place_is_read_and_a_wrong_one_told_why() {

@@ -15,6 +15,7 @@ use crate::config::{self, Config, Diagnostic, Listener, duration};
 use crate::handover::Inherited;
 use crate::listener;
 use crate::service::{Service, Shared};
+use crate::side;
 use crate::worker::{Backlog, Command, ConnectionInfo, Handle, Pair, Worker};
 
 /// How often an end that is waited for is looked for.
@@ -67,6 +68,18 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
     ];
     let of_limits = limits(old).into_iter().zip(limits(new)).map(|((name, old), (_, new))| (name, old != new));
     others.into_iter().chain(of_limits).filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
+}
+
+/// An error if this process may not have the sockets towards servers that a listener and its rules ask for.
+fn try_far(of: &Listener) -> io::Result<()> {
+    let (anyone, far) = (SocketAddr::new(of.listen.address.0.ip(), 0), &of.listen.far);
+    let of_rules = of.rules.iter().filter_map(|rule| rule.far.as_ref());
+    std::iter::once(far).chain(of_rules).try_for_each(|far| {
+        let opened = side::open_marked(anyone, far, of.listen.mark);
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("far of {} cannot be had: {error}", of.name));
+        opened.map(|_| ()).map_err(named)
+    })
 }
 
 /// How soon a process that takes no more connections is to end.
@@ -127,6 +140,7 @@ impl App {
             listener::start(&socket, of)?;
         }
         let sockets = self.sockets(of, inherited)?;
+        try_far(of)?;
         let service = Arc::new(Service::new(of, &self.config, &self.shared.metrics, None));
         let active = Active { address, sockets, service };
         self.hand_out(&active)?;
@@ -180,6 +194,7 @@ impl App {
             drop(listeners);
             return self.open(index, &mut Inherited::default());
         };
+        try_far(of)?;
         let before = &active.service.listener.listen;
         // A socket cannot be told to forget what it was set to.
         let needs_sockets = (&before.near, before.mode) != (&of.listen.near, of.listen.mode);

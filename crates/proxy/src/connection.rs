@@ -93,8 +93,8 @@ pub struct Connection {
     pub is_queued: bool,
     /// How long to wait before looking whether a reset may be passed on.
     pub patience: Duration,
-    /// Where the address counts against the limit for each source.
-    pub source: SocketAddr,
+    /// The client against whose limit it counts; none until a header of the PROXY protocol has named it.
+    pub source: Option<SocketAddr>,
 }
 
 impl Connection {

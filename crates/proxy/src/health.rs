@@ -10,12 +10,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 
 use crate::app::Active;
 use crate::config::duration;
+use crate::config::file::Listen;
 use crate::service::Service;
 use crate::upstream::{Upstream, is_own_failure};
+use crate::{side, sys};
 
 /// A server must answer within this, or within the listener's own timeout where that is shorter.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -69,18 +71,21 @@ impl Checks {
             let until = now + service.timeouts.connect.min(LONGEST);
             for upstream in service.upstreams.iter() {
                 if !self.running.iter().any(|check| Arc::ptr_eq(&check.upstream, upstream)) {
-                    self.start(upstream, until);
+                    self.start(upstream, &service.listener.listen, until);
                 }
             }
         }
     }
 
-    fn start(&mut self, upstream: &Arc<Upstream>, until: Instant) {
-        let kind = Type::STREAM.nonblocking().cloexec();
-        let socket = Socket::new(Domain::for_address(upstream.address), kind, Some(Protocol::TCP));
-        let connected = socket.and_then(|socket| match socket.connect(&upstream.address.into()) {
-            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
-            _ => Ok(socket),
+    /// Tries a server by a socket like those that carry connections to it: a mark decides on its way, too.
+    fn start(&mut self, upstream: &Arc<Upstream>, listen: &Listen, until: Instant) {
+        let connected = side::open_marked(upstream.address, &listen.far, listen.mark).and_then(|socket| {
+            // What is tried ends in order.
+            sys::set_reset_on_close(&socket, false)?;
+            match socket.connect(&upstream.address.into()) {
+                Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+                _ => Ok(socket),
+            }
         });
         match connected {
             Ok(socket) => self.running.push(Check { upstream: Arc::clone(upstream), socket, until }),

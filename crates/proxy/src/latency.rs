@@ -257,8 +257,7 @@ impl Bounded {
         let buffer = buffer.clamp(MEMORY_OF_THE_LEAST * least, 1 << 30);
         if differs(buffer, self.receive_buffer) {
             self.receive_buffer = buffer;
-            // The kernel doubles what it is asked for.
-            let _ = SockRef::from(&near.socket).set_recv_buffer_size((buffer / 2) as usize);
+            let _ = sys::set_buffer(&near.socket, sys::Buffer::Receive, buffer);
         }
     }
 

@@ -38,7 +38,7 @@ pub fn configure(socket: &Socket, listener: &Listener) -> io::Result<()> {
     if listener.listen.mode == Mode::Transparent {
         side::make_transparent(socket, is_ipv6)?;
     }
-    side::apply(socket, &listener.listen.near, is_ipv6)?;
+    side::apply(socket, &listener.listen.near)?;
     sys::set_reset_on_close(socket, true)
 }
 

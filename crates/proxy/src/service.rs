@@ -104,28 +104,32 @@ impl Shared {
         self.connections.load(Ordering::Relaxed) >= self.connections_most.load(Ordering::Relaxed)
     }
 
-    /// Counts a connection, unless its source has too many.
-    pub fn enter(&self, source: SocketAddr) -> bool {
+    /// Counts a connection, whoever its client is.
+    pub fn enter(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a connection with its client, unless that has too many.
+    pub fn admit(&self, source: SocketAddr) -> bool {
         let mut sources = self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let count = sources.entry(source.ip().to_canonical()).or_default();
         let has_room = *count < self.per_source_most.load(Ordering::Relaxed);
         if has_room {
             *count += 1;
-            self.connections.fetch_add(1, Ordering::Relaxed);
         }
         has_room
     }
 
-    /// Takes a connection off.
-    pub fn leave(&self, source: SocketAddr) {
+    /// Takes a connection off, and off its client's.
+    pub fn leave(&self, source: Option<SocketAddr>) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+        let Some(source) = source.map(|source| source.ip().to_canonical()) else { return };
         let mut sources = self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let source = source.ip().to_canonical();
         if let Some(count) = sources.get_mut(&source) {
             *count -= 1;
             if *count == 0 {
                 sources.remove(&source);
             }
         }
-        self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -8,18 +8,18 @@ use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use crate::config::duration;
 use crate::config::file::Side;
-use crate::sys;
+use crate::sys::{self, Buffer};
 
 /// Puts the settings of a side into force on a socket. Buffers and segment size are of use before it is connected.
-pub fn apply(socket: &Socket, side: &Side, is_ipv6: bool) -> io::Result<()> {
+pub fn apply(socket: &Socket, side: &Side) -> io::Result<()> {
     if let Some(name) = &side.congestion {
         socket.set_tcp_congestion(name.as_bytes())?;
     }
     if let Some(octets) = side.send_buffer {
-        socket.set_send_buffer_size(kernel_half(octets.0))?;
+        set_buffer(socket, Buffer::Send, octets.0)?;
     }
     if let Some(octets) = side.receive_buffer {
-        socket.set_recv_buffer_size(kernel_half(octets.0))?;
+        set_buffer(socket, Buffer::Receive, octets.0)?;
     }
     if let Some(octets) = side.window_clamp {
         sys::set_window_clamp(socket, octets.0 as u32)?;
@@ -37,7 +37,7 @@ pub fn apply(socket: &Socket, side: &Side, is_ipv6: bool) -> io::Result<()> {
     of_the_peer(socket, side)?;
     if let Some(code_point) = side.dscp {
         let class = u32::from(code_point) << 2;
-        if is_ipv6 { set_ipv6_tclass(socket, class)? } else { socket.set_tos_v4(class)? }
+        if socket.domain()? == Domain::IPV6 { set_ipv6_tclass(socket, class)? } else { socket.set_tos_v4(class)? }
     }
     Ok(())
 }
@@ -54,9 +54,20 @@ fn of_the_peer(socket: &Socket, side: &Side) -> io::Result<()> {
     Ok(())
 }
 
-/// The kernel doubles what it is asked for, to have room for its own structures.
-fn kernel_half(octets: u64) -> usize {
-    (octets / 2) as usize
+/// Gives a socket a buffer; an error if the kernel lets it have a smaller one only.
+fn set_buffer(socket: &Socket, buffer: Buffer, octets: u64) -> io::Result<()> {
+    let given = sys::set_buffer(socket, buffer, octets)?;
+    // It counts in words.
+    if given + 8 > octets {
+        return Ok(());
+    }
+    let (name, limit) = match buffer {
+        Buffer::Send => ("send_buffer", "wmem_max"),
+        Buffer::Receive => ("receive_buffer", "rmem_max"),
+    };
+    Err(io::Error::other(format!(
+        "{name}: the kernel gives {given} of {octets} octets; raise net.core.{limit}, or run it with CAP_NET_ADMIN"
+    )))
 }
 
 /// A socket for a side, not connected. Closing it resets the connection until it is told otherwise: a process that dies
@@ -64,8 +75,17 @@ fn kernel_half(octets: u64) -> usize {
 pub fn open(address: SocketAddr, side: &Side) -> io::Result<Socket> {
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
-    apply(&socket, side, address.is_ipv6())?;
+    apply(&socket, side)?;
     sys::set_reset_on_close(&socket, true)?;
+    Ok(socket)
+}
+
+/// The same for a listener's servers: with its mark.
+pub fn open_marked(address: SocketAddr, side: &Side, mark: Option<u32>) -> io::Result<Socket> {
+    let socket = open(address, side)?;
+    if let Some(mark) = mark {
+        socket.set_mark(mark)?;
+    }
     Ok(socket)
 }
 

@@ -83,6 +83,30 @@ pub fn set_window_clamp(fd: impl AsFd, window: u32) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, TCP_WINDOW_CLAMP, &(window.min(i32::MAX as u32) as c_int))
 }
 
+/// One of a socket's buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// `SO_SNDBUF`.
+    Send,
+    /// `SO_RCVBUF`.
+    Receive,
+}
+
+/// Gives a buffer so many octets, as the kernel counts them, and says how many it has then: beyond `net.core.wmem_max` and `rmem_max`
+/// with `CAP_NET_ADMIN` only.
+pub fn set_buffer(fd: impl AsFd, buffer: Buffer, octets: u64) -> io::Result<u64> {
+    let (force, within_limits) = match buffer {
+        Buffer::Send => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
+        Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
+    };
+    // The kernel doubles what it is asked for, to have room for its own structures.
+    let half = c_int::try_from(octets / 2).unwrap_or(c_int::MAX / 2);
+    set(&fd, libc::SOL_SOCKET, force, &half).or_else(|_| set(&fd, libc::SOL_SOCKET, within_limits, &half))?;
+    let socket = socket2::SockRef::from(&fd);
+    let given = if buffer == Buffer::Send { socket.send_buffer_size() } else { socket.recv_buffer_size() }?;
+    Ok(given as u64)
+}
+
 /// Octets a second.
 pub fn set_max_pacing_rate(fd: impl AsFd, rate: u64) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)
@@ -213,5 +237,22 @@ mod tests {
         drop(client);
         let error = server.read(&mut [0]).expect_err("reset");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    /// socket(7): `SO_SNDBUF` and `SO_RCVBUF` are bounded by `net.core.wmem_max` and `rmem_max`; the forms with FORCE are not.
+    #[test]
+    fn who_may_has_a_buffer_beyond_the_limits_and_others_are_told() {
+        let (client, _server) = pair();
+        let limit = |name: &str| -> u64 {
+            std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).unwrap().trim().parse().unwrap()
+        };
+        for (buffer, name) in [(Buffer::Send, "wmem_max"), (Buffer::Receive, "rmem_max")] {
+            let (most, wanted) = (2 * limit(name), 4 * limit(name));
+            let given = set_buffer(&client, buffer, wanted).unwrap();
+            assert!([most, wanted].contains(&given), "{name}: {given} of {wanted}");
+            if rustix::process::geteuid().is_root() {
+                assert_eq!(given, wanted, "{name}");
+            }
+        }
     }
 }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, HopRecord, RestartEvent,
-    SegmentReport, SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, EarlyExit, HopRecord,
+    RestartEvent, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -107,6 +107,18 @@ impl CongestionController for PolicyController {
     }
     fn on_timer(&mut self, now: SimTime) {
         self.agent.on_timer(now);
+    }
+    fn limits_itself(&self) -> bool {
+        self.agent.limits_itself()
+    }
+    fn state(&self) -> &'static str {
+        self.agent.state()
+    }
+    fn is_in_slow_start(&self) -> bool {
+        self.agent.is_in_slow_start()
+    }
+    fn early_exit(&self) -> Option<EarlyExit> {
+        self.agent.early_exit()
     }
     fn is_decision_due(&self) -> bool {
         self.agent.is_waiting()

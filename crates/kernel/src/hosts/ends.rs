@@ -68,7 +68,7 @@ pub fn socket(options: &SocketOptions) -> io::Result<Socket> {
         setsockopt(&socket, sockopt::RcvBufForce, &octets)?;
     }
     if let Some(octets) = options.send_buffer {
-        setsockopt(&socket, sockopt::SndBuf, &octets)?;
+        setsockopt(&socket, sockopt::SndBufForce, &octets)?;
     }
     if let Some(timeout) = options.user_timeout {
         socket.set_tcp_user_timeout(Some(Duration::from_nanos(timeout.0)))?;
@@ -168,6 +168,23 @@ impl Ends {
     pub fn shut_down(&self) {
         for socket in [Some(&self.opener), Some(&self.listener), self.acceptor.get()].into_iter().flatten() {
             let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// socket(7): the kernel doubles a buffer that is asked for, and bounds it by `net.core.wmem_max` unless it is forced, for which
+    /// `CAP_NET_ADMIN` is needed.
+    #[test]
+    fn a_send_buffer_is_as_large_as_the_scenario_says() {
+        const OCTETS: usize = 64 << 20;
+        let options = SocketOptions { max_segment: 1_460, send_buffer: Some(OCTETS), ..SocketOptions::default() };
+        match socket(&options) {
+            Ok(socket) => assert_eq!(socket.send_buffer_size().expect("told"), 2 * OCTETS),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
         }
     }
 }

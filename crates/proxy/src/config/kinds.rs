@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use ackclock_declare::{Context, Json, Mistake, Range, Table, Unordered, Value};
 use ackclock_relay::{DisciplineConfig, buffer_policies};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use serde_json::json;
 
 /// A value that is written as a text.
@@ -93,8 +93,16 @@ impl FromStr for Network {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        text.parse().or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from)).map(Self).map_err(drop)
+        let network: Result<IpNet, ()> = text.parse().map_err(drop);
+        network.or_else(|()| text.parse::<std::net::IpAddr>().map(IpNet::from).map_err(drop)).map(as_ipv4).map(Self)
     }
+}
+
+/// A network of IPv4-mapped addresses as one of IPv4: clients are known by those.
+fn as_ipv4(network: IpNet) -> IpNet {
+    let IpNet::V6(of) = network else { return network };
+    let ipv4 = of.addr().to_ipv4_mapped().zip(of.prefix_len().checked_sub(96));
+    ipv4.and_then(|(ip, bits)| Ipv4Net::new(ip, bits).ok()).map_or(network, IpNet::V4)
 }
 
 impl fmt::Display for Network {

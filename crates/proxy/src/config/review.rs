@@ -1,10 +1,10 @@
 //! What no field says by itself: names that resolve, controllers that the kernel has, no open relay, no loop.
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::thread::available_parallelism;
 
-use ackclock_declare::{Mistake, Table};
+use ackclock_declare::{Json, Mistake, Table};
 
 use super::file::{File, Listen, Mode, Rule, Side};
 use super::kinds::Policy;
@@ -23,7 +23,8 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
     let own: Vec<SocketAddr> = file.listen.iter().map(|listen| listen.address.0).collect();
     let mut listeners = Vec::new();
     for (index, listen) in file.listen.iter().enumerate() {
-        let (upstreams, wrong) = of_listener(listen, &own);
+        let written = table.get("listen").and_then(|all| all.get(index)).and_then(Json::as_object);
+        let (upstreams, wrong) = of_listener(listen, written, &own);
         mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
         let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
         let (listen, rules, own) = (listen.clone(), file.rule.clone(), own.clone());
@@ -36,28 +37,35 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
             of_rule(rule).into_iter().map(move |mistake| mistake.within(&format!("rule[{index}]")))
         }));
     }
-    mistakes.extend(of_metrics(&file));
+    mistakes.extend(of_metrics(&file, &own));
     let workers = file.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     if mistakes.is_empty() { Ok(Config { file, workers, listeners }) } else { Err(mistakes) }
 }
 
-fn of_listener(listen: &Listen, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mistake>) {
+/// Fields that mean something to mode forward only, and those that do to the others.
+const OF_FORWARD: [&str; 3] = ["upstream", "balance", "health_interval"];
+const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
+
+/// What is wrong with a listener; `written` is its table.
+fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mistake>) {
     let mut mistakes = Vec::new();
     let upstreams = upstreams(listen, own, &mut mistakes);
     let is_forward = listen.mode == Mode::Forward;
     let mut wrong = |field: &str, message: &str, remedy: &str| {
         mistakes.push(Mistake::new(message, remedy).within(field));
     };
-    match (is_forward, listen.upstream.is_empty()) {
-        (true, true) => wrong("upstream", "is missing", "add it, such as upstream = [\"10.0.0.2:80\"]"),
-        (false, false) => wrong("upstream", "goes with mode forward only", "leave it out, or write mode = \"forward\""),
-        _ => {}
+    if is_forward && listen.upstream.is_empty() {
+        wrong("upstream", "is missing", "add it, such as upstream = [\"10.0.0.2:80\"]");
     }
+    let is_written = |field: &&&str| written.is_some_and(|table| table.contains_key(**field));
+    let (others, message, remedy) = if is_forward {
+        (OF_INTERCEPTING, "goes with modes redirect and transparent only", "leave it out")
+    } else {
+        (OF_FORWARD, "goes with mode forward only", "leave it out, or write mode = \"forward\"")
+    };
+    others.iter().filter(is_written).for_each(|field| wrong(field, message, remedy));
     if listen.address.0.port() == 0 {
         wrong("address", "must have a port", "write a port of 1 to 65535");
-    }
-    if is_forward && listen.destinations.is_some() {
-        wrong("destinations", "goes with modes redirect and transparent only", "leave it out");
     }
     if listen.mode == Mode::Transparent && listen.accept_proxy_protocol.is_some() {
         wrong(
@@ -106,17 +114,30 @@ fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -
     found
 }
 
-/// True if a connection to `address` would come to one of the listeners `own`.
+/// True if a connection to `address` would come to one of the listeners `own`, each of which takes those of its own family.
 pub(crate) fn is_own(address: SocketAddr, own: &[SocketAddr]) -> bool {
+    let address = reached(address);
     own.iter().any(|own| {
         own.port() == address.port()
+            && own.is_ipv4() == address.is_ipv4()
             && (own.ip() == address.ip() || own.ip().is_unspecified() && is_of_this_host(address))
     })
 }
 
+/// Where the kernel brings a connection to `address`: what is IPv4-mapped to IPv4 (RFC 4291 section 2.5.5.2), and what is
+/// unspecified to the loopback (ip(7)).
+fn reached(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip().to_canonical() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
 /// Only an address of the host's own can be bound.
 fn is_of_this_host(address: SocketAddr) -> bool {
-    address.ip().is_unspecified() || UdpSocket::bind((address.ip(), 0)).is_ok()
+    UdpSocket::bind((address.ip(), 0)).is_ok()
 }
 
 fn of_names(listeners: &[Listener]) -> Vec<Mistake> {
@@ -139,6 +160,11 @@ fn of_rule(rule: &Rule) -> Vec<Mistake> {
     for (name, side) in [("near", &rule.near), ("far", &rule.far)] {
         let found = side.iter().flat_map(of_side);
         mistakes.extend(found.map(|mistake| mistake.within(name)));
+    }
+    if rule.near.as_ref().is_some_and(|near| near.mss.is_some()) {
+        let remedy = "leave it out, or write it in the listener's near";
+        let message = "is settled by the client's handshake, before a rule is chosen";
+        mistakes.push(Mistake::new(message, remedy).within("mss").within("near"));
     }
     if let (Some(from), Some(below)) = (rule.near_rtt_from, rule.near_rtt_below)
         && from >= below
@@ -170,11 +196,15 @@ fn of_missing_controller(name: &str) -> Option<Mistake> {
     Some(Mistake::new("is no congestion controller that this kernel has", remedy))
 }
 
-fn of_metrics(file: &File) -> Vec<Mistake> {
-    let address = file.metrics.address.filter(|address| !address.0.ip().is_loopback() && !file.metrics.public);
-    let remedy = "write an address such as 127.0.0.1:9901, or public = true if anyone may read them";
-    address
-        .map(|_| Mistake::new("is not an address of the loopback", remedy).within("address").within("metrics"))
-        .into_iter()
-        .collect()
+fn of_metrics(file: &File, own: &[SocketAddr]) -> Vec<Mistake> {
+    let Some(address) = file.metrics.address.map(|address| address.0) else { return Vec::new() };
+    let mut mistakes = Vec::new();
+    if !address.ip().is_loopback() && !file.metrics.public {
+        let remedy = "write an address such as 127.0.0.1:9901, or public = true if anyone may read them";
+        mistakes.push(Mistake::new("is not an address of the loopback", remedy));
+    }
+    if is_own(address, own) || own.iter().any(|own| is_own(*own, &[address])) {
+        mistakes.push(Mistake::new("is that of a listener", "write another address or port"));
+    }
+    mistakes.into_iter().map(|mistake| mistake.within("address").within("metrics")).collect()
 }

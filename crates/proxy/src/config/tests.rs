@@ -115,3 +115,57 @@ fn what_is_no_toml_is_said_with_its_place() {
     let found = parse("proxy.toml", "workers = \n").expect_err("no value");
     assert_eq!(found[0].place.map(|(line, _)| line), Some(1));
 }
+
+/// Listeners take connections of their own family only (`IPV6_V6ONLY`). ip(7): a connection to the unspecified address comes to the
+/// loopback; RFC 4291 section 2.5.5.2: an IPv4-mapped address is an IPv4 one.
+#[test]
+fn what_leads_back_is_refused_and_nothing_else() {
+    let leads_back = |address: &str, upstream: &str| {
+        let text = format!(
+            "[[listen]]\naddress = \"{address}\"\nupstream = [\"{upstream}\"]\nclients = [\"0.0.0.0/0\", \"::/0\"]\n"
+        );
+        parse("proxy.toml", &text).is_err_and(|found| found[0].message.starts_with("leads back"))
+    };
+    for (address, upstream) in [
+        ("127.0.0.1:18080", "0.0.0.0:18080"),
+        ("127.0.0.1:18080", "[::ffff:127.0.0.1]:18080"),
+        ("0.0.0.0:18080", "[::ffff:127.0.0.1]:18080"),
+        ("0.0.0.0:18080", "127.0.0.1:18080"),
+        ("[::1]:18080", "[::]:18080"),
+        ("[::]:18080", "[::1]:18080"),
+    ] {
+        assert!(leads_back(address, upstream), "{address} {upstream}");
+    }
+    for (address, upstream) in [
+        ("0.0.0.0:18080", "[::1]:18080"),
+        ("[::]:18080", "127.0.0.1:18080"),
+        ("127.0.0.1:18080", "127.0.0.1:18081"),
+        ("127.0.0.1:18080", "0.0.0.0:18081"),
+    ] {
+        assert!(!leads_back(address, upstream), "{address} {upstream}");
+    }
+}
+
+#[test]
+fn what_would_be_ignored_is_refused() {
+    let forward = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\n";
+    let text = format!("{forward}ports = [\"80\"]\ninterfaces = [\"eth0\"]\n[[rule]]\nnear = {{ mss = 500 }}\n");
+    let found = mistakes(&text);
+    assert_eq!(
+        found,
+        [
+            "listen[0].ports: goes with modes redirect and transparent only",
+            "listen[0].interfaces: goes with modes redirect and transparent only",
+            "rule[0].near.mss: is settled by the client's handshake, before a rule is chosen",
+        ]
+    );
+    let redirect = "[[listen]]\naddress = \"127.0.0.1:18080\"\nmode = \"redirect\"\nhealth_interval = \"3 s\"\nbalance = \"first\"\n";
+    assert!(mistakes(redirect).iter().all(|one| one.ends_with("goes with mode forward only")));
+    assert_eq!(mistakes(redirect).len(), 2);
+    for metrics in ["127.0.0.1:18080", "0.0.0.0:18080"] {
+        let found = mistakes(&format!("{forward}[metrics]\naddress = \"{metrics}\"\npublic = true\n"));
+        assert_eq!(found, ["metrics.address: is that of a listener"], "{metrics}");
+    }
+    let mapped: kinds::Network = "::ffff:10.0.0.0/104".parse().unwrap();
+    assert_eq!(mapped, "10.0.0.0/8".parse().unwrap()); // RFC 4291 section 2.5.5.2
+}

@@ -112,14 +112,16 @@ impl Worker {
     fn on_accepted(&mut self, socket: OwnedFd, client: Option<SocketAddrAny>, service: Arc<Service>, now: Instant) {
         service.metrics.accepted.inc();
         let client = client.and_then(|address| SocketAddr::try_from(address).ok());
-        let may_enter = |client: &SocketAddr| service.listener.serves(*client) && self.shared.enter(*client);
+        let awaits_header = client.is_some_and(|client| service.listener.awaits_header(client));
+        let may_enter =
+            |client: &SocketAddr| service.listener.serves(*client) && (awaits_header || self.shared.admit(*client));
         let Some(client) = client.filter(may_enter) else {
             service.metrics.count(Outcome::Refused);
             tracing::debug!(?client, listener = service.listener.name, "refused");
             return;
         };
+        self.shared.enter();
         service.metrics.active.inc();
-        let awaits_header = service.listener.awaits_header(client);
         self.generation = next_generation(self.generation);
         let stage = if awaits_header { Stage::Header } else { Stage::Connecting(Vec::new()) };
         let key = self.connections.insert(Connection {
@@ -143,7 +145,7 @@ impl Worker {
             is_retrying: false,
             is_queued: false,
             patience: Duration::ZERO,
-            source: client,
+            source: (!awaits_header).then_some(client),
         });
         let token = self.token(key);
         if self.register(&self.connections[key].near, token).is_err() {
@@ -179,6 +181,11 @@ impl Worker {
                 connection.client = carried.map_or(connection.client, client);
                 connection.destination = carried.map(|it| it.destination);
                 connection.active_at = now;
+                if !self.shared.admit(connection.client) {
+                    tracing::debug!(client = %connection.client, "refused");
+                    return self.end(key, Outcome::Refused);
+                }
+                connection.source = Some(connection.client);
                 self.go_on(key, now);
             }
         }

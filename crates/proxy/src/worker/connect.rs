@@ -127,7 +127,7 @@ impl Worker {
         let service = Arc::clone(&connection.service);
         if treatment.near != service.listener.listen.near {
             let near = SockRef::from(&connection.near.socket);
-            if let Err(error) = side::apply(&near, &treatment.near, connection.client.is_ipv6()) {
+            if let Err(error) = side::apply(&near, &treatment.near) {
                 tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be had");
             }
         }
@@ -159,13 +159,7 @@ fn near_rtt(connection: &Connection) -> Duration {
 /// A socket that connects to the server.
 fn open(connection: &Connection, side: &crate::config::file::Side) -> io::Result<OwnedFd> {
     let listen = &connection.service.listener.listen;
-    let new = || -> io::Result<socket2::Socket> {
-        let socket = side::open(connection.server, side)?;
-        if let Some(mark) = listen.mark {
-            socket.set_mark(mark)?;
-        }
-        Ok(socket)
-    };
+    let new = || side::open_marked(connection.server, side, listen.mark);
     let mut socket = new()?;
     let is_transparent = listen.mode == Mode::Transparent;
     if is_transparent {

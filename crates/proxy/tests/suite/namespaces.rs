@@ -186,3 +186,37 @@ fn curl_iperf3_and_ssh_do_through_it_what_they_do_without_it() {
         assert!(is_left_out || said.lines().filter(|line| line.starts_with(of)).count() == lines, "{said}");
     }
 }
+
+/// socket(7): `SO_MARK` is for routing by marks (ip-rule(8), `fwmark`). Servers that only marked packets reach are tried by such.
+#[test]
+fn checks_of_health_take_the_way_of_the_connections() {
+    let needed = "command -v unshare && command -v ip && command -v python3 && unshare -n true";
+    if !rustix::process::geteuid().is_root() || run("sh", &["-c", needed]).0 != Some(0) {
+        return eprintln!("skipped: it needs root, unshare, ip and python3");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let config = "[[listen]]\naddress = \"127.0.0.1:8080\"\nupstream = [\"10.8.0.1:7000\", \"10.8.0.1:7001\"]\n\
+                  mark = 7\nhealth_interval = \"50 ms\"\n";
+    std::fs::write(&path, config).unwrap();
+    let servers = "import socket, time
+all = [socket.create_server(('10.8.0.1', port)) for port in (7000, 7001)]
+time.sleep(10)
+";
+    let script = format!(
+        "ip link set lo up; ip addr add 10.8.0.1/32 dev lo
+        ip rule add pref 10 lookup local; ip rule del pref 0
+        ip rule add pref 5 not fwmark 7 to 10.8.0.1 ipproto tcp dport 7000-7001 prohibit
+        python3 -c \"$2\" & server=$!
+        sleep 0.5
+        python3 -c 'import socket; socket.create_connection((\"10.8.0.1\", 7000))' 2>/dev/null && echo reached without a mark
+        {PROXY} $1 2>&1 & proxy=$!
+        sleep 1
+        kill $proxy $server"
+    );
+    let done =
+        Command::new("unshare").args(["-n", "sh", "-c", &script, "sh"]).arg(&path).arg(servers).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(told.contains("ready") && !told.contains("reached without a mark"), "{told}{done:?}");
+    assert!(!told.contains("is_healthy"), "{told}");
+}

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,6 +42,74 @@ fn a_log_that_cannot_be_written_costs_no_connection() {
         // Each is told of as it ends, by the thread that carried it; both threads have some.
         assert!((0..20).all(|_| answers(&mut connect(listen))));
     }
+}
+
+/// capabilities(7): `SO_MARK` takes `CAP_NET_ADMIN`. What every connection would lack is told at the start.
+#[test]
+fn a_right_that_each_connection_needs_is_missed_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = folder.path().join("proxy.toml");
+    fs::write(&path, config(free(), echo(), "mark = 7")).unwrap();
+    let mut command = Command::new(PROXY);
+    if rustix::process::geteuid().is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    let Ok(done) = command.arg(&path).output() else { return eprintln!("skipped: nobody may run the program") };
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("far of one cannot be had: Operation not permitted"), "{told}");
+}
+
+/// docs/reference/proxy.md: `per_source` bounds those of one client's address, and clients that begin with a header are believed.
+#[test]
+fn a_limit_of_each_client_is_that_of_those_whom_headers_name() {
+    let (listen, server) = (free(), echo());
+    let more = "accept_proxy_protocol = [\"127.0.0.0/8\"]\n[limits]\nper_source = 1";
+    let _proxy = Proxy::start(&config(listen, server, more), listen);
+    let client = |last: u8| {
+        let mut client = connect(listen);
+        let start = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02";
+        client.write_all(&[&start[..], &[last], b"\xc0\0\x02\xfe\x03\xe8\x01\xbb"].concat()).unwrap();
+        client
+    };
+    let mut each: Vec<TcpStream> = (1..=3).map(client).collect();
+    assert!(each.iter_mut().all(answers), "one connection of each of three clients");
+    assert!(!answers(&mut client(2)), "a second of one of them");
+}
+
+/// Every connection that was taken comes to one outcome, so that those without one are there.
+#[test]
+fn outcomes_add_up_to_what_was_accepted() {
+    let (listen, other, at, server) = (free(), free(), free(), echo());
+    let text = format!(
+        "{}\n[[listen]]\nname = \"two\"\naddress = \"{other}\"\nupstream = [\"{}\"]\n[[rule]]\nports = [\"{}\"]\nrefuse = true\n\
+         [metrics]\naddress = \"{at}\"\n",
+        config(listen, server, "accept_proxy_protocol = [\"127.0.0.0/8\"]"),
+        free(),
+        free().port(),
+    );
+    let _proxy = Proxy::start(&text, listen);
+    for _ in 0..3 {
+        connect(listen).write_all(b"no header at all").unwrap();
+        // Reset at once, maybe before it is known to be connected.
+        let _ = TcpStream::connect(other);
+    }
+    let counts = || {
+        let mut socket = connect(at);
+        socket.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).unwrap();
+        let sum = |wanted: &str| -> u64 {
+            let lines = text.lines().filter(|line| line.contains(wanted) && !line.starts_with('#'));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        };
+        let outcomes = ["refused", "unreachable", "ended", "reset"].map(|event| sum(&format!("event=\"{event}\"")));
+        (sum("event=\"accepted\""), sum("ackclock_proxy_active_connections"), outcomes)
+    };
+    until("six have come to nothing", || counts().2[..2].iter().sum::<u64>() >= 6);
+    let (accepted, active, outcomes) = counts();
+    assert_eq!(accepted, active + outcomes.iter().sum::<u64>(), "{outcomes:?}");
 }
 
 /// getrlimit(2): an odd number of descriptors is left, and a connection takes two. docs/explanation/proxy.md: without descriptors

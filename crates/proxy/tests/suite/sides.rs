@@ -50,6 +50,29 @@ fn every_setting_is_on_the_socket_of_its_side() {
     }
 }
 
+/// A rule's settings are put on the client's socket, whose family is the listener's, whoever a header of the PROXY protocol names:
+/// by hand of proxy-protocol.txt section 2.2, TCP over IPv6, from [2001:db8::1]:1000 to [2001:db8::2]:443.
+#[test]
+fn a_client_of_another_family_gets_its_code_point() {
+    if run("sh", &["-c", "command -v ss"]).0 != Some(0) {
+        return eprintln!("skipped: it needs ss of iproute2");
+    }
+    let (listen, server) = (free(), echo());
+    let config = format!(
+        "[[listen]]\naddress = \"{listen}\"\nupstream = [\"{server}\"]\naccept_proxy_protocol = [\"127.0.0.0/8\"]\n\
+         [[rule]]\nfrom = [\"2001:db8::/32\"]\nnear = {{ dscp = 10 }}\n"
+    );
+    let _proxy = Proxy::start(&config, listen);
+    let mut client = connect(listen);
+    let address = |last: u8| [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
+    let start = b"\r\n\r\n\0\r\nQUIT\n\x21\x21\0\x24";
+    let header = [&start[..], &address(1), &address(2), &1000_u16.to_be_bytes(), &443_u16.to_be_bytes()].concat();
+    client.write_all(&header).unwrap();
+    assert!(answers(&mut client));
+    let near = shown(listen, client.local_addr().unwrap());
+    assert!(near.contains("tos:0x28"), "{near}");
+}
+
 /// A server that reads nothing: what may be unsent in the far socket bounds what is taken from the client.
 #[test]
 fn notsent_lowat_and_buffers_bound_what_a_slow_reader_lets_in() {
