@@ -56,7 +56,6 @@ UNEXPLAINED = "not explained yet, and not so before 28 November 2026: a fault un
 KNOWN: Final = {
     ("tahoe", "shallow", "linux-6.x", "idle"): SLOW_START,
     ("timely", "deep", "rfc", "idle"): DEEP_FALLS,
-    ("timely", "deep", "linux-6.x", "idle"): DEEP_FALLS,
     ("timely", "plain", "rfc", "idle"): DEEP_FALLS,
     ("timely", "shallow", "rfc", "idle"): DEEP_FALLS,
     ("timely", "shallow", "linux-6.x", "idle"): DEEP_FALLS,
