@@ -54,7 +54,6 @@ DEEP_FALLS = (
 KNOWN: Final = {
     ("tahoe", "shallow", "linux-6.x", "idle"): SLOW_START,
     ("timely", "deep", "rfc", "idle"): DEEP_FALLS,
-    ("timely", "deep", "linux-6.x", "idle"): DEEP_FALLS,
     ("timely", "plain", "rfc", "idle"): DEEP_FALLS,
     ("timely", "shallow", "rfc", "idle"): DEEP_FALLS,
     ("timely", "shallow", "linux-6.x", "idle"): DEEP_FALLS,

@@ -134,8 +134,9 @@ fn fewer_acks_come_where_the_sender_asks_for_fewer() {
     let swift = "controller = { kind = \"swift\", base_target = \"60 ms\" }";
     let (each, two) =
         (acks(&format!("\"quic\"\n{swift}")), acks(&format!("{{ kind = \"quic\", ack_every = 2 }}\n{swift}")));
-    assert!((0.95..=1.0).contains(&each), "{each}");
-    assert!((1.9..=2.0).contains(&two), "{two}");
+    // The first packet of the handshake is one more.
+    assert!((0.95..1.01).contains(&each), "{each}");
+    assert!((1.9..2.01).contains(&two), "{two}");
 }
 
 #[test]
