@@ -13,6 +13,8 @@ declare! {
         panics: bool = false,
         /// Decline ECN where marks are not counted.
         declines: bool = false,
+        /// A segment more every 100 ms, by the timer, and a window of its own after a timeout.
+        ticking: bool = false,
     }
 }
 
@@ -23,14 +25,31 @@ pub struct Fraction {
     mss: u64,
     cwnd: u64,
     ssthresh: Option<u64>,
+    next_tick: SimTime,
 }
 
 impl CongestionController for Fraction {
+    fn demands(&self) -> Demands {
+        Demands { timer: self.config.ticking, own_loss_window: self.config.ticking, ..Demands::default() }
+    }
+
+    fn deadline(&self) -> SimTime {
+        if self.config.ticking { self.next_tick } else { SimTime::NEVER }
+    }
+
+    fn on_timer(&mut self, now: SimTime) {
+        self.cwnd += self.mss;
+        self.next_tick = now + SimDuration::from_millis(100);
+    }
+
     fn on_feedback(&mut self, counted: bool) -> bool {
         counted || !self.config.declines
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
+        if self.next_tick == SimTime::NEVER {
+            self.next_tick = ack.now + SimDuration::from_millis(100);
+        }
         if ack.may_grow() {
             let slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
             let acked = ack.newly_acked.0;
@@ -236,6 +255,7 @@ pub fn plugin() -> Plugin {
                 mss: start.mss.0,
                 cwnd: start.initial_window.0,
                 ssthresh: start.initial_ssthresh.map(|bytes| bytes.0),
+                next_tick: SimTime::NEVER,
             }
         })
         .queue(About::new("coin", "marks or drops by chance"), |config: &CoinConfig, start: &PartStart| Coin {

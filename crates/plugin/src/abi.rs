@@ -14,7 +14,7 @@ use ackclock_units::Bandwidth;
 pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC};
 
 /// The form of everything in this module.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// No value.
 pub const NONE: u64 = u64::MAX;
@@ -133,12 +133,18 @@ pub struct ControllerHead {
     pub deadline: u64,
     /// It sends less than the path takes, on purpose.
     pub limits_itself: bool,
-    /// It wants samples; this and the next two stay as they are.
+    /// It wants samples; this and the rest stay as they are.
     pub wants_samples: bool,
     /// Its window bounds sending in recovery.
     pub wants_recovery_window: bool,
     /// It finds marks in the ACKs.
     pub wants_marks: bool,
+    /// It wants the timer, whether or not it wants samples.
+    pub wants_timer: bool,
+    /// A timeout leaves a window of its own.
+    pub has_own_loss_window: bool,
+    /// It has no answer to marks.
+    pub wants_no_ecn: bool,
 }
 
 /// What a controller tells to who watches it.

@@ -66,6 +66,20 @@ fn a_plug_in_does_what_the_same_parts_do_in_the_program() {
     assert_same(&of_plugin, &of_program);
 }
 
+/// docs/reference/own-controllers.md: "in Rust `timer` asks for the last alone", `on_timer`.
+#[test]
+fn a_plug_in_is_given_everything_that_it_demands() {
+    let run = |library: &Library, ticking: bool| {
+        let text = EVERYTHING.replace("beta = 0.7", &format!("beta = 0.7, ticking = {ticking}"));
+        Simulation::new(read(&text, library).unwrap_or_else(|error| panic!("{error}")).config()).finish()
+    };
+    let (of_plugin, of_program) = (run(&loaded(), true), run(&parts::plugin().library(), true));
+    assert_same(&of_plugin, &of_program);
+    let flows = &of_program.summary.flows;
+    assert!(flows.iter().all(|flow| flow.delivered_bytes > 0), "{flows:?}");
+    assert_ne!(of_program.summary, run(&parts::plugin().library(), false).summary, "its timer is of consequence");
+}
+
 #[test]
 fn a_plug_in_declines_ecn_where_marks_are_not_counted() {
     let marks = |library: &Library, declines: bool| {

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use ackclock_cc::{
-    CongestionEvent, ControllerConfig, ExternalController, RestartEvent, SegmentReport, SendEvent, Start,
+    CongestionEvent, ControllerConfig, Demands, ExternalController, RestartEvent, SegmentReport, SendEvent, Start,
 };
 use ackclock_units::SimTime;
 
@@ -39,11 +39,14 @@ struct Instance {
 
 impl Instance {
     fn of(inner: Box<dyn ExternalController>) -> *mut ControllerHead {
-        let demands = inner.demands();
+        let Demands { samples, timer, recovery_window, marks, own_loss_window, no_ecn } = inner.demands();
         let mut instance = Box::new(Self { head: ControllerHead::default(), inner });
-        instance.head.wants_samples = demands.samples;
-        instance.head.wants_recovery_window = demands.recovery_window;
-        instance.head.wants_marks = demands.marks;
+        instance.head.wants_samples = samples;
+        instance.head.wants_recovery_window = recovery_window;
+        instance.head.wants_marks = marks;
+        instance.head.wants_timer = timer;
+        instance.head.has_own_loss_window = own_loss_window;
+        instance.head.wants_no_ecn = no_ecn;
         instance.show();
         Box::into_raw(instance).cast()
     }

@@ -126,12 +126,14 @@ impl CongestionController for PluginController {
     }
 
     fn demands(&self) -> Demands {
-        let ControllerHead { wants_samples, wants_recovery_window, wants_marks, .. } = *self.shown();
+        let head = self.shown();
         Demands {
-            samples: wants_samples,
-            recovery_window: wants_recovery_window,
-            marks: wants_marks,
-            ..Demands::default()
+            samples: head.wants_samples,
+            timer: head.wants_timer,
+            recovery_window: head.wants_recovery_window,
+            marks: head.wants_marks,
+            own_loss_window: head.has_own_loss_window,
+            no_ecn: head.wants_no_ecn,
         }
     }
 
