@@ -47,9 +47,6 @@ impl CongestionController for Fraction {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.next_tick == SimTime::NEVER {
-            self.next_tick = ack.now + SimDuration::from_millis(100);
-        }
         if ack.may_grow() {
             let slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
             let acked = ack.newly_acked.0;
@@ -255,7 +252,7 @@ pub fn plugin() -> Plugin {
                 mss: start.mss.0,
                 cwnd: start.initial_window.0,
                 ssthresh: start.initial_ssthresh.map(|bytes| bytes.0),
-                next_tick: SimTime::NEVER,
+                next_tick: SimTime::ZERO, // a timer that runs out before the handshake ends resends no SYN
             }
         })
         .queue(About::new("coin", "marks or drops by chance"), |config: &CoinConfig, start: &PartStart| Coin {

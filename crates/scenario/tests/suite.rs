@@ -37,6 +37,7 @@ mod linux_bbr;
 mod loss_window;
 mod media_laws;
 mod metamorphic;
+mod metamorphic_nets;
 mod mobile;
 mod model;
 mod own_parts;

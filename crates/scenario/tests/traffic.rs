@@ -169,6 +169,45 @@ fn datagrams_that_no_memory_holds_are_refused() {
 }
 
 #[test]
+fn datagrams_that_no_memory_holds_are_refused_wherever_they_come_to_wait() {
+    // 100 million a second of 29 octets are 23.2 Gbit/s. Once 1 Mbit/s leaves, 4310 do, and of 5 s 499,978,448 wait; of 10 s a terabyte
+    // has room for all, and a gigabyte for 34 million.
+    let chain = |link: &str, more: &str| {
+        let text = format!(
+            "duration = \"10 s\"\n[topology]\nkind = \"chain\"\nnodes = [\"a\", \"b\"]\nlinks = [{{ delay = \"1 ms\", {link} }}]\n\
+             [[flow]]\nprotocol = {{ kind = \"udp\", payload = \"1 B\" }}\napp = {{ kind = \"cbr\", rate = \"800 Mbit/s\" }}\n{more}"
+        );
+        Scenario::parse(&text, "test.toml", &[]).map_err(|error| format!("{:?}", error.diagnostics))
+    };
+    let change = "[[change]]\nat = \"5 s\"\nlink = \"a->b\"\nrate = \"1 Mbit/s\"\n";
+    let schedule = "rate = { schedule = [{ rate = \"24 Gbit/s\" }, { at = \"5 s\", rate = \"1 Mbit/s\" }] }";
+    let slow = |queue: &str| format!("rate = \"1 Mbit/s\", queue = {queue}");
+    for (link, more, waiting) in [
+        ("rate = \"24 Gbit/s\"".to_owned(), change, "499978448"),
+        (schedule.to_owned(), "", "499978448"),
+        (slow("\"drr\""), "", "999956897"),
+        (slow("{ kind = \"drop_tail\", limit = \"1 TB\" }"), "", "999956897"),
+        (slow("{ kind = \"sfq\", limit = \"1 GB\" }"), "", "34482759"),
+        (
+            "rate = \"24 Gbit/s\", queue = { kind = \"tbf\", rate = \"1 Mbit/s\", burst = \"1500 B\" }".to_owned(),
+            "",
+            "999956897",
+        ),
+    ] {
+        let found = chain(&link, more).expect_err("too many");
+        assert!(
+            found.contains("flow[0].app.rate") && found.contains(&format!("{waiting} datagrams waiting")),
+            "{link}: {found}"
+        );
+    }
+    for link in
+        ["rate = \"24 Gbit/s\"".to_owned(), slow("{ kind = \"drop_tail\", limit = \"100 MB\" }"), slow("\"fq_codel\"")]
+    {
+        chain(&link, "").unwrap_or_else(|error| panic!("{link}: {error}"));
+    }
+}
+
+#[test]
 fn rules_know_datagrams_and_refuse_groups() {
     let rule = |flow: &str| {
         format!(

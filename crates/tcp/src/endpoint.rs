@@ -301,7 +301,7 @@ impl Endpoint {
     pub fn deadline(&self) -> SimTime {
         match self.phase {
             ConnectionPhase::Open => self.sender.deadline().min(self.receiver.deadline()),
-            ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.deadline(),
+            ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.handshake_deadline(),
             ConnectionPhase::Closed | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => SimTime::NEVER,
         }
     }

@@ -240,6 +240,11 @@ impl Sender {
         }
     }
 
+    /// When a segment of the handshake is to be sent again. The controller's timer and the pacer's do not run before data may be sent.
+    pub(crate) fn handshake_deadline(&self) -> SimTime {
+        self.timer.deadline()
+    }
+
     /// When [`Self::on_timer`] has something to do.
     pub(crate) fn deadline(&self) -> SimTime {
         let own = self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline());

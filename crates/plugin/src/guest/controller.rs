@@ -39,7 +39,7 @@ struct Instance {
 
 impl Instance {
     fn of(inner: Box<dyn ExternalController>) -> *mut ControllerHead {
-        let Demands { samples, timer, recovery_window, marks, own_loss_window, no_ecn } = inner.demands();
+        let Demands { samples, timer, recovery_window, marks, own_loss_window, no_ecn, at_once } = inner.demands();
         let mut instance = Box::new(Self { head: ControllerHead::default(), inner });
         instance.head.wants_samples = samples;
         instance.head.wants_recovery_window = recovery_window;
@@ -47,6 +47,7 @@ impl Instance {
         instance.head.wants_timer = timer;
         instance.head.has_own_loss_window = own_loss_window;
         instance.head.wants_no_ecn = no_ecn;
+        instance.head.wants_at_once = at_once;
         instance.show();
         Box::into_raw(instance).cast()
     }

@@ -134,6 +134,7 @@ impl CongestionController for PluginController {
             marks: head.wants_marks,
             own_loss_window: head.has_own_loss_window,
             no_ecn: head.wants_no_ecn,
+            at_once: head.wants_at_once,
         }
     }
 

@@ -1,11 +1,11 @@
-//! Datagrams heed nothing: where a link's queue has no limit, what they send beyond its rate waits until the end of the run, and
+//! Datagrams heed nothing: where a link's queue has room, what they send beyond its rate waits until the end of the run, and
 //! takes all memory there is. So does what an encoder makes beyond what leaves its sender, as long as nothing of it is discarded.
 
 use std::collections::BTreeMap;
 
-use ackclock_net::{DropTailConfig, LinkConfig, LinkId, NetworkConfig, QueueConfig, QueueLimit, Router};
+use ackclock_net::{LinkConfig, LinkId, NetworkConfig, QueueConfig, QueueLimit, RateConfig, Router, Schedule};
 use ackclock_sim::{DatagramConfig, MediaApp, Sending, Span};
-use ackclock_units::SimDuration;
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use super::Checker;
 use super::traffic::HEADERS;
@@ -13,6 +13,9 @@ use crate::tree::FieldPath;
 
 /// Datagrams on any one link: a packet that waits takes some hundred octets.
 const MAX_WAITING: f64 = 1e7;
+
+/// Steps of a rate that changes which are looked at.
+const MOST_STEPS: usize = 10_000;
 
 /// What comes to a link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,10 +32,14 @@ impl Arriving {
         self.rate += packets * bits;
     }
 
-    /// How many more come than leave in this time.
-    fn waiting(self, link: &LinkConfig, seconds: f64) -> f64 {
-        let excess = 1.0 - link.rate.0 as f64 / self.rate;
-        self.packets * excess.max(0.0) * seconds
+    /// How many wait at most where so many seconds follow each other in which so many bit/s leave.
+    fn waiting(self, sends: &[(f64, f64)]) -> f64 {
+        let (mut now, mut most) = (0.0_f64, 0.0_f64);
+        for (seconds, rate) in sends {
+            now = (now + self.packets * (1.0 - rate / self.rate) * seconds).max(0.0);
+            most = most.max(now);
+        }
+        most
     }
 }
 
@@ -62,9 +69,9 @@ impl Checker<'_, '_> {
             let path = router.shortest_path(datagrams.from, datagrams.to).unwrap_or_default();
             if let Some((waiting, link)) = too_many(datagrams, &path, &network, &mut arriving) {
                 let what =
-                    format!("must not leave {waiting:.0} datagrams waiting at link {link:?}, whose queue has no limit");
+                    format!("must not leave {waiting:.0} datagrams waiting at link {link:?}, which take all memory");
                 let remedy =
-                    "use a lower rate, larger datagrams or an earlier until, or give that link a queue with a limit";
+                    "use a lower rate, larger datagrams or an earlier until, or give that link's queue a lower limit";
                 self.report(rate, what, remedy);
             }
         }
@@ -80,16 +87,15 @@ fn too_many<'a>(
     network: &'a NetworkConfig,
     arriving: &mut BTreeMap<LinkId, Arriving>,
 ) -> Option<(f64, &'a str)> {
-    let seconds = datagrams.until.saturating_since(datagrams.start).as_secs_f64();
     let mut packets = packets_a_second(datagrams);
     let mut found = None;
     for &id in path {
         let link = network.link(id);
         let bits = (u64::from(datagrams.payload) + HEADERS + link.framing.0) as f64 * 8.0;
-        if has_no_limit(&link.queue) {
+        if let Some(room) = room(link, bits) {
             let here = arriving.entry(id).or_default();
             here.add(packets, bits);
-            let waiting = here.waiting(link, seconds);
+            let waiting = here.waiting(&sends(network, id, (datagrams.start, datagrams.until))).min(room);
             found = found.or((waiting > MAX_WAITING).then_some((waiting, link.name.as_str())));
         }
         packets = packets.min(link.rate.0 as f64 / bits);
@@ -128,6 +134,53 @@ fn mean(span: Span) -> SimDuration {
     }
 }
 
-fn has_no_limit(queue: &QueueConfig) -> bool {
-    matches!(queue, QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }))
+/// How many packets of so many bits wait before the queue of a link drops any; `None` of a discipline that drops before it is full, or
+/// that has a limit of its memory besides.
+fn room(link: &LinkConfig, bits: f64) -> Option<f64> {
+    use QueueConfig::{Abc, DropTail, Drr, Fq, Sfq, Sgpq, SharedBuffer, Tbf, Threshold};
+    let queue = &link.queue;
+    let is_patient = matches!(
+        queue,
+        DropTail(_) | Sgpq(_) | Threshold(_) | Tbf(_) | Drr(_) | Sfq(_) | Fq(_) | SharedBuffer(_) | Abc(_)
+    );
+    Some(match queue.limit().filter(|_| is_patient)? {
+        QueueLimit::Unlimited => f64::INFINITY,
+        QueueLimit::Packets(packets) => packets as f64,
+        QueueLimit::Bytes(bytes) => bytes.0 as f64 * 8.0 / bits,
+        QueueLimit::Time(time) => link.rate.0 as f64 * time.as_secs_f64() / bits,
+    })
+}
+
+/// For how many seconds a link sends at how many bit/s from one time to another, in order. A trace counts with its mean, and outages that
+/// come back are left out.
+fn sends(network: &NetworkConfig, id: LinkId, (from, until): (SimTime, SimTime)) -> Vec<(f64, f64)> {
+    let link = network.link(id);
+    let steps = steps(network, id);
+    let most = if let QueueConfig::Tbf(bucket) = &link.queue { bucket.rate } else { Bandwidth(u64::MAX) };
+    let (mut now, mut spans) = (from, Vec::new());
+    while now < until && spans.len() < MOST_STEPS {
+        let (rate, change) = steps.at(now);
+        let end = change.min(until);
+        spans.push(((end - now).as_secs_f64(), rate.min(most).0 as f64));
+        now = end;
+    }
+    spans
+}
+
+/// The rate of a link over time, its changes included.
+fn steps(network: &NetworkConfig, id: LinkId) -> Schedule<Bandwidth> {
+    let link = network.link(id);
+    let own = match link.channel.as_deref().map(|channel| &channel.rate) {
+        Some(RateConfig::Schedule(steps)) => steps.clone(),
+        _ => Schedule::constant(link.rate),
+    };
+    if own.only_value().is_none() {
+        return own; // which takes no changes
+    }
+    let of_link = network.changes.iter().filter(|change| change.link == id);
+    let mut changes: Vec<_> = of_link.filter_map(|change| Some((change.at, change.rate?))).collect();
+    changes.sort_by_key(|(at, _)| *at);
+    let mut steps = own;
+    changes.into_iter().for_each(|(at, rate)| steps.push(at, rate));
+    steps
 }

@@ -133,7 +133,7 @@ impl Endpoint {
     }
 
     pub(super) fn on_syn_timer(&mut self, now: SimTime, out: &mut impl Output) {
-        if now < self.sender.deadline() {
+        if now < self.sender.handshake_deadline() {
             return;
         }
         self.handshake.retries = self.handshake.retries.saturating_add(1);
