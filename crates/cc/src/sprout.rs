@@ -17,8 +17,8 @@
 //!
 //! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100 packets/s in 100 ms is
 //! some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link could carry: a slow link is used by
-//! two fifths, and after an outage or a slow phase a fast one by a tenth. The authors' receiver and sender do the same on a path of
-//! 40 ms, or come back, by the place of the packets in the ticks; ACKs that wait for a second packet make it likelier.
+//! two fifths, and after an outage or a slow phase a fast one by a tenth. ACKs that wait for a second packet make it
+//! likelier. Whether the authors' program rests there, too, is not known: it was not run on such a path.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
