@@ -40,8 +40,8 @@ def scalable(p: float) -> float:
 def htcp(p: float) -> float:
     """Return the mean window of H-TCP by integrating its growth over a cycle.
 
-    On a path whose round trip never changes, beta is 0.8. alpha is 2 (1 - beta) = 0.4 segments a round trip for a second,
-    and 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2) beyond D = 1 s. The cycle's length is sought in which the growth makes up
+    On a path whose round trip never changes, beta is 0.8. alpha is 2 (1 - beta) = 0.4 segments a round trip at first,
+    and after a second 0.4 (1 + 10 (D - 1) + 0.25 (D - 1)^2). The cycle's length is sought in which the growth makes up
     for the fall and 1/p segments are sent.
     """
     low, high = 1e-3, 1e5
