@@ -100,8 +100,9 @@ fn copa_keeps_five_quarters_of_one_over_delta_packets_for_each_flow() {
                 summary.links[0].queue_packets.max
             );
         }
+        // The queue is empty once in five round trips; how long, if several turn together, hangs on when they began.
         let utilization = summary.links[0].utilization;
-        assert!(jain(&summary) > 0.98 && utilization > 0.9, "{}, {utilization}", jain(&summary));
+        assert!(jain(&summary) > 0.98 && utilization > 0.85, "{}, {utilization}", jain(&summary));
     }
     let default = alone("\"copa\"", 1, 30);
     assert_near(queue_packets(&default), 2.5, 0.15);

@@ -121,12 +121,14 @@ fn clients_for_whom_no_descriptor_is_left_wait() {
     assert!(answers(&mut connect(listen)));
     let open = || fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count() as u64;
     until("what knocked is gone", || open() < 30);
+    let idle = open();
     let limit = |count: u64| {
         let maximum = getrlimit(Resource::Nofile).maximum;
         let limit = Rlimit { current: Some(count), maximum };
         rustix::process::prlimit(Some(Pid::from_child(&proxy.child)), Resource::Nofile, limit).unwrap()
     };
     for odd in [0, 1] {
+        until("those before are gone", || open() <= idle);
         let before = limit(open() + 4 + odd);
         let mut clients: Vec<TcpStream> = (0..12).map(|_| connect(listen)).collect();
         for client in &mut clients {
