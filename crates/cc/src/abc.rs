@@ -308,7 +308,7 @@ mod tests {
     fn a_paced_window_grows_when_half_of_it_is_in_flight() {
         for (flight, window) in [(5, 11), (4, 10)] {
             let mut abc = abc(10);
-            abc.on_ack(&unused(AckEvent { prior_flight_size: Bytes(flight * MSS), ..at(MSS, 0) }));
+            abc.on_ack(&unused(&AckEvent { prior_flight_size: Bytes(flight * MSS), ..at(MSS, 0) }));
             assert_eq!(abc.cubic.cwnd(), Bytes(window * MSS));
         }
     }

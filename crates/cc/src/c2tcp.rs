@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_window_not_in_use_or_in_recovery_does_not_grow() {
-        for idle in [unused(at(0, 50)), recovering(at(0, 50))] {
+        for idle in [unused(&at(0, 50)), recovering(&at(0, 50))] {
             let mut c2tcp = c2tcp(2);
             c2tcp.judge(&idle, SimDuration::from_millis(50));
             assert_eq!(c2tcp.cwnd(), Bytes(2 * MSS));
@@ -274,7 +274,7 @@ mod tests {
     fn nothing_is_decided_during_recovery() {
         let mut c2tcp = c2tcp(100);
         judge(&mut c2tcp, 0, 101);
-        c2tcp.judge(&recovering(at(150, 101)), SimDuration::from_millis(101));
+        c2tcp.judge(&recovering(&at(150, 101)), SimDuration::from_millis(101));
         assert_eq!(c2tcp.cwnd(), Bytes(100 * MSS));
         assert_eq!(judge(&mut c2tcp, 151, 101), 1);
     }

@@ -240,7 +240,7 @@ mod tests {
         let rtt_sample = Some(SimDuration::from_millis(50));
         for window in [10_900.0, 20_000.0] {
             ledbat.window = window;
-            ledbat.on_ack(&unused(AckEvent { rtt_sample, ..ack(10_000) }));
+            ledbat.on_ack(&unused(&AckEvent { rtt_sample, ..ack(10_000) }));
             assert_eq!(ledbat.cwnd(), Bytes(11_000)); // not in use: 10 segments in flight and one more
         }
     }

@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn competing_its_rate_is_cubics_window_in_a_round_trip_and_falls_with_it() {
         let mut nimbus = nimbus(Mode::Competing);
-        nimbus.on_ack(&unused(AckEvent { prior_flight_size: Bytes(10_000), ..ack(0) }));
+        nimbus.on_ack(&unused(&AckEvent { prior_flight_size: Bytes(10_000), ..ack(0) }));
         assert_near(nimbus.rate, 10_000.0 / 0.1);
         let lost = |ms: u64| AckEvent { now: SimTime(ms * 1_000_000), newly_lost: Bytes(1_000), ..ack(0) };
         nimbus.on_ack(&lost(200));

@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn a_window_not_in_use_does_not_grow() {
         let mut reno = reno(Increase::Bytes);
-        reno.on_ack(&unused(ack(1_000)));
+        reno.on_ack(&unused(&ack(1_000)));
         assert_eq!(reno.cwnd(), Bytes(10_000));
     }
 }

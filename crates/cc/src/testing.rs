@@ -57,13 +57,13 @@ pub(crate) fn lost(octets: u64) -> SegmentReport {
 }
 
 /// The ACK, with a window of which a part was not used.
-pub(crate) fn unused(ack: AckEvent) -> AckEvent {
-    AckEvent { is_cwnd_limited: false, growth: Growth { is_in_use: false, ..ack.growth }, ..ack }
+pub(crate) fn unused(ack: &AckEvent) -> AckEvent {
+    AckEvent { is_cwnd_limited: false, growth: Growth { is_in_use: false, ..ack.growth }, ..*ack }
 }
 
 /// The ACK, during fast recovery.
-pub(crate) fn recovering(ack: AckEvent) -> AckEvent {
-    AckEvent { in_recovery: true, growth: Growth { is_due: false, ..ack.growth }, ..ack }
+pub(crate) fn recovering(ack: &AckEvent) -> AckEvent {
+    AckEvent { in_recovery: true, growth: Growth { is_due: false, ..ack.growth }, ..*ack }
 }
 
 pub(crate) fn loss(flight_size: u64) -> CongestionEvent {

@@ -325,7 +325,7 @@ mod tests {
     fn a_timeout_leaves_the_loss_window_and_a_recovery_no_growth() {
         let mut timely = timely(0.875);
         let stats = RttStats { latest: RTT, srtt: RTT, rttvar: SimDuration::ZERO, min_rtt: RTT };
-        timely.on_ack(&recovering(AckEvent { rtt_sample: Some(RTT), rtt: stats, ..ack(64_000) }));
+        timely.on_ack(&recovering(&AckEvent { rtt_sample: Some(RTT), rtt: stats, ..ack(64_000) }));
         assert_rate(timely.rate / 1e6, 1_000.0); // 40 us are below T_low
         timely.on_restart(&restart(RestartCause::Timeout, 1_000));
         assert_eq!(timely.cwnd(), Bytes(1_000));

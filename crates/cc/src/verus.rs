@@ -522,14 +522,14 @@ mod tests {
     #[test]
     fn a_window_that_is_not_used_neither_grows_nor_teaches() {
         let mut verus = verus(0.09, 0.09);
-        verus.on_ack(&unused(ack(MSS)));
+        verus.on_ack(&unused(&ack(MSS)));
         assert_near(epoch(&mut verus, 0.085).0, 0.09);
         let taught = verus.profile.learnt_of(50);
         verus.on_delay(SimTime(1_000), 50.0, 0.01, true);
         assert_eq!(verus.profile.learnt_of(50), taught);
         verus.restart_slow_start(SimTime(2_000));
         verus.arrived = MSS;
-        verus.on_ack(&unused(ack(MSS)));
+        verus.on_ack(&unused(&ack(MSS)));
         assert_near(verus.window, 1.0);
     }
 

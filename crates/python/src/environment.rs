@@ -360,7 +360,7 @@ impl PyVectorEnvironment {
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let inner = PartFailure::catch(|| inner.copy())?.map_err(to_value_error)?;
-        Ok(Self { inner: Some(inner), space: self.space.clone() })
+        Ok(Self { inner: Some(inner), space: self.space })
     }
 
     /// Return what tells an environment's episode from others.

@@ -185,7 +185,7 @@ mod tests {
     fn the_queue_is_not_emptied_in_a_recovery() {
         let mut yeah = Yeah::new(YeahConfig::default());
         let at = |round: u64, rtt_ms: u64, in_recovery: bool| {
-            let ack = if in_recovery { recovering(ack(1_000)) } else { ack(1_000) };
+            let ack = if in_recovery { recovering(&ack(1_000)) } else { ack(1_000) };
             AckEvent { round, rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack }
         };
         yeah.on_ack(&at(1, 100, false), 1_100.0, 1_000);

@@ -55,7 +55,7 @@ fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
 #[test]
 fn whoever_undoes_a_spurious_episode_goes_on_with_slow_start() {
     let mut halves = Vec::new();
-    for part in controllers().iter() {
+    for part in controllers() {
         let name = part.about.name;
         let config = part.read(&Table::default(), &Context::default()).config;
         let mut undone = Controller::new(&config, Bytes(MSS), Bytes(100 * MSS), None);

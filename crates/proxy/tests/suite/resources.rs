@@ -164,9 +164,13 @@ fn who_waits_when_a_proxy_is_told_to_end_is_carried() {
     let proxy = Proxy::start(&format!("workers = 1\n{}", config(listen, server, more)), listen);
     proxy.signal(Signal::STOP);
     let mut wrong: Vec<TcpStream> = (0..150).map(|_| connect(listen)).collect();
-    wrong.iter_mut().for_each(|client| client.write_all(b"no header at all").unwrap());
+    for client in &mut wrong {
+        client.write_all(b"no header at all").unwrap();
+    }
     let mut right: Vec<TcpStream> = (0..20).map(|_| connect(listen)).collect();
-    right.iter_mut().for_each(|client| client.write_all(HEADER).unwrap());
+    for client in &mut right {
+        client.write_all(HEADER).unwrap();
+    }
     proxy.signal(Signal::TERM);
     proxy.signal(Signal::CONT);
     assert!(right.iter_mut().all(answers));

@@ -51,7 +51,7 @@ fn every_setting_is_on_the_socket_of_its_side() {
 }
 
 /// A rule's settings are put on the client's socket, whose family is the listener's, whoever a header of the PROXY protocol names:
-/// by hand of proxy-protocol.txt section 2.2, TCP over IPv6, from [2001:db8::1]:1000 to [2001:db8::2]:443.
+/// by hand of proxy-protocol.txt section 2.2, TCP over IPv6, from `[2001:db8::1]:1000` to `[2001:db8::2]:443`.
 #[test]
 fn a_client_of_another_family_gets_its_code_point() {
     if run("sh", &["-c", "command -v ss"]).0 != Some(0) {

@@ -181,6 +181,8 @@ fn steps(network: &NetworkConfig, id: LinkId) -> Schedule<Bandwidth> {
     let mut changes: Vec<_> = of_link.filter_map(|change| Some((change.at, change.rate?))).collect();
     changes.sort_by_key(|(at, _)| *at);
     let mut steps = own;
-    changes.into_iter().for_each(|(at, rate)| steps.push(at, rate));
+    for (at, rate) in changes {
+        steps.push(at, rate);
+    }
     steps
 }
