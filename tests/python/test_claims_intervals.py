@@ -117,7 +117,8 @@ def test_studies_of_one_name_in_two_folders_are_two(mine: Path, tmp_path: Path) 
     shutil.copytree(mine, other)
     text = (other / "claims.toml").read_text()
     (other / "claims.toml").write_text(text.replace("0.2 bdp", "0.05 bdp").replace('id = "Mine', 'id = "Other'))
-    (other / "measure.py").write_text((other / "measure.py").read_text().replace('"Mine', '"Other'))
+    for name, old, new in (("measure.py", '"Mine', '"Other'), ("verdicts.toml", "Mine", "Other")):
+        (other / name).write_text((other / name).read_text().replace(old, new))
     claims = [claim for folder in (mine, other) for claim in load_folder(folder).claims if claim.id.endswith("2")]
     together = {finding.claim.id: finding.measured for finding in judge(claims, Laboratory(seeds=1), {})}
     alone = {claim.id: judge([claim], Laboratory(seeds=1), {})[0].measured for claim in claims}
