@@ -149,12 +149,17 @@ impl RateProcess {
         if let Source::Trace(_) = &self.source { SimTime(now.0.saturating_sub(1)) } else { now }
     }
 
+    /// True if the last opportunity that packets have used is at `instant`; only traces have such.
+    pub(crate) fn has_used(&self, instant: SimTime) -> bool {
+        matches!(&self.source, Source::Trace(reader) if reader.has_used(instant))
+    }
+
     /// Octets that the link could have sent from `from` on and before `until`, and at `until` if what leaves then has left; `None` if
     /// that is its rate times the span.
     pub(crate) fn capacity_within(&self, from: SimTime, until: SimTime, has_left: bool) -> Option<f64> {
         let Source::Trace(reader) = &self.source else { return self.capacity(from, until) };
         let at_zero = if from == SimTime::ZERO { reader.capacity_at_zero() } else { 0.0 };
-        let last = if has_left && reader.has_used(until) { until } else { self.just_before(until) };
+        let last = if has_left { until } else { self.just_before(until) };
         Some(at_zero + reader.capacity(self.just_before(from), last))
     }
 

@@ -56,6 +56,8 @@ pub(crate) struct Served {
     /// Octets and sending time of the packets whose service has ended.
     carried: u64,
     sent: SimDuration,
+    /// When the latest of them ended.
+    ended: SimTime,
     /// Wait of the packet that entered service last.
     latest_wait: SimDuration,
 }
@@ -102,6 +104,7 @@ impl Served {
             counted: QueueCounters::default(),
             carried: 0,
             sent: SimDuration::ZERO,
+            ended: SimTime::ZERO,
             latest_wait: SimDuration::ZERO,
         }
     }
@@ -207,8 +210,10 @@ impl Served {
     /// What share of the octets that it could have sent since `from` a link of changing rate has sent; `None` if its
     /// rate does not change.
     pub(super) fn used(&self, from: SimTime, now: SimTime) -> Option<f64> {
-        // The window begins and ends before what happens at its borders. At the end of a run that has happened.
-        let has_happened = self.current.is_none_or(|current| current.end != now);
+        // The window begins and ends before what happens at its borders. At the end of a run that has happened: what ended now has used
+        // an opportunity of now, of which the packet behind it may have the rest.
+        let has_happened =
+            self.ended == now || self.current.is_none_or(|current| current.end != now) && self.rate.has_used(now);
         let capacity = self.rate.capacity_within(from, now, has_happened)?;
         let sent = self.carried_in_parts(self.rate.just_before(now)) - self.carried_before;
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
@@ -232,6 +237,7 @@ impl Served {
         let done = self.current.as_ref().filter(|current| current.end <= now)?;
         self.sent += done.end - done.start;
         self.carried += done.queued.octets;
+        self.ended = done.end;
         Some(&done.queued)
     }
 
