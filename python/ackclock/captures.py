@@ -149,7 +149,7 @@ def _frames(file: BinaryIO, path: Path) -> Iterator[tuple[int, pcapng.Frame]]:
     except _DAMAGE as error:
         if number == 0:
             raise CaptureError(
-                f"{path} is no capture in pcap or pcapng form ({error}); write one with tcpdump -w"
+                f"{path} must be a capture in pcap or pcapng form ({error}); write one with tcpdump -w"
             ) from error
         raise CaptureError(
             f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or "

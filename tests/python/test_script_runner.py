@@ -357,7 +357,7 @@ CONNECTED = [
 
 def test_a_time_without_room_is_refused_in_its_line() -> None:
     script = parse("\n".join([*CONNECTED, "+99999999999999999999 write(4, ..., 1) = 1"]), "t.pkt")
-    with pytest.raises(ScriptError, match="for which there is no room") as raised:
+    with pytest.raises(ScriptError, match="that is too large") as raised:
         run(script, SimulatedHost())
     assert raised.value.line == 8
 

@@ -145,7 +145,7 @@ pub struct ControllerHead {
     pub has_own_loss_window: bool,
     /// It has no answer to marks.
     pub wants_no_ecn: bool,
-    /// What it permits leaves at once, unpaced.
+    /// Its data leaves at once, unpaced.
     pub wants_at_once: bool,
 }
 

@@ -88,7 +88,7 @@ pub fn say_ready(ready: OwnedFd) {
     let _ = std::fs::File::from(ready).write_all(b"1");
 }
 
-/// What a listener's sockets are set to, as a text that is another where anything of it is.
+/// The settings of a listener's sockets, as a text that differs where any of them does.
 fn settings_of(listener: &Listener) -> String {
     format!("{:?} {:?}", listener.listen.mode, listener.listen.near)
 }

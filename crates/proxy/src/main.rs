@@ -259,7 +259,7 @@ fn confine(config: &Path) -> bool {
     }
 }
 
-/// What signals say to a process that takes no more connections.
+/// The orders of signals to a process that takes no more connections.
 fn haste(signals: &mut Signals) -> Option<Haste> {
     let said: Vec<_> = signals.pending().collect();
     let hastes = [(SIGINT, Haste::AtOnce), (SIGTERM, Haste::InTime)];

@@ -29,7 +29,7 @@ pub struct ListenerMetrics {
     pub sides: [SideMetrics; 2],
 }
 
-/// What becomes of a connection that was taken; every one comes to one of these.
+/// The outcome of a connection that was taken; every one comes to one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Reset for who asked, or for what they asked.

@@ -207,7 +207,7 @@ fn overrides_are_told_what_they_lack() {
     let with = |text: &str| {
         Scenario::parse(TWO_ALGORITHMS, "test.toml", &[text.to_owned()]).map_err(|error| error.diagnostics)
     };
-    assert_eq!(with("seed = 7").expect("blanks are no part of a number").config().seed, 7);
+    assert_eq!(with("seed = 7").expect("blanks do not belong to a number").config().seed, 7);
     for (text, what) in [
         ("change[0].rate=1 Mbit/s", "asks for item [0] of a list that is not there"),
         ("host[0].name=x", "asks for item [0] of a list that is not there"),

@@ -140,7 +140,7 @@ impl Stream {
         (rate(until.read - from.read), rate(until.sent - from.sent))
     }
 
-    /// What was counted in the window.
+    /// The counts of the window.
     pub(crate) fn counts(&self) -> WindowCounts {
         let (from, until) = (self.measured.from.counts, self.measured.counts);
         WindowCounts {

@@ -329,7 +329,7 @@ _PICTURE: Final = ("name", "claims", "study", "title")
 
 
 def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str]) -> None:
-    """Refuse what is no picture, and one of a study that is not there, which would never be seen."""
+    """Refuse a wrong picture, and a picture of an unknown study, which would never be seen."""
     for place, picture in enumerate(pictures):
         at = f"{file}: PICTURES[{place}]"
         texts = [getattr(picture, name, None) for name in _PICTURE]

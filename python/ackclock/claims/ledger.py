@@ -362,7 +362,7 @@ def measured_of(claim: Claim, runs: Runs) -> Measured:
 
 
 def _mistake(found: Measured) -> str:
-    """What of a measurement is no number; infinity is one, as of a ratio over nothing, but is no weight."""
+    """Return the mistake of a measurement. Infinity is allowed, as of a ratio over nothing, but not as a weight."""
     if not isinstance(found.also, Mapping):
         return f"also must be a dictionary of numbers, and is {found.also!r:.60}"
     named = [("weight", found.weight), *found.also.items()]

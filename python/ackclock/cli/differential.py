@@ -48,7 +48,7 @@ def differential(count: int, seed: int, into: Path | None, controller: str | Non
         message = found.parting.message if found.parting else ""
         if found.kind is Kind.DIFFERENT and into is not None and counts[Kind.DIFFERENT] <= SCRIPTS_AT_MOST:
             file = _write(found, into)
-            message += f"; see {file}" if file else "; only with timestamps, for which there is no script"
+            message += f"; see {file}" if file else "; only with timestamps, which no script can replay"
         table.add_row(str(found.case.seed), str(found.case), str(found.kind), name(message))
     if table.row_count:
         output().print(table)

@@ -51,7 +51,7 @@ fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
     Some((controller.cwnd(), controller.pacing_rate()))
 }
 
-/// What is kept to undo an episode is the window with its threshold (RFC 4015 section 3.2): a window alone leaves slow start for good.
+/// A controller keeps the window and its threshold to undo an episode (RFC 4015 section 3.2): a window alone leaves slow start for good.
 #[test]
 fn whoever_undoes_a_spurious_episode_goes_on_with_slow_start() {
     let mut halves = Vec::new();

@@ -49,7 +49,7 @@ impl Profile {
         self.delays.truncate(window);
     }
 
-    /// What is known of the largest window up to this one.
+    /// The largest window known up to this one.
     pub(super) fn learnt_of(&self, window: usize) -> Option<f64> {
         self.delays.iter().take(window + 1).rev().find_map(|delay| *delay)
     }

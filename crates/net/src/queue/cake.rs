@@ -104,7 +104,7 @@ pub struct Cake {
     config: CakeConfig,
     control: CobaltParameters,
     memory_limit: u64,
-    /// What a flow may send in a turn, in parts of an octet ([`OCTET`]).
+    /// The credit of a flow for a turn, in parts of an octet ([`OCTET`]).
     quantum: u64,
     /// What a full packet takes to send.
     mtu_time: SimDuration,

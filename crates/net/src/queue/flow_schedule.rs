@@ -18,7 +18,7 @@ enum Place {
 
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// What it may still send in this round; negative if the last packet was larger than what was left.
+    /// The credit left in this round; negative if the last packet was larger than what was left.
     deficit: i64,
     next: u32,
     place: Place,

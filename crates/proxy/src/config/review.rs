@@ -46,7 +46,7 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
 const OF_FORWARD: [&str; 3] = ["upstream", "balance", "health_interval"];
 const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
 
-/// What is wrong with a listener; `written` is its table.
+/// The mistakes of a listener; `written` is its table.
 fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mistake>) {
     let mut mistakes = Vec::new();
     let upstreams = upstreams(listen, own, &mut mistakes);

@@ -112,7 +112,7 @@ impl DatagramFlows {
         }
     }
 
-    /// What came of each flow up to `end`, the time that has been simulated.
+    /// The results of each flow up to `end`, the time that has been simulated.
     pub(crate) fn summaries(&self, config: &SimulationConfig, end: SimTime) -> Vec<DatagramSummary> {
         let flows = self.list.iter().zip(&config.traffic.datagrams);
         flows

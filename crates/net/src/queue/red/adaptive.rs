@@ -63,7 +63,7 @@ impl Adaptive {
 mod tests {
     use super::*;
 
-    /// What `max_p` becomes by then, with the average all the same since the last call.
+    /// The value of `max_p` by then, with the average all the same since the last call.
     fn catch_up(adaptive: &mut Adaptive, now: u64, average: f64, max_p: &mut f64) {
         *max_p = adaptive.at(SimTime(now), *max_p, |_| average);
         adaptive.pass(SimTime(now));
