@@ -338,6 +338,10 @@ def violations(made: dict[str, Any], results: Results) -> Iterator[str]:
     for link in summary["links"]:
         if link["utilization"] > 1 + 1e-9:
             yield f"utilization of {link['name']} {link['utilization']}"
+    engine: Any = results.manifest["engine"]
+    sent = sum(flow["sent_segments"] for flow in summary["flows"])
+    if engine["events"] > 1_000 * (sent + engine["packets_delivered"]) + 100_000 * (1 + summary["duration_s"]):
+        yield f"{engine['events']} events"
     copies = "duplicate" in json.dumps(made["topology"])
     yield from _wrong_with_traffic(summary, copies=copies, has_appliance="appliance" in made)
     if made["topology"]["kind"] == "dumbbell" and not copies and "appliance" not in made:

@@ -11,6 +11,8 @@ const ENDLESS: Bytes = Bytes(1 << 60);
 
 /// An application that writes bit by bit waits no longer than this between two writes.
 const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
+/// So often at most, over however short a path.
+const LEAST_INTERVAL: SimDuration = SimDuration::from_micros(1);
 
 /// An application at work. It is told when its connection opens, when its own time has come and when the receiver has
 /// read what it waits for; it answers with what to do.
@@ -64,8 +66,8 @@ pub struct Outlet {
     pub unsent: Bytes,
     /// The connection takes so much more at present.
     pub room: Bytes,
-    /// It takes more after this time.
-    pub refill: SimDuration,
+    /// It takes more after this time, if that is known.
+    pub refill: Option<SimDuration>,
 }
 
 /// What an application wants.
@@ -229,7 +231,10 @@ impl OnOff {
                 self.last_write += rate.serialization_delay(due).min(now - self.last_write);
                 (due, WRITE_INTERVAL)
             }
-            None => (outlet.room, outlet.refill.clamp(SimDuration(1), WRITE_INTERVAL)),
+            None => {
+                let refill = outlet.refill.unwrap_or(WRITE_INTERVAL);
+                (outlet.room, refill.clamp(LEAST_INTERVAL, WRITE_INTERVAL))
+            }
         };
         let end = self.on_until.unwrap_or(now);
         Action { write, wake_at: Some(end.min(now + wait)), ..Action::default() }
@@ -285,10 +290,21 @@ mod tests {
     fn on_off_without_a_rate_hands_over_what_there_is_room_for_and_nothing_when_it_goes_off() {
         let second = Span::Constant(SimDuration::from_secs(1));
         let mut app = App::new(&AppConfig::OnOff { on: second, off: second, rate: None }, 1, "f");
-        let outlet = Outlet { unsent: Bytes(5), room: Bytes(100), refill: SimDuration::from_millis(700) };
+        let outlet = Outlet { unsent: Bytes(5), room: Bytes(100), refill: Some(SimDuration::from_millis(700)) };
         let first = app.act(SimTime::ZERO, outlet);
         assert_eq!((first.write, first.wake_at), (Bytes(100), Some(SimTime(1_000_000))));
         let last = app.act(SimTime(1_000_000_000), outlet);
         assert_eq!((last.write, last.wake_at), (Bytes::ZERO, Some(SimTime(2_000_000_000))));
+    }
+
+    /// A connection that knows no round trip, as without a sample, and one whose round trip is as short as links of no delay make it.
+    #[test]
+    fn on_off_without_a_rate_lets_time_pass_over_any_path() {
+        let second = Span::Constant(SimDuration::from_secs(1));
+        for (refill, least) in [(None, 1_000_000), (Some(SimDuration(1)), 1_000)] {
+            let mut app = App::new(&AppConfig::OnOff { on: second, off: second, rate: None }, 1, "f");
+            let outlet = Outlet { unsent: Bytes(5), room: Bytes::ZERO, refill };
+            assert!(app.act(SimTime::ZERO, outlet).wake_at >= Some(SimTime(least)));
+        }
     }
 }

@@ -88,11 +88,11 @@ impl<'a> EndView<'a> {
     pub(crate) fn outlet(self) -> Outlet {
         let unsent = self.unsent();
         let ahead = self.cwnd().saturating_sub(unsent);
-        let room = match self {
-            Self::Tcp(endpoint) => ahead.min(endpoint.writable()),
-            Self::Quic(_) => ahead,
+        let (room, srtt) = match self {
+            Self::Tcp(endpoint) => (ahead.min(endpoint.writable()), endpoint.fine_srtt()),
+            Self::Quic(endpoint) => (ahead, endpoint.rtt().srtt),
         };
-        Outlet { unsent, room, refill: SimDuration(self.rtt().srtt.0 / 4) }
+        Outlet { unsent, room, refill: (!srtt.is_zero()).then_some(SimDuration(srtt.0 / 4)) }
     }
 
     pub(crate) fn ack_ratio(self) -> Option<u32> {

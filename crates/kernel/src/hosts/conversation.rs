@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use ackclock_sim::{Action, AfterRead, App, Outlet, VideoSummary};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimTime};
 
 use super::ends::Ends;
 use super::reading::{self, Reader};
@@ -203,7 +203,7 @@ impl Conversation<'_> {
                 self.wakes[stream] = None;
                 let unsent = self.ordered[stream] - self.ends.streams[stream].written.load(Ordering::Relaxed);
                 let room = Bytes(AHEAD.saturating_sub(unsent));
-                let outlet = Outlet { unsent: Bytes(unsent), room, refill: SimDuration::ZERO };
+                let outlet = Outlet { unsent: Bytes(unsent), room, refill: None };
                 let action = self.apps[stream].act(now, outlet);
                 self.perform(stream, action);
             }

@@ -90,6 +90,11 @@ impl Endpoint {
         self.sender.rto.stats()
     }
 
+    /// The smoothed round trip, by a fine clock also where the stack counts ticks. Zero until there is a sample.
+    pub fn fine_srtt(&self) -> SimDuration {
+        self.sender.rto.fine_stats().srtt
+    }
+
     /// True once there was an RTT sample.
     pub fn has_rtt_sample(&self) -> bool {
         self.sender.rto.has_sample()

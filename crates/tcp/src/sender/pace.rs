@@ -25,7 +25,7 @@ impl Sender {
             cwnd: self.controller.cwnd().0,
             ssthresh: self.controller.ssthresh().map(|ssthresh| ssthresh.0),
             outstanding: self.board.flight_size(),
-            srtt: self.rto.stats().srtt,
+            srtt: self.rto.fine_stats().srtt,
         })
     }
 
