@@ -2,7 +2,9 @@
 
 import json
 import signal
+import sys
 import time
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -46,14 +48,25 @@ def test_these_are_refused(text: str, after: str) -> None:
         decoded(text + after)
 
 
-def test_it_takes_about_as_long_as_the_library() -> None:
-    text = json.dumps({"flows": [{f"number {place}": place / 7 for place in range(100)}] * 5_000}, indent=2)
-    times = []
-    for read in (json.loads, decoded):
-        began = time.process_time()
-        read(text)
-        times.append(time.process_time() - began)
-    assert times[1] < 2 * times[0]
+def _calls(entry: object) -> int:
+    """Count the calls that reading a thousand of these takes."""
+    text, seen = json.dumps([entry] * 1_000) + _LONG, 0
+
+    def see(_frame: FrameType, event: str, _of: object) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+
+    sys.setprofile(see)
+    try:
+        decoded(text)
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def test_an_entry_takes_as_many_calls_whatever_it_holds() -> None:
+    small, large = ({f"number {place}": place / 7 for place in range(count)} for count in (1, 100))
+    assert _calls(large) == _calls(small) > 1_000
 
 
 class _Heard(Exception):
