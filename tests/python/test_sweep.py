@@ -179,6 +179,16 @@ def test_a_sweep_may_be_extended_but_not_changed(cli: Cli, scenario_file: Path, 
     assert (tmp_path / "out" / "sweep.parquet").read_bytes() == before
 
 
+def test_a_sweep_may_be_extended_by_an_axis(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    """docs/how-to/compare-and-repeat.md: a larger grid in the same folder adds the new points."""
+    axes = ("--set", 'flow.new.controller=["cubic", "reno"]', "--set", "duration=['1 s', '2 s']")
+    for more in ((), axes[:2], axes):
+        assert cli("sweep", scenario_file, "--set", "seed=1..2", *more, "-o", "out", "-q").returncode == 0, more
+        assert cli("compare", "out", "--json").returncode == 0, more
+    assert cli("sweep", scenario_file, "--set", "seed=1..2", *axes, "-o", "fresh", "-q").returncode == 0
+    assert cli("compare", "out", "--json").stdout == cli("compare", "fresh", "--json").stdout
+
+
 def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:
     assert cli("sweep", scenario_file, "--set", "duration=['1 s']", "-o", "out").returncode == 0
     longer = ("sweep", scenario_file, "--set", "duration=['1 s', '1000000 s']", "-o", "out")

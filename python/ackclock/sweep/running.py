@@ -24,6 +24,8 @@ def unique(points: Sequence[Point]) -> list[Point]:
 def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
     """Count the points that an earlier process has done; each is read, so that a damaged one is told of now.
 
+    Those of an earlier grid get the parameters of this one, which may have axes more.
+
     Args:
         folder: Of the grid.
         points: All of it.
@@ -34,6 +36,7 @@ def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
     found = [point for point in unique(points) if folder.is_done(point)]
     for point in found:
         folder.summary(point)
+    folder.renew_parameters(points)
     return len(found)
 
 
