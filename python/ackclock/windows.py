@@ -21,6 +21,10 @@ _OTHERS = ("groups", "datagrams")
 """Traffic beside the flows: with any, a link works on when the flows are over."""
 
 
+_MOST_USED = 1.01
+"""A packet that is under way at an end of the window is a part of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The window of a run.
@@ -47,15 +51,19 @@ class Window:
         rate: float = flow[key]
         return rate * self._share(over - max(begin, flow.get("start_s", 0.0)))
 
-    def utilization(self, link: Entry) -> float:
+    def utilization(self, link: Entry) -> float | None:
         """Return a link's use over the window; exact where its rate is constant and flows alone use it.
 
         Args:
             link: As in `summary.json`.
+
+        Returns:
+            None where it would be more than all: its rate was another after the window, and is not known within it.
         """
         begin, end = self.measured_s
         used: float = link["utilization"]
-        return used * (end - begin) / (self.end_s - self.begin_s) if self.end_s > self.begin_s else 0.0
+        found = used * (end - begin) / (self.end_s - self.begin_s) if self.end_s > self.begin_s else 0.0
+        return None if found > _MOST_USED else found
 
     def _share(self, lasted_s: float) -> float:
         return max(lasted_s, 0.0) / (self.end_s - self.begin_s) if self.end_s > self.begin_s else 0.0

@@ -302,6 +302,8 @@ def test_a_row_is_over_one_window() -> None:
     assert (window.begin_s, window.end_s) == (10.0, 15.0)
     assert window.rate_bps(alone["flows"][0]) == 8e6
     assert window.utilization(alone["links"][0]) == pytest.approx(0.8)
+    # At 1 Mbit/s after it the same 40 Mbit are 0.73 of what the link could carry, which is no use of those 5 s.
+    assert window.utilization(a_link(0.73)) is None
     # With other traffic the link works on after the last flow: the window is the measurement's.
     window = window_of(alone | {"groups": [{"name": "web"}]})
     assert (window.begin_s, window.end_s) == (0.0, 20.0)

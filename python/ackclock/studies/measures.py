@@ -57,7 +57,7 @@ class Measured:
     Attributes:
         trial: The run.
         parts: By label.
-        utilization: Of the bottleneck, 0 to 1.
+        utilization: Of the bottleneck, 0 to 1; None where its rate changed, and what it was in the window is not known.
         queueing_ms: Mean wait there.
         queueing_p95_ms: 95th percentile of the wait there.
         dropped: Packets that its queue dropped over those that came to it; None if none came.
@@ -72,7 +72,7 @@ class Measured:
 
     trial: Trial
     parts: Mapping[str, Part]
-    utilization: float
+    utilization: float | None
     queueing_ms: float
     queueing_p95_ms: float
     dropped: float | None

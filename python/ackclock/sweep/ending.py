@@ -261,7 +261,9 @@ def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> li
     bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
     if bottleneck:
         links = links.filter(pl.col("link") == bottleneck)
-    best = links.sort("utilization", descending=True).unique(subset=keys, keep="first", maintain_order=True)
+    best = links.sort("utilization", descending=True, nulls_last=True).unique(
+        subset=keys, keep="first", maintain_order=True
+    )
     of_link = best.select(*keys, *OF_LINK)
     if flows.is_empty():  # short flows and media alone: what the link tells
         return of_link.with_columns(flow=pl.lit("-"), controller=pl.lit("-")).to_dicts()

@@ -71,6 +71,8 @@ def _windowed(flow: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, 
 def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
     """Return a table whose figures are all over the window of the run: each that has a `window_` column is that.
 
+    Counts of a run without a `measure` window are over all of it. A use that is not known over the window is null.
+
     Args:
         table: As `flow_table` or `link_table` makes it.
     """
@@ -78,7 +80,12 @@ def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
 
     names = [name.removeprefix("window_") for name in table.columns if name.startswith("window_")]
     known = [name for name in names if name in table.columns]
-    return table.with_columns(pl.coalesce(f"window_{name}", name).alias(name) for name in known)
+    return table.with_columns(
+        pl.col("window_utilization").cast(pl.Float64).alias(name)
+        if name == "utilization"
+        else pl.coalesce(f"window_{name}", name).alias(name)
+        for name in known
+    )
 
 
 def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
