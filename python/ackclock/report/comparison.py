@@ -60,6 +60,10 @@ def tables(results: list[Results]) -> list[Table]:
     return found
 
 
+_WORD = 16
+"""Characters of a word that no column cuts."""
+
+
 def _run_columns(runs: Sequence[str]) -> list[Column]:
     return [Column(f"run{place}", run) for place, run in enumerate(runs)]
 
@@ -69,7 +73,8 @@ def _shown(table: Table) -> Shown:
     shown = Shown(title=table.title)
     for column in table.columns:
         if column.is_text:
-            shown.add_column(column.title, overflow="fold", min_width=min(12, len(column.title)))
+            words = (word for row in table.rows for word in str(row.get(column.key) or "").split())
+            shown.add_column(column.title, overflow="fold", min_width=min(_WORD, max(map(len, (column.title, *words)))))
         else:
             shown.add_column(name(column.title), justify="right", overflow="fold")
     for place, row in enumerate(table.rows):

@@ -1,6 +1,5 @@
 """What a run came to, as tables: flows, their traffic, and the links worth showing."""
 
-import re
 from collections.abc import Sequence
 
 from ackclock.crowds import SHOWN_SINGLY, by_controller, grouped, outermost
@@ -14,7 +13,7 @@ from ackclock.report.figures_of_merit import (
     busy_links,
 )
 from ackclock.summaries import RunSummary
-from ackclock.tables import Column, Table
+from ackclock.tables import Table, of_cells
 from ackclock.traffic_figures import (
     APPLIANCE_CELLS,
     DATAGRAM_CELLS,
@@ -82,19 +81,6 @@ def _traffic(summary: RunSummary, most: int) -> list[Table]:
     return parts
 
 
-_WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")
-
-
 def _table(kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...], most: int, note: str = "") -> Table:
-    columns = [Column("name", kind, is_text=True)]
-    for place, (label, _) in enumerate(cells):
-        found = _WITH_UNIT.fullmatch(label)
-        title, unit = found.groups() if found else (label, "")
-        columns.append(Column(f"figure{place}", title, unit))
-    rows = [
-        {"name": str(entry["name"])} | {f"figure{place}": text(entry) for place, (_, text) in enumerate(cells)}
-        for entry in entries[:most]
-    ]
     more = len(entries) - most
-    notes = [text for text in (note, f"{more:,} more in summary.json." if more > 0 else "") if text]
-    return Table("", "", columns, rows, notes)
+    return of_cells(kind, entries[:most], cells, notes=(note, f"{more:,} more in summary.json." if more > 0 else ""))
