@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ackclock._core import Scenario
 
-QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ]+)\s*")
+QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ/%]+)\s*")
 """A number with its unit."""
 _IPERF_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTkmgt])\s*")
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -133,7 +133,7 @@ def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": "random", "p": float(Decimal(match[1]) / 100)}
     try:
         return {"kind": "random", "p": float(loss)}
-    except ValueError:
+    except (TypeError, ValueError):
         return {"kind": "random", "p": loss}
 
 
