@@ -189,6 +189,21 @@ def test_a_sweep_may_be_extended_by_an_axis(cli: Cli, scenario_file: Path, tmp_p
     assert cli("compare", "out", "--json").stdout == cli("compare", "fresh", "--json").stdout
 
 
+def test_a_sweep_says_how_many_runs_were_completed_and_which_axes_go_together(
+    cli: Cli, scenario_file: Path, tmp_path: Path
+) -> None:
+    """100 kB are over within 2 s, and 10 MB are not at 10 Mbit/s; a title tells an axis from the flow's controller."""
+    sizes = ("--set", 'flow.new.app=[{kind="file", size="100 kB"}, {kind="file", size="10 MB"}]')
+    axes = (*sizes, "--set", 'flow.old.controller=["reno", "vegas"]', "--paired", "flow.new.app,flow.old.controller")
+    assert cli("sweep", scenario_file, *axes, "--set", "seed=1..2", "-o", "out", "-q").returncode == 0
+    table = load_sweep(tmp_path / "out").table
+    done = [row["completed"] for row in table.rows]
+    assert done == ["2 of 2", None, None, None]
+    assert [column.title for column in table.columns].count("controller") == 1
+    assert "flow.new.app and flow.old.controller together" in table.about
+    assert pl.read_parquet(tmp_path / "out" / "means.parquet")["completed"].to_list() == [2, 0, 0, 0]
+
+
 def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:
     assert cli("sweep", scenario_file, "--set", "duration=['1 s']", "-o", "out").returncode == 0
     longer = ("sweep", scenario_file, "--set", "duration=['1 s', '1000000 s']", "-o", "out")
