@@ -58,8 +58,7 @@ def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads "
-            "| instructions | cost | plugins",
+            metavar=f"{' '.join(_GROUPS)} | instructions | cost | plugins",
             help="Cases to run; by default all but the last three, which stand alone: what valgrind counts, what "
             "flows, windows, queues, profiles and traces cost, and what the boundary of a plug-in does.",
         ),
