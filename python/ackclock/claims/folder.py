@@ -457,7 +457,7 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
         prefixes: Such as "O" or "O2", upper or lower case, or the name of a folder such as "rfc".
 
     Raises:
-        LookupError: If a prefix names nothing; the message has all ids.
+        LookupError: If a prefix names nothing; the message has the nearest id, and the folders.
     """
     claims = [claim for folder in folders for claim in folder.claims]
     whole = {claim.id for folder in folders if folder.path.name in prefixes for claim in folder.claims}
@@ -466,10 +466,11 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
     wanted = [prefix.lower() for prefix in ids]
     unknown = [prefix for prefix in ids if not any(_names(prefix.lower(), claim.id) for claim in claims)]
     if unknown:
-        known = ", ".join(claim.id for claim in claims)
-        folders_known = ", ".join(sorted(named))
+        near = difflib.get_close_matches(unknown[0], [*named, *(claim.id for claim in claims)], 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        known = ", ".join(folder.path.name for folder in folders)
         raise LookupError(
-            f"there is no claim {', '.join(unknown)}; there are: {known}; and the folders {folders_known}"
+            f"unknown claim {', '.join(unknown)}; {hint}name an id, such as {claims[0].id}, or a folder: {known}"
         )
     if not prefixes:
         return claims

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from ackclock import _core
 from ackclock.cli.display import output
@@ -93,12 +94,10 @@ def _print_list(entries: list[dict[str, Any]]) -> None:
 
 def _print_entry(entry: dict[str, Any]) -> None:
     console = output()
-    console.print(f"[bold cyan]{entry['name']}[/]  ", end="")
-    console.print(entry["summary"], markup=False)
+    console.print(Text.assemble((entry["name"], "bold cyan"), "  ", entry["summary"]))
     for key in ("source", "departures"):
         if entry.get(key):
-            console.print(f"[dim]{key}:[/] ", end="")
-            console.print(entry[key], markup=False)
+            console.print(Text.assemble((f"{key}:", "dim"), " ", entry[key]))
     if "switches" in entry:
         _print_switches(entry)
     elif entry["parameters"]:

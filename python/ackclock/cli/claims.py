@@ -16,6 +16,7 @@ from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
 from ackclock.shown import plain
 
+_FOLDER = Path("out/claims")
 _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
@@ -64,10 +65,12 @@ def claims(
             metavar="DIR",
             help="Folder of page, figures and claims.json; those of an earlier run are replaced.",
         ),
-    ] = Path("out/claims"),
+    ] = _FOLDER,
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
     if ids and ids[0] == "new":
+        if as_json or full or seeds is not None or settle or kept or own or folder != _FOLDER:
+            raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
         _begin(ids[1:])
         return
     extras.require("report")

@@ -76,6 +76,9 @@ def report(
         _report_of_many(kind, folders[0], output, static, force=force)
         return
     results = runs_of(folders)
+    end_s = max(result.summary["duration_s"] for result in results)
+    if shown is not None and shown.begin_s >= end_s:
+        raise InputError(f"--window {window} must begin before the end of the runs, which is {end_s:g} s")
     from ackclock.report import write_report
 
     with busy(f"drawing {output}"):

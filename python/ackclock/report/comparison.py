@@ -46,7 +46,8 @@ def tables(results: list[Results]) -> list[Table]:
         results: As of `compare`.
     """
     runs, about = labels(results), common(results)
-    found = _of_flows(runs, [result.summary["flows"] for result in results], about)
+    flows = [result.summary["flows"] for result in results]
+    found = _of_flows(runs, flows, about) if any(flows) else []
     for title, cells, entries_of in _TRAFFIC:
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
@@ -55,8 +56,9 @@ def tables(results: list[Results]) -> list[Table]:
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
-    fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
-    found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
+    if any(len(of) > 1 for of in flows):  # that of a single flow is 1, whatever it had
+        fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
+        found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
     return found
 
 
@@ -87,7 +89,7 @@ def _shown(table: Table) -> Shown:
     return shown
 
 
-def _of_flows(runs: list[str], flows: list[Sequence[Entry]], about: str) -> list[Table]:
+def _of_flows(runs: list[str], flows: Sequence[Sequence[Entry]], about: str) -> list[Table]:
     if max(map(len, flows)) <= SHOWN_SINGLY:
         return [_table("flows", runs, flows, FLOW_CELLS, about)]
     groups = _table(
@@ -97,7 +99,7 @@ def _of_flows(runs: list[str], flows: list[Sequence[Entry]], about: str) -> list
     return [groups, single]
 
 
-def _standing_out(flows: list[Sequence[Entry]]) -> list[str]:
+def _standing_out(flows: Sequence[Sequence[Entry]]) -> list[str]:
     """Of each run."""
     return list(dict.fromkeys(str(flow["name"]) for run in flows for flow in outermost(run)))
 
