@@ -34,6 +34,7 @@ from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.tidy import flow_table, link_table, means, over_window
 from ackclock.tables import Estimate, Table
 from ackclock.windows import count, flows_over_window, window_of
+from networks import dumbbell
 from test_readers import CLAIMS, MEASURE
 from test_readers import SCENARIO as ONE
 
@@ -363,13 +364,13 @@ def test_no_row_of_a_study_has_more_than_its_link() -> None:
     assert shares["share"].to_list() == pytest.approx([1.0, 1.0])
 
 
-LATE = """\
+LATE = (
+    """\
 name = "late"
 duration = "4 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ns" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+"""
+    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" }', "0 ns")
+    + """\
 [[flow]]
 name = "a"
 start = "1 s"
@@ -377,6 +378,7 @@ start = "1 s"
 name = "b"
 start = "3 s"
 """
+)
 
 
 def test_no_row_of_a_sweep_has_more_than_its_link(tmp_path: Path) -> None:
