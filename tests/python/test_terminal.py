@@ -85,7 +85,7 @@ def test_no_name_and_no_number_is_cut_where_a_terminal_is_narrow(tmp_path: Path)
     """At 80 columns two links of a run were `bottlen...`, and a wait of 0.0058 ms `0.0058...`."""
     (tmp_path / "all.toml").write_text(EVERY_TABLE)
     shown = b"".join(part for _, part in _shown("run", "all.toml", "-o", "out", folder=tmp_path)).decode()
-    for title in ("flows", "requests", "short flows: web", "datagrams", "interactive media", "links"):
+    for title in ("flows", "requests", "short flows: web", "datagrams", "media", "links"):
         assert title in shown
     assert "a-flow-of-a-long-name.right.reverse" in shown and "left out here: columns" in shown
     assert "…" not in shown

@@ -4,17 +4,7 @@ from collections.abc import Iterator
 
 from ackclock.summaries import RunSummary
 from ackclock.tables import Table, of_cells
-from ackclock.traffic_figures import (
-    APPLIANCE_CELLS,
-    DATAGRAM_CELLS,
-    EXCHANGE_CELLS,
-    GROUP_CELLS,
-    MEDIA_CELLS,
-    VIDEO_CELLS,
-    appliance_rows,
-    media_flows,
-    size_rows,
-)
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 
 
 def traffic_tables(summary: RunSummary) -> Iterator[Table]:
@@ -25,13 +15,6 @@ def traffic_tables(summary: RunSummary) -> Iterator[Table]:
     """
     for group in summary.get("groups", []):
         yield of_cells("size", size_rows(group), GROUP_CELLS, f"short flows: {group['name']}")
-    flows = summary["flows"]
-    for title, entries, cells in (
-        ("requests", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS),
-        ("video", [flow for flow in flows if flow.get("video")], VIDEO_CELLS),
-        ("datagrams", summary.get("datagrams", []), DATAGRAM_CELLS),
-        ("interactive media", media_flows(summary), MEDIA_CELLS),
-        ("appliances", appliance_rows(summary), APPLIANCE_CELLS),
-    ):
-        if entries:
+    for title, cells, entries_of in TRAFFIC:
+        if entries := entries_of(summary):
             yield of_cells("flow", entries, cells, title)

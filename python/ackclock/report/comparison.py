@@ -1,6 +1,6 @@
 """Runs side by side: a table for each kind of thing, a column for each run, named by what differs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table as Shown
@@ -9,20 +9,10 @@ from ackclock.cli.display import filtered, name
 from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
 from ackclock.labels import common, labels
 from ackclock.likeness import table as likeness_table
-from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, busy_links
 from ackclock.results import Results
-from ackclock.tables import Column, Table
-from ackclock.traffic_figures import (
-    APPLIANCE_CELLS,
-    DATAGRAM_CELLS,
-    EXCHANGE_CELLS,
-    GROUP_CELLS,
-    MEDIA_CELLS,
-    VIDEO_CELLS,
-    appliance_rows,
-    media_flows,
-    size_rows,
-)
+from ackclock.tables import Cell, Column, Entry, Table
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 
 
 def compare(results: list[Results]) -> None:
@@ -48,7 +38,7 @@ def tables(results: list[Results]) -> list[Table]:
     runs, about = labels(results), common(results)
     flows = [result.summary["flows"] for result in results]
     found = _of_flows(runs, flows, about) if any(flows) else []
-    for title, cells, entries_of in _TRAFFIC:
+    for title, cells, entries_of in (("short flows", GROUP_CELLS, _classes), *TRAFFIC):
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
@@ -110,25 +100,11 @@ def _classes(summary: Entry) -> list[Entry]:
     return [{**row, "name": f"{group['name']}, {row['name']}"} for group, row in rows]
 
 
-def _flows_with(key: str) -> Callable[[Entry], list[Entry]]:
-    return lambda summary: [flow for flow in summary["flows"] if flow.get(key)]
-
-
-_TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ...] = (
-    ("short flows", GROUP_CELLS, _classes),
-    ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
-    ("videos", VIDEO_CELLS, _flows_with("video")),
-    ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
-    ("media", MEDIA_CELLS, media_flows),
-    ("appliances", APPLIANCE_CELLS, appliance_rows),
-)
-
-
 def _table(
     title: str,
     runs: list[str],
     entries: Sequence[Sequence[Entry]],
-    cells: tuple[Cell, ...],
+    cells: Sequence[Cell],
     about: str,
     wanted: list[str] | None = None,
 ) -> Table:

@@ -1,12 +1,9 @@
 """The figures that reports and comparisons show of each flow and link, with their units."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
+from ackclock.tables import Cell, Entry
 from ackclock.windows import count
-
-Entry = Mapping[str, Any]
-Cell = tuple[str, Callable[[Entry], str]]
 
 
 def _number(value: float | None, digits: int = 3) -> str:
