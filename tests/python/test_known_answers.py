@@ -25,6 +25,7 @@ from ackclock.claims.page import _others, _overview
 from ackclock.crowds import grouped
 from ackclock.report import comparison
 from ackclock.report import figures_of_merit as merit
+from ackclock.report.distributions import round_trips
 from ackclock.report.tables import tables
 from ackclock.studies import design
 from ackclock.studies.file import read
@@ -332,6 +333,23 @@ def test_a_flow_that_starves_later_never_converged() -> None:
     assert convergence_s(samples, [0.0, 0.0]) is None
 
 
+def test_what_is_over_has_no_samples() -> None:
+    """1 MB at 10 Mbit/s is over within two seconds; after it only the other flow has rates and round trips."""
+    filer = {"controller": "reno", "app": {"kind": "file", "size": "1 MB"}, "label": "filer"}
+    asked = {"controllers": ["cubic", filer], "line_ups": ["pairs"], "seeds": [1], "duration": "6 s"}
+    study = ackclock.study(asked | {"path": {"rate": "10 Mbit/s", "rtt": "20 ms"}})
+    (run,) = study.runs
+    ends_s, flows = seconds_of(run.samples)
+    assert np.isnan(flows["filer"][ends_s > 2]).all() and (flows["cubic"][ends_s > 2] > 8e6).all()
+    assert np.isnan(jain_over_time(run.samples)[1][ends_s > 2]).all()
+    assert all(value is None for value in run.samples["flows"]["filer"]["rtt_ms"][-20:])
+    results = ackclock.run(
+        ackclock.dumbbell(flows=[{key: filer[key] for key in ("controller", "app")}], duration="6 s", rtt="20 ms")
+    )
+    (shown,) = round_trips([results])
+    assert shown.lines[0].values.size < 200, "one each 10 ms, of less than two seconds"
+
+
 def test_flows_that_are_over_had_converged() -> None:
     """Two flows have the same from their start to 20 s, when both are over, of 30 s: they converged at once."""
     time_s = [0.5 * place for place in range(1, 61)]
@@ -449,6 +467,7 @@ def test_every_column_of_a_sweeps_table(tmp_path: Path) -> None:
         "retransmitted_segments": (5.0, 0.0),
         "timeouts": (2.0, 0.0),
         "completion_s": (18.0, 0.0),
+        "completed": "2 of 2",
         "jain_index": (1.0, 0.0),
         "utilization": two(0.8),  # 64 % of the 10 s that were measured are 80 % of the 8 s of the flow
         "queueing_delay_ms_mean": (12.0, 0.0),
@@ -471,7 +490,7 @@ def test_every_column_of_a_sweeps_table(tmp_path: Path) -> None:
 
 FLOW_ANSWERS = {
     "controller": "cubic", "profile": "linux-6.x", "goodput": "6.00", "sent": "500", "retransmitted": "5", "lost": "6",
-    "timeouts": "2", "recoveries": "3", "RTT mean": "50.0", "RTT p95": "60.0", "completed": "–",
+    "timeouts": "2", "recoveries": "3", "RTT mean": "50.0", "RTT p95": "60.0", "completed at": "–",
 }  # fmt: skip
 LINK_ANSWERS = {
     "utilization": "80.0 %", "delivered": "900", "drops": "50", "queue mean": "8.00", "queue p95": "15.0",
@@ -502,8 +521,8 @@ def test_every_column_of_a_reports_tables() -> None:
 GROUP_ANSWERS = {
     "flows": "2", "goodput mean (Mbit/s)": "4.00", "p5": "2.20", "p50": "4.00", "p95": "5.80",  # 2 + 4 p
     "retransmitted p50": "5.00", "retransmitted p95": "5.00", "timeouts mean": "2.00", "timeouts p95": "2.00",
-    "mean RTT p50 (ms)": "50.0", "mean RTT p95 (ms)": "50.0", "completed flows": "0", "completed p50 (s)": "–",
-    "completed p95 (s)": "–",
+    "mean RTT p50 (ms)": "50.0", "mean RTT p95 (ms)": "50.0", "completed flows": "0", "completed at p50 (s)": "–",
+    "completed at p95 (s)": "–",
 }  # fmt: skip
 
 
