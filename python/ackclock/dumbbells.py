@@ -212,5 +212,5 @@ def _half_of_rtt(rtt: str) -> str:
 
 def _scaled(rate: str, factor: int) -> str:
     """Multiply a rate; a text that is no rate is handed on as it is, for the scenario's check to report."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(\D.*)", rate)
-    return rate if match is None else f"{(Decimal(match[1]) * factor).normalize():f}{match[2]}"
+    match = QUANTITY.fullmatch(rate)
+    return rate if match is None else f"{(Decimal(match['number']) * factor).normalize():f} {match['unit']}"

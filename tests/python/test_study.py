@@ -17,11 +17,12 @@ import ackclock
 from ackclock.figures.curves import Curve, over
 from ackclock.figures.grid import Axis
 from ackclock.studies.design import trials
-from ackclock.studies.drawn import Drawings
+from ackclock.studies.drawn import Drawings, curve
 from ackclock.studies.file import read
 from ackclock.studies.quantities import scale
 from ackclock.studies.study import load_study
 from ackclock.studies.told import about, about_each
+from ackclock.tables import Estimate
 from conftest import Cli, command
 
 SMALL: dict[str, Any] = {
@@ -343,6 +344,14 @@ def test_curves_over_an_axis_show_each_value() -> None:
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 90
     shifts = [line.get_transform().transform((1.0, 0.0))[0] for line in axes.lines if len(line.get_xdata()) == 2]
     assert len(set(shifts)) == 2
+
+
+def test_a_mean_of_one_run_has_no_bar() -> None:
+    """Among means of several: a bar of no width would say that it is known exactly."""
+    drawn = curve("a", [(1.0, Estimate(5.0, None, 1)), (2.0, Estimate(6.0, 0.5, 3))])
+    assert drawn.half is not None and np.isnan(drawn.half[0]) and drawn.half[1] == 0.5
+    assert curve("a", [(1.0, Estimate(5.0, None, 1))]).half is None
+    assert over({"": [drawn]}, Axis("x"), Axis("y")).axes
 
 
 def test_one_seed_says_no_interval_and_no_winner() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ackclock.figures import encode
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
@@ -202,6 +203,18 @@ def test_a_sweep_says_how_many_runs_were_completed_and_which_axes_go_together(
     assert [column.title for column in table.columns].count("controller") == 1
     assert "flow.new.app and flow.old.controller together" in table.about
     assert pl.read_parquet(tmp_path / "out" / "means.parquet")["completed"].to_list() == [2, 0, 0, 0]
+
+
+def test_a_sweep_over_a_flow_of_any_name_is_drawn(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    """A dollar begins a formula of Matplotlib, and a slash a folder."""
+    scenario_file.write_text(scenario_file.read_text().replace('"new"', '"a$^$/b"'))
+    axes = [("--set", f'flow.{name}.start=["0 s", "50 ms"]') for name in ("a$^$/b", "old")]
+    assert cli("sweep", scenario_file, *axes[0], *axes[1], "-o", "out", "-q").returncode == 0
+    figures = list(load_sweep(tmp_path / "out").figures())
+    assert len(figures) > 3
+    for figure in figures:
+        assert Path(figure.name).name == figure.name
+        encode(figure.draw(), "svg")
 
 
 def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:
