@@ -11,6 +11,7 @@ from ackclock.crowds import OTHERS, SHOWN_SINGLY, group_names, outermost_places
 from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
+from ackclock.shown import unknown
 from ackclock.traffic_figures import way_label
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def panel(key: str) -> Panel:
     for candidate in PANELS:
         if candidate.key == key:
             return candidate
-    raise KeyError(f"there is no plot {key!r}; there are: {', '.join(p.key for p in PANELS)}")
+    raise KeyError(unknown("plot", key, [p.key for p in PANELS]))
 
 
 def draw(results: list[Results], wanted: Panel) -> Drawing | None:
