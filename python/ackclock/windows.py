@@ -110,9 +110,24 @@ def until_completed(results: "Results", flow: str) -> "pl.DataFrame":
         results: Of a run, or a recording.
         flow: Its name.
     """
-    rows = results.flows.filter(results.flows["flow"] == flow)
-    completion_s = results.flow(flow)["completion_s"]
-    return rows if completion_s is None else rows.filter(rows["time_s"] <= completion_s)
+    return under_way(results, results.flows.filter(results.flows["flow"] == flow))
+
+
+def under_way(results: "Results", series: "pl.DataFrame") -> "pl.DataFrame":
+    """Return series of flows, each as long as its flow had anything to send.
+
+    Args:
+        results: Of a run, or a recording.
+        series: Rows of its `flows`.
+    """
+    import polars as pl
+
+    flows = results.summary["flows"]
+    ends_s = {flow["name"]: flow["completion_s"] for flow in flows if flow["completion_s"] is not None}
+    if not ends_s or series.is_empty():
+        return series
+    end = pl.col("flow").cast(pl.String).replace_strict(ends_s, default=None, return_dtype=pl.Float64)
+    return series.filter(end.is_null() | (pl.col("time_s") <= end))
 
 
 def count(flow: Entry, key: str) -> int | None:

@@ -23,6 +23,7 @@ from ackclock.claims.measured import Measured as ClaimMeasured
 from ackclock.claims.measured import mean as claims_mean
 from ackclock.claims.page import _others, _overview
 from ackclock.crowds import grouped
+from ackclock.panels import panel, series_of
 from ackclock.report import comparison
 from ackclock.report import figures_of_merit as merit
 from ackclock.report.distributions import round_trips
@@ -348,6 +349,9 @@ def test_what_is_over_has_no_samples() -> None:
     )
     (shown,) = round_trips([results])
     assert shown.lines[0].values.size < 200, "one each 10 ms, of less than two seconds"
+    over_s = results.flow("reno")["completion_s"]
+    for key in ("cwnd", "goodput", "rtt"):
+        assert all(line.time_s[-1] <= over_s for line in series_of([results], panel(key))), key
 
 
 def test_flows_that_are_over_had_converged() -> None:
