@@ -33,11 +33,8 @@ def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
     Raises:
         DamagedError: If the file of one is not what was written.
     """
-    found = [point for point in unique(points) if folder.is_done(point)]
-    for point in found:
-        folder.summary(point)
     folder.renew_parameters(points)
-    return len(found)
+    return sum(folder.is_done(point) for point in unique(points))
 
 
 def run_missing(

@@ -198,7 +198,7 @@ class SweepFolder:
             sharing.setdefault(point.key, []).append(point)
         for group in sharing.values():
             if self.is_done(group[0]):
-                record = _record(self._file(group[0]))
+                record = self._own(group[0])
                 if record.get("parameters") not in [_as_read(point.parameters) for point in group]:
                     self.save(group[0], json.dumps(record["summary"], ensure_ascii=False))
 
@@ -211,11 +211,14 @@ class SweepFolder:
         Raises:
             DamagedError: If its file is not the one that was written for this point.
         """
+        return self._own(point)["summary"]
+
+    def _own(self, point: Point) -> Record:
         file = self._file(point)
         record = _record(file)
         if record["scenario_hash"] != point.scenario_hash:
             raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", _REMEDY)
-        return record["summary"]
+        return record
 
     def summary_of(self, key: str) -> RunSummary:
         """Return the summary of a finished point by its key alone.
