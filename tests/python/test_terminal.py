@@ -93,6 +93,11 @@ def test_no_name_and_no_number_is_cut_where_a_terminal_is_narrow(tmp_path: Path)
     assert "retransmitted" in shown and "utilization" in shown and "controller" in shown
 
 
+def test_a_table_of_claims_keeps_words_whole_and_the_verdict(tmp_path: Path) -> None:
+    shown = b"".join(part for _, part in _shown("claims", "O2a", "-o", "out", folder=tmp_path)).decode()
+    assert all(word in shown for word in ("throughput", "framing,", "verdict", "agrees"))
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_no_failure(closed: str, scenario_file: Path) -> None:
     """A daemon's children have none; POSIX gives the number of a closed one to the next file that is opened."""
