@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ackclock._core import Scenario
 
-QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ]+)\s*")
+QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ/%]+)\s*")
 """A number with its unit."""
 _IPERF_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTkmgt])\s*")
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -133,7 +133,7 @@ def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": "random", "p": float(Decimal(match[1]) / 100)}
     try:
         return {"kind": "random", "p": float(loss)}
-    except ValueError:
+    except (TypeError, ValueError):
         return {"kind": "random", "p": loss}
 
 
@@ -212,5 +212,5 @@ def _half_of_rtt(rtt: str) -> str:
 
 def _scaled(rate: str, factor: int) -> str:
     """Multiply a rate; a text that is no rate is handed on as it is, for the scenario's check to report."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(\D.*)", rate)
-    return rate if match is None else f"{(Decimal(match[1]) * factor).normalize():f}{match[2]}"
+    match = QUANTITY.fullmatch(rate)
+    return rate if match is None else f"{(Decimal(match['number']) * factor).normalize():f} {match['unit']}"

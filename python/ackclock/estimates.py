@@ -5,6 +5,7 @@ step-down adjustment (Scandinavian Journal of Statistics 6, 1979) for the p valu
 """
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +14,27 @@ from ackclock import student
 from ackclock.tables.table import Estimate
 
 CONFIDENCE: Final = 0.95
+
+_ROUNDED: Final = 16 * sys.float_info.epsilon
+"""Of a number that took a few operations, by how much of itself rounding may have moved it."""
+
+
+def rounding(values: Iterable[float]) -> float:
+    """Return by how much numbers that were reckoned from these may differ by rounding alone.
+
+    Args:
+        values: Of any size; none are 0.
+    """
+    return _ROUNDED * max(map(abs, values), default=0.0)
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean of a sample; NaN if it holds infinities of both signs.
+
+    Args:
+        values: At least one.
+    """
+    return (math.fsum(values) if all(map(math.isfinite, values)) else sum(values)) / len(values)
 
 
 def half_width(standard_deviation: float | None, count: int) -> float | None:
@@ -42,20 +64,28 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
-    mean = math.fsum(known) / len(known)
-    return Estimate(mean, half_width(deviation(known), len(known)), len(known))
+    return _estimate(known, None)
 
 
-def deviation(values: Sequence[float]) -> float | None:
+def _estimate(values: Sequence[float], within: float | None) -> Estimate:
+    return Estimate(mean_of(values), half_width(deviation(values, within), len(values)), len(values))
+
+
+def deviation(values: Sequence[float], within: float | None = None) -> float | None:
     """Return the standard deviation of a sample (n - 1); None for fewer than two values.
 
     Args:
-        values: The sample.
+        values: The sample; where some are infinite and others are not, it is infinite.
+        within: What differs by no more is the same; by default the rounding of numbers of this size.
     """
     if len(values) < 2:
         return None
     if min(values) == max(values):
-        return 0.0  # their mean is rounded, and they would seem to differ from it
+        return 0.0
+    if not all(map(math.isfinite, values)):
+        return math.inf
+    if max(values) - min(values) <= (rounding(values) if within is None else within):
+        return 0.0
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
@@ -67,7 +97,8 @@ class Difference:
     Attributes:
         estimate: Mean of the differences with its interval.
         p: Probability of a mean at least as far from zero if there were no difference; None for fewer than two pairs,
-            and for pairs that all differ by the same: they are one run, several times.
+            for pairs that all differ by the same, but for rounding: they are one run, several times; and for
+            differences that are infinite.
     """
 
     estimate: Estimate
@@ -84,18 +115,19 @@ def paired(one: Sequence[float | None], other: Sequence[float | None]) -> Differ
     Returns:
         `one` less `other`; None if there is no pair.
     """
-    differences = [a - b for a, b in zip(one, other, strict=True) if a is not None and b is not None]
-    found = estimate(differences)
-    if found is None:
+    pairs = [(float(a), float(b)) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    if not pairs:
         return None
-    return Difference(found, _p_value(found.mean, deviation(differences), len(differences)))
+    differences, within = [a - b for a, b in pairs], rounding(value for pair in pairs for value in pair)
+    found = _estimate(differences, within)
+    return Difference(found, _p_value(found.mean, deviation(differences, within), len(differences), within))
 
 
-def _p_value(mean: float, spread: float | None, count: int) -> float | None:
-    if spread is None:
+def _p_value(mean: float, spread: float | None, count: int, within: float) -> float | None:
+    if spread is None or not math.isfinite(mean) or not math.isfinite(spread):
         return None
     if spread == 0:
-        return 1.0 if mean == 0 else None
+        return 1.0 if abs(mean) <= within else None
     return student.outside(mean / spread * math.sqrt(count), count - 1)
 
 

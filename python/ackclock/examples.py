@@ -1,6 +1,5 @@
 """The examples that come with the package: scenario files, and the files that they name."""
 
-import difflib
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import storage
+from ackclock.shown import unknown
 
 FOLDER = Path(__file__).parent / "scenarios"
 """Where they lie."""
@@ -67,9 +67,7 @@ def example(name: str) -> Example:
     wanted = name.removesuffix(".toml")
     known = {found.name: found for found in examples()}
     if wanted not in known:
-        close = difflib.get_close_matches(wanted, known, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise ExampleError(f"there is no example {name!r}; {hint}`ackclock examples` lists them")
+        raise ExampleError(f"{unknown('example', wanted, known, lists=False)}; `ackclock examples` lists them")
     return known[wanted]
 
 

@@ -11,7 +11,9 @@ from ackclock.crowds import OTHERS, SHOWN_SINGLY, group_names, outermost_places
 from ackclock.labels import labels
 from ackclock.metrics import Floats, extremes_per_bucket, mean_per_bucket
 from ackclock.results import Results
+from ackclock.shown import unknown
 from ackclock.traffic_figures import way_label
+from ackclock.windows import under_way
 
 if TYPE_CHECKING:
     import polars as pl
@@ -216,7 +218,7 @@ def panel(key: str) -> Panel:
     for candidate in PANELS:
         if candidate.key == key:
             return candidate
-    raise KeyError(f"there is no plot {key!r}; there are: {', '.join(p.key for p in PANELS)}")
+    raise KeyError(unknown("plot", key, [p.key for p in PANELS]))
 
 
 def draw(results: list[Results], wanted: Panel) -> Drawing | None:
@@ -277,10 +279,11 @@ def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
         results: One or several.
         ends_s: Where each line ends.
     """
-    end_s = max(ends_s, default=1.0)
     completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
     known = [time_s for time_s in completions if time_s is not None]
-    return min(end_s, 1.05 * max(known)) if known and len(known) == len(completions) else end_s
+    if known and len(known) == len(completions):
+        return min(max(result.summary["duration_s"] for result in results), 1.05 * max(known))
+    return max(ends_s, default=1.0)
 
 
 def _thinned(one: Series) -> Line:
@@ -303,12 +306,18 @@ def count_of(results: list[Results], wanted: Panel) -> int:
     )
 
 
+def _rows(result: Results, wanted: Panel) -> "pl.DataFrame":
+    """A panel's table; of flows that are over the values of then say nothing."""
+    table: pl.DataFrame = getattr(result, wanted.table)
+    return under_way(result, table) if wanted.table == "flows" else table
+
+
 def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
     """Percentiles over time of the main column in each group of flows or links, and the lines of those outermost."""
     column, who = wanted.columns[-1 if wanted.columns[0].style == "dots" else 0], _WHO[wanted.table][0]
     lines: list[Line] = []
     for position, result in enumerate(results):
-        table = getattr(result, wanted.table)
+        table = _rows(result, wanted)
         if column.name not in table.columns or table.is_empty():
             continue
         prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
@@ -385,7 +394,7 @@ def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
     """
     group = -1
     for position, result in enumerate(results):
-        table = getattr(result, wanted.table)
+        table = _rows(result, wanted)
         columns = [column for column in wanted.columns if column.name in table.columns]
         if not columns or table.is_empty():
             continue

@@ -1,6 +1,8 @@
 """Names as they are shown: whoever wrote a scenario or a folder of results chose them, and they may hold anything."""
 
+import difflib
 import unicodedata
+from collections.abc import Iterable
 
 _HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Categories of Unicode of what moves a cursor, begins a line or cannot be written as UTF-8."""
@@ -56,3 +58,25 @@ def for_matplotlib(text: object) -> str:
     """
     said = plain(text).replace("$", r"\$")
     return f" {said}" if said.startswith("_") else said
+
+
+def unknown(what: str, given: str, known: Iterable[str], *, lists: bool = True) -> str:
+    """Return the message that a name is unknown: the nearest that there is, and all.
+
+    Args:
+        what: Names are of.
+        given: The name.
+        known: Those that there are.
+        lists: Whether they are listed: of hundreds nobody reads any.
+
+    Examples:
+        >>> unknown("figure", "shares", ["share", "rtt"])
+        'unknown figure "shares"; did you mean "share"? known: share, rtt'
+        >>> unknown("claim", "x", ["A1", "A2"], lists=False)
+        'unknown claim "x"'
+    """
+    names = list(known)
+    near = difflib.get_close_matches(given, names, 1)
+    hint = f'did you mean "{near[0]}"?' if near else ""
+    said = " ".join(part for part in (hint, f"known: {', '.join(names)}" if lists else "") if part)
+    return f'unknown {what} "{plain(given)}"' + (f"; {said}" if said else "")

@@ -31,6 +31,8 @@ def outside(t: float, freedom: float) -> float:
         (0.05, 0.05)
     """
     square = t * t
+    if math.isnan(square):
+        return math.nan
     if math.isinf(square):
         return 0.0
     # Both are computed, and not one from the other, so that far tails and values near zero keep their digits.

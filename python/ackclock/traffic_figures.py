@@ -1,10 +1,9 @@
 """The figures that tables and reports show of traffic and of appliances, with their units."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Final
 
-Entry = Mapping[str, Any]
-Cell = tuple[str, Callable[[Entry], str]]
+from ackclock.tables import Cell, Entry
 
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -180,3 +179,17 @@ def appliance_rows(summary: Entry) -> list[Entry]:
         for direction in ("forward", "backward")
         if split[direction]
     ]
+
+
+def _flows_with(key: str) -> Callable[[Entry], list[Entry]]:
+    return lambda summary: [flow for flow in summary["flows"] if flow.get(key)]
+
+
+TRAFFIC: Final[tuple[tuple[str, Sequence[Cell], Callable[[Entry], list[Entry]]], ...]] = (
+    ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
+    ("videos", VIDEO_CELLS, _flows_with("video")),
+    ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
+    ("media", MEDIA_CELLS, media_flows),
+    ("appliances", APPLIANCE_CELLS, appliance_rows),
+)
+"""Kinds of traffic beside flows and groups of short ones: title, figures, and the entries of a summary."""

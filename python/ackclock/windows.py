@@ -21,6 +21,10 @@ _OTHERS = ("groups", "datagrams")
 """Traffic beside the flows: with any, a link works on when the flows are over."""
 
 
+_MOST_USED = 1.01
+"""A packet that is under way at an end of the window is a part of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The window of a run.
@@ -47,15 +51,19 @@ class Window:
         rate: float = flow[key]
         return rate * self._share(over - max(begin, flow.get("start_s", 0.0)))
 
-    def utilization(self, link: Entry) -> float:
+    def utilization(self, link: Entry) -> float | None:
         """Return a link's use over the window; exact where its rate is constant and flows alone use it.
 
         Args:
             link: As in `summary.json`.
+
+        Returns:
+            None where it would be more than all: its rate was another after the window, and is not known within it.
         """
         begin, end = self.measured_s
         used: float = link["utilization"]
-        return used * (end - begin) / (self.end_s - self.begin_s) if self.end_s > self.begin_s else 0.0
+        found = used * (end - begin) / (self.end_s - self.begin_s) if self.end_s > self.begin_s else 0.0
+        return None if found > _MOST_USED else found
 
     def _share(self, lasted_s: float) -> float:
         return max(lasted_s, 0.0) / (self.end_s - self.begin_s) if self.end_s > self.begin_s else 0.0
@@ -102,9 +110,24 @@ def until_completed(results: "Results", flow: str) -> "pl.DataFrame":
         results: Of a run, or a recording.
         flow: Its name.
     """
-    rows = results.flows.filter(results.flows["flow"] == flow)
-    completion_s = results.flow(flow)["completion_s"]
-    return rows if completion_s is None else rows.filter(rows["time_s"] <= completion_s)
+    return under_way(results, results.flows.filter(results.flows["flow"] == flow))
+
+
+def under_way(results: "Results", series: "pl.DataFrame") -> "pl.DataFrame":
+    """Return series of flows, each as long as its flow had anything to send.
+
+    Args:
+        results: Of a run, or a recording.
+        series: Rows of its `flows`.
+    """
+    import polars as pl
+
+    flows = results.summary["flows"]
+    ends_s = {flow["name"]: flow["completion_s"] for flow in flows if flow["completion_s"] is not None}
+    if not ends_s or series.is_empty():
+        return series
+    end = pl.col("flow").cast(pl.String).replace_strict(ends_s, default=None, return_dtype=pl.Float64)
+    return series.filter(end.is_null() | (pl.col("time_s") <= end))
 
 
 def count(flow: Entry, key: str) -> int | None:

@@ -1,6 +1,7 @@
 """Verdicts that rest on intervals: Student's t by its tables, limits by hand, seeds that are added, records."""
 
 import json
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -23,9 +24,11 @@ from ackclock.claims import (
 from ackclock.claims.folder import Choice, Option, Verdict
 from ackclock.claims.forest import draw, plots
 from ackclock.claims.intervals import of_mean, of_spread, quantile
+from ackclock.claims.ledger import _numbers
 from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
 from ackclock.claims.region import Region
+from ackclock.claims.twin import welch
 from ackclock.claims.words import chance, counts, reason, record, verdict
 from ackclock.templates import write
 from conftest import Cli
@@ -50,6 +53,34 @@ def test_a_mean_of_three_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx((5 - 6.572, 5 + 6.572), abs=1e-3)
     again = of_spread(5.0, 7**0.5, 3)
     assert (again.low, again.high) == pytest.approx((found.low, found.high))
+
+
+def test_one_infinite_seed_decides_nothing_and_all_of_them_do() -> None:
+    """A mean with an infinite value in it lies anywhere; one of infinite values alone is infinite."""
+    some, every = of_mean([math.inf, 0.99, 0.99]), of_mean([math.inf] * 3)
+    assert (some.low, some.high) == (-math.inf, math.inf)
+    assert (every.low, every.high) == (math.inf, math.inf)
+    assert mean([Measured(math.inf), Measured(-math.inf)]).value is None
+    above = replace(claim("opnet-17", "O2a"), low=0.98, high=None)
+    assert above.verdict(some.middle, some) == "undecided"
+    assert above.verdict(every.middle, every) == "agrees"
+
+
+def test_what_is_infinite_is_null_in_the_json() -> None:
+    """RFC 8259 has no infinity; docs/how-to/own-claims.md."""
+    for values in ([math.inf, 1.0], [math.inf, math.inf]):
+        measured = mean([Measured(value) for value in values])
+        entry = _numbers(measured)
+        json.dumps(entry, allow_nan=False)
+        assert entry["measured"] is None and entry["interval"] is None
+
+
+def test_welchs_degrees_of_freedom_are_whole_where_deviations_are_alike() -> None:
+    """Satterthwaite's degrees of n and n values of one deviation are 2 n - 2: t(2) = 4.303 of any table."""
+    for step in range(1, 40):
+        apart = 0.1 * step
+        half = welch((1.0, 1.0 + apart), (5.0, 5.0 + apart))
+        assert half == pytest.approx(4.303 * apart / 2**0.5, rel=1e-3), apart
 
 
 def test_a_ratio_of_sums_by_hand() -> None:

@@ -16,6 +16,7 @@ import typer
 
 import ackclock
 from ackclock.cli.app import app
+from ackclock.cli.bench import _GROUPS
 from ackclock.studies.design import trials
 from ackclock.studies.file import read
 from ackclock.templates import write
@@ -172,6 +173,60 @@ def test_the_reference_has_each_option_of_each_command(command: str, option: str
     shown = page.split("```")[1].replace("\n    ", " ")
     lines = [line for line in shown.splitlines() if re.search(rf"(ackclock|\|) {command}\b", line)]
     assert any(option in line or (option == "--output" and "-o" in line) for line in lines), lines
+
+
+def _ratio(summary: Any) -> float:
+    new, old = (flow["goodput_bps"] for flow in summary["flows"])
+    return float(new / old)
+
+
+def _mbit(summary: Any) -> float:
+    return float(summary["flows"][0]["goodput_bps"] / 1e6)
+
+
+def _acks_lost(summary: Any) -> float:
+    (back,) = [link for link in summary["links"] if link["name"] == "bottleneck.reverse"]
+    return float(100 * back["drops"] / (back["drops"] + back["delivered_packets"]))
+
+
+TUTORIAL, LINKS = "docs/tutorial/first-run.md", "docs/how-to/changing-links.md"
+TWO, ACKS = "two-algorithms.toml", "ack-congestion-control.toml"
+OFF, SACK, DEEP = (
+    "tcp.ack_congestion_control=false", "flow[0].controller=reno", "topology.bottleneck.reverse.queue.limit=50 packets",
+)  # fmt: skip
+CAKE = 'topology.bottleneck.reverse.queue={ kind = "cake", ack_filter = "conservative" }'
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "file", "overrides", "measure", "said"),
+    [
+        (TUTORIAL, "gets some six times as much", TWO, (), _ratio, 6),
+        (LINKS, "1.4 % of the ACKs are lost", ACKS, (), _acks_lost, 1.4),
+        (LINKS, "lost in place of 53 %", ACKS, (OFF,), _acks_lost, 53),
+        (LINKS, "gets 8.8 Mbit/s", ACKS, (), _mbit, 8.8),
+        (LINKS, "8.8 Mbit/s in place of 7.4", ACKS, (OFF,), _mbit, 7.4),
+        (LINKS, "`reno` with SACK gets 8.9 Mbit/s either way", ACKS, (SACK,), _mbit, 8.9),
+        (LINKS, "`reno` with SACK gets 8.9 Mbit/s either way", ACKS, (SACK, OFF), _mbit, 8.9),
+        (LINKS, "gets 6.8 Mbit/s with the adaptive ratio", ACKS, (SACK, DEEP), _mbit, 6.8),
+        (LINKS, "adaptive ratio and 8.3 without", ACKS, (SACK, DEEP, OFF), _mbit, 8.3),
+        (LINKS, "`newreno` 8.7 in place of", ACKS, (CAKE,), _mbit, 8.7),
+        (LINKS, "8.7 in place of 8.0", ACKS, (CAKE, OFF), _mbit, 8.0),
+    ],
+)
+def test_a_page_says_of_a_run_what_it_gives(
+    page: str, words: str, file: str, overrides: tuple[str, ...], measure: Any, said: float
+) -> None:
+    """To the digits that stand there: an engine that is mended leaves such words behind."""
+    assert words in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    scenario = ackclock.Scenario.load(str(ROOT / "scenarios" / file), [*overrides, "trace=false"])
+    digits = len(str(said).partition(".")[2])
+    assert round(measure(ackclock.run(scenario).summary), digits) == said
+
+
+def test_the_reference_names_each_case_of_the_benchmark() -> None:
+    page = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
+    (line,) = [line for line in page.splitlines() if line.startswith("`ackclock bench` measures")]
+    assert set(re.findall(r"`([a-z-]+)`", line)) == set(_GROUPS)
 
 
 def test_the_mistakes_page_counts_right() -> None:

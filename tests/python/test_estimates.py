@@ -1,5 +1,7 @@
 """Means with intervals, differences in pairs, ellipses and others, against samples worked out by hand or printed."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from ackclock.studies.drawn import _lesser
 from ackclock.studies.measures import convergence_s, jain_over_time, seconds_of
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.studies.samples import Samples
+from ackclock.tables import Column, shown
 
 # Student, "The probable error of a mean", Biometrika 6 (1908), first example: hours of sleep that ten patients gained.
 FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
@@ -62,6 +65,23 @@ def test_one_run_several_times_says_nothing(count: int) -> None:
         assert found is not None
         assert found.p is None
         assert found.estimate.half == 0.0
+
+
+def test_differences_that_are_rounding_say_nothing() -> None:
+    """0.1 each time, in binary fractions: 1.1 - 1.0, 2.2 - 2.1 and 3.3 - 3.2 differ in the last digit alone."""
+    found = paired([1.1, 2.2, 3.3], [1.0, 2.1, 3.2])
+    assert found is not None and found.p is None and found.estimate.half == 0.0
+    same = paired([0.1 + 0.2, 0.6], [0.3, 0.1 * 6])
+    assert same is not None and same.p == 1.0
+    apart = paired([1.1, 2.2, 3.4], [1.0, 2.1, 3.2])
+    assert apart is not None and apart.p is not None and apart.estimate.half
+
+
+@pytest.mark.parametrize("values", [[math.inf, 1.0, 2.0], [math.inf, -math.inf, 0.0], [math.inf] * 3])
+def test_what_is_infinite_decides_nothing(values: list[float]) -> None:
+    found = paired(values, [0.0, 0.0, 0.0])
+    assert found is not None and found.p is None
+    assert shown(found.estimate, Column("x", "x"))
 
 
 def test_holm_multiplies_by_how_many_are_left_and_never_falls() -> None:

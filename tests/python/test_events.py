@@ -11,19 +11,21 @@ import ackclock
 from ackclock import events
 from ackclock.results import EVENTS
 from conftest import Cli
+from networks import dumbbell
 
-SCENARIO = """
+SCENARIO = (
+    """
 duration = "5 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "10 packets" } }
+"""
+    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "10 packets" }')
+    + """\
 [[flow]]
 name = "new"
 [[flow]]
 name = "old"
 controller = "reno"
 """
+)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def test_what_is_there_already_stays(tmp_path: Path) -> None:
 
 
 def test_a_wrong_name_is_told_with_the_nearest() -> None:
-    with pytest.raises(ExampleError, match="did you mean incast"):
+    with pytest.raises(ExampleError, match='did you mean "incast"'):
         example("incst")
 
 

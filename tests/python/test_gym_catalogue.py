@@ -108,4 +108,4 @@ def test_agents_are_listed_and_explained(cli: Cli) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest(cli: Cli) -> None:
     done = cli("agents", "orka")
     assert done.returncode == 2
-    assert "did you mean orca?" in done.stderr
+    assert 'did you mean "orca"?' in done.stderr

@@ -9,6 +9,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from ackclock.gym import FlowEnv, ParallelFlows, Values
 from gym_scenarios import ONE, TWO, go_on, scenario
+from networks import dumbbell
 
 HOLD = 3
 
@@ -161,12 +162,12 @@ def test_the_first_agent_is_drawn() -> None:
     assert (before != after).any()
 
 
-FINISHES = """\
+FINISHES = (
+    """\
 duration = "2 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ns" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+"""
+    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" }', "0 ns")
+    + """\
 [[flow]]
 name = "long"
 [[flow]]
@@ -176,6 +177,7 @@ app = { kind = "file", size = "20 kB" }
 name = "late"
 start = "1 s"
 """
+)
 
 
 @pytest.mark.parametrize("reward", ["dqn", "power", "log_utility", "copa", "aurora"])

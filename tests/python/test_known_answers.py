@@ -23,8 +23,10 @@ from ackclock.claims.measured import Measured as ClaimMeasured
 from ackclock.claims.measured import mean as claims_mean
 from ackclock.claims.page import _others, _overview
 from ackclock.crowds import grouped
+from ackclock.panels import panel, series_of
 from ackclock.report import comparison
 from ackclock.report import figures_of_merit as merit
+from ackclock.report.distributions import round_trips
 from ackclock.report.tables import tables
 from ackclock.studies import design
 from ackclock.studies.file import read
@@ -34,6 +36,7 @@ from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.tidy import flow_table, link_table, means, over_window
 from ackclock.tables import Estimate, Table
 from ackclock.windows import count, flows_over_window, window_of
+from networks import dumbbell
 from test_readers import CLAIMS, MEASURE
 from test_readers import SCENARIO as ONE
 
@@ -302,6 +305,8 @@ def test_a_row_is_over_one_window() -> None:
     assert (window.begin_s, window.end_s) == (10.0, 15.0)
     assert window.rate_bps(alone["flows"][0]) == 8e6
     assert window.utilization(alone["links"][0]) == pytest.approx(0.8)
+    # At 1 Mbit/s after it the same 40 Mbit are 0.73 of what the link could carry, which is no use of those 5 s.
+    assert window.utilization(a_link(0.73)) is None
     # With other traffic the link works on after the last flow: the window is the measurement's.
     window = window_of(alone | {"groups": [{"name": "web"}]})
     assert (window.begin_s, window.end_s) == (0.0, 20.0)
@@ -327,6 +332,26 @@ def test_a_flow_that_starves_later_never_converged() -> None:
     }
     samples: Any = {"time_s": [0.5 * place for place in range(1, 73)], "flows": flows}
     assert convergence_s(samples, [0.0, 0.0]) is None
+
+
+def test_what_is_over_has_no_samples() -> None:
+    """1 MB at 10 Mbit/s is over within two seconds; after it only the other flow has rates and round trips."""
+    filer = {"controller": "reno", "app": {"kind": "file", "size": "1 MB"}, "label": "filer"}
+    asked = {"controllers": ["cubic", filer], "line_ups": ["pairs"], "seeds": [1], "duration": "6 s"}
+    study = ackclock.study(asked | {"path": {"rate": "10 Mbit/s", "rtt": "20 ms"}})
+    (run,) = study.runs
+    ends_s, flows = seconds_of(run.samples)
+    assert np.isnan(flows["filer"][ends_s > 2]).all() and (flows["cubic"][ends_s > 2] > 8e6).all()
+    assert np.isnan(jain_over_time(run.samples)[1][ends_s > 2]).all()
+    assert all(value is None for value in run.samples["flows"]["filer"]["rtt_ms"][-20:])
+    results = ackclock.run(
+        ackclock.dumbbell(flows=[{key: filer[key] for key in ("controller", "app")}], duration="6 s", rtt="20 ms")
+    )
+    (shown,) = round_trips([results])
+    assert shown.lines[0].values.size < 200, "one each 10 ms, of less than two seconds"
+    over_s = results.flow("reno")["completion_s"]
+    for key in ("cwnd", "goodput", "rtt"):
+        assert all(line.time_s[-1] <= over_s for line in series_of([results], panel(key))), key
 
 
 def test_flows_that_are_over_had_converged() -> None:
@@ -361,13 +386,13 @@ def test_no_row_of_a_study_has_more_than_its_link() -> None:
     assert shares["share"].to_list() == pytest.approx([1.0, 1.0])
 
 
-LATE = """\
+LATE = (
+    """\
 name = "late"
 duration = "4 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ns" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+"""
+    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" }', "0 ns")
+    + """\
 [[flow]]
 name = "a"
 start = "1 s"
@@ -375,6 +400,7 @@ start = "1 s"
 name = "b"
 start = "3 s"
 """
+)
 
 
 def test_no_row_of_a_sweep_has_more_than_its_link(tmp_path: Path) -> None:
@@ -445,6 +471,7 @@ def test_every_column_of_a_sweeps_table(tmp_path: Path) -> None:
         "retransmitted_segments": (5.0, 0.0),
         "timeouts": (2.0, 0.0),
         "completion_s": (18.0, 0.0),
+        "completed": "2 of 2",
         "jain_index": (1.0, 0.0),
         "utilization": two(0.8),  # 64 % of the 10 s that were measured are 80 % of the 8 s of the flow
         "queueing_delay_ms_mean": (12.0, 0.0),
@@ -467,7 +494,7 @@ def test_every_column_of_a_sweeps_table(tmp_path: Path) -> None:
 
 FLOW_ANSWERS = {
     "controller": "cubic", "profile": "linux-6.x", "goodput": "6.00", "sent": "500", "retransmitted": "5", "lost": "6",
-    "timeouts": "2", "recoveries": "3", "RTT mean": "50.0", "RTT p95": "60.0", "completed": "–",
+    "timeouts": "2", "recoveries": "3", "RTT mean": "50.0", "RTT p95": "60.0", "completed at": "–",
 }  # fmt: skip
 LINK_ANSWERS = {
     "utilization": "80.0 %", "delivered": "900", "drops": "50", "queue mean": "8.00", "queue p95": "15.0",
@@ -498,8 +525,8 @@ def test_every_column_of_a_reports_tables() -> None:
 GROUP_ANSWERS = {
     "flows": "2", "goodput mean (Mbit/s)": "4.00", "p5": "2.20", "p50": "4.00", "p95": "5.80",  # 2 + 4 p
     "retransmitted p50": "5.00", "retransmitted p95": "5.00", "timeouts mean": "2.00", "timeouts p95": "2.00",
-    "mean RTT p50 (ms)": "50.0", "mean RTT p95 (ms)": "50.0", "completed flows": "0", "completed p50 (s)": "–",
-    "completed p95 (s)": "–",
+    "mean RTT p50 (ms)": "50.0", "mean RTT p95 (ms)": "50.0", "completed flows": "0", "completed at p50 (s)": "–",
+    "completed at p95 (s)": "–",
 }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def test_a_catalog_is_listed_and_explained(cli: Cli, catalog: str, name: str) ->
 def test_an_unknown_name_is_answered_with_the_nearest(cli: Cli) -> None:
     done = cli("controllers", "cubik")
     assert done.returncode == 2
-    assert "did you mean cubic?" in done.stderr
+    assert 'did you mean "cubic"?' in done.stderr
 
 
 def test_schema_is_json_schema(cli: Cli) -> None:

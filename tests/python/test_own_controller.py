@@ -17,6 +17,7 @@ from ackclock._core import Simulation
 from ackclock.bench import reno
 from ackclock.controllers import Start
 from conftest import Cli
+from networks import ten_over_random_loss
 
 ROOT = Path(__file__).parents[2]
 RENO = "python:ackclock.bench.reno:Reno"
@@ -106,26 +107,9 @@ def test_a_scenario_file_finds_the_class_beside_it(cli: Cli) -> None:
     assert mine["delivered_bytes"] > 1_000_000
 
 
-AIMD_ALONE = """\
-duration = "150 s"
-trace = false
-measure = { from = "20 s" }
-tcp = { delayed_ack = false }
-
-[topology]
-kind = "dumbbell"
-access = { rate = "10 Gbit/s", delay = "0 ms" }
-
-[topology.bottleneck]
-rate = "10 Gbit/s"
-delay = "25 ms"
-queue = { kind = "drop_tail", limit = "unlimited" }
-discard = [{ kind = "probability", p = 0.0025, of = "data" }]
-
-[[flow]]
-count = 10
-controller = { kind = "python", class = "aimd:Aimd", parameters = { increase = 0.2, decrease = 0.125 } }
-"""
+AIMD_ALONE = ten_over_random_loss(
+    "150 s", '{ kind = "python", class = "aimd:Aimd", parameters = { increase = 0.2, decrease = 0.125 } }'
+)
 
 
 @pytest.mark.slow

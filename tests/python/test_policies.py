@@ -7,17 +7,19 @@ import pytest
 from ackclock import running
 from ackclock._core import Scenario
 from conftest import Cli
+from networks import dumbbell
 
-_LEARNS = """
+_LEARNS = (
+    """
 duration = "5 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ms" }
-bottleneck = { rate = "20 Mbit/s", delay = "20 ms" }
+"""
+    + dumbbell('rate = "20 Mbit/s", delay = "20 ms"', "0 ms")
+    + """\
 [[flow]]
 name = "learner"
 controller = { kind = "dqn_newreno", warm_up = 100 }
 """
+)
 _FROZEN = '{ kind = "policy", file = "learnt.onnx" }'
 
 

@@ -25,6 +25,7 @@ from ackclock.report.content import content as content_of_runs
 from ackclock.report.moments import Spans, joined
 from ackclock.report.packets import TimeSequence, merged, time_sequence
 from ackclock.results import Results
+from networks import dumbbell
 from test_report import content_of
 
 PAGES = Path(ackclock.__file__).parent / "pages" / "report"
@@ -235,13 +236,13 @@ def test_the_capacity_of_a_link_that_is_changed() -> None:
     assert constant_bps({"topology": {"bottleneck": {"rate": late}}}) is None
 
 
-SIZES = """
+SIZES = (
+    """
 duration = "100 ms"
 tcp = { profile = "ns2" }
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ms" }
-bottleneck = { rate = "20 Mbit/s", delay = "1 ms" }
+"""
+    + dumbbell('rate = "20 Mbit/s", delay = "1 ms"', "0 ms")
+    + """\
 [[flow]]
 name = "datagrams"
 protocol = { kind = "quic", max_datagram_size = 1200 }
@@ -252,6 +253,7 @@ tcp = { mss = 536 }
 [[flow]]
 name = "profile"
 """
+)
 
 
 def test_windows_in_segments_have_each_flows_segment() -> None:

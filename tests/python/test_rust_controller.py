@@ -9,29 +9,12 @@ from typing import Any
 
 import pytest
 
+from networks import ten_over_random_loss
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "rust-controller"
 
-ALONE = """\
-duration = "70 s"
-trace = false
-measure = { from = "20 s" }
-tcp = { delayed_ack = false }
-
-[topology]
-kind = "dumbbell"
-access = { rate = "10 Gbit/s", delay = "0 ms" }
-
-[topology.bottleneck]
-rate = "10 Gbit/s"
-delay = "25 ms"
-queue = { kind = "drop_tail", limit = "unlimited" }
-discard = [{ kind = "probability", p = 0.0025, of = "data" }]
-
-[[flow]]
-count = 10
-controller = { kind = "external", name = "sqrt" }
-"""
+ALONE = ten_over_random_loss("70 s", '{ kind = "external", name = "sqrt" }')
 
 
 pytestmark = pytest.mark.alone  # Cargo uses every core

@@ -17,10 +17,12 @@ import ackclock
 from ackclock.figures.curves import Curve, over
 from ackclock.figures.grid import Axis
 from ackclock.studies.design import trials
-from ackclock.studies.drawn import Drawings
+from ackclock.studies.drawn import Drawings, curve
 from ackclock.studies.file import read
+from ackclock.studies.quantities import scale
 from ackclock.studies.study import load_study
 from ackclock.studies.told import about, about_each
+from ackclock.tables import Estimate
 from conftest import Cli, command
 
 SMALL: dict[str, Any] = {
@@ -344,6 +346,14 @@ def test_curves_over_an_axis_show_each_value() -> None:
     assert len(set(shifts)) == 2
 
 
+def test_a_mean_of_one_run_has_no_bar() -> None:
+    """Among means of several: a bar of no width would say that it is known exactly."""
+    drawn = curve("a", [(1.0, Estimate(5.0, None, 1)), (2.0, Estimate(6.0, 0.5, 3))])
+    assert drawn.half is not None and np.isnan(drawn.half[0]) and drawn.half[1] == 0.5
+    assert curve("a", [(1.0, Estimate(5.0, None, 1))]).half is None
+    assert over({"": [drawn]}, Axis("x"), Axis("y")).axes
+
+
 def test_one_seed_says_no_interval_and_no_winner() -> None:
     done = ackclock.study(SMALL | {"seeds": 1, "duration": "600 ms"})
     assert all(row["goodput_bps"].half is None for row in done.table.rows)
@@ -408,6 +418,32 @@ def test_a_run_that_is_kept_is_of_the_point_that_has_its_name(tmp_path: Path) ->
             cell = int(name.split("-")[2]) - 1 if len(rates) > 1 else 0
             manifest = json.loads((tmp_path / "out" / "runs" / name / "manifest.json").read_text())
             assert manifest["scenario"]["topology"]["bottleneck"]["rate"] == rates[cell], (name, rates)
+
+
+@pytest.mark.parametrize("override", ["duration=5 x", "topology.bottleneck.rate=5 x", "tcp.receive_buffer=5 x"])
+def test_figures_have_each_unit_of_the_engine_on_a_scale(override: str) -> None:
+    """The engine names the units that it reads where one is unknown."""
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        ackclock.dumbbell(duration="1 s", overrides=[override])
+    said = caught.value.diagnostics[0]["remedy"] or ""
+    units = re.search(r"units?: ([^)]*)", said)
+    assert units, said
+    for unit in units[1].split(", "):
+        assert scale("x", [f"1 {unit}", f"2 {unit}"]), unit
+
+
+def test_a_loss_that_is_no_probability_is_told_at_its_place() -> None:
+    for loss in ([0, [1]], [[1, 2]], ["x"]):
+        with pytest.raises(ackclock.ScenarioError, match=r"path\.loss"):
+            trials(*read({"controllers": ["cubic"], "path": {"rtt": "20 ms", "loss": loss}}))
+
+
+def test_a_warm_up_is_told_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "late.toml"
+    file.write_text('controllers = ["cubic"]\nduration = "2 s"\nwarm_up = "3 s"\n[path]\nrtt = "20 ms"\n')
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        trials(*read(file))
+    assert [(one["field"], one["line"]) for one in caught.value.diagnostics] == [("warm_up", 3)]
 
 
 def test_seeds_that_all_give_the_same_name_no_winner() -> None:

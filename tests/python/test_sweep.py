@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ackclock.figures import encode
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
 from ackclock.sweep.ending import Sweep, load_sweep
@@ -177,6 +178,43 @@ def test_a_sweep_may_be_extended_but_not_changed(cli: Cli, scenario_file: Path, 
         assert refused.returncode == 2
         assert "may only be extended" in refused.stderr
     assert (tmp_path / "out" / "sweep.parquet").read_bytes() == before
+
+
+def test_a_sweep_may_be_extended_by_an_axis(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    """docs/how-to/compare-and-repeat.md: a larger grid in the same folder adds the new points."""
+    axes = ("--set", 'flow.new.controller=["cubic", "reno"]', "--set", "duration=['1 s', '2 s']")
+    for more in ((), axes[:2], axes):
+        assert cli("sweep", scenario_file, "--set", "seed=1..2", *more, "-o", "out", "-q").returncode == 0, more
+        assert cli("compare", "out", "--json").returncode == 0, more
+    assert cli("sweep", scenario_file, "--set", "seed=1..2", *axes, "-o", "fresh", "-q").returncode == 0
+    assert cli("compare", "out", "--json").stdout == cli("compare", "fresh", "--json").stdout
+
+
+def test_a_sweep_says_how_many_runs_were_completed_and_which_axes_go_together(
+    cli: Cli, scenario_file: Path, tmp_path: Path
+) -> None:
+    """100 kB are over within 2 s, and 10 MB are not at 10 Mbit/s; a title tells an axis from the flow's controller."""
+    sizes = ("--set", 'flow.new.app=[{kind="file", size="100 kB"}, {kind="file", size="10 MB"}]')
+    axes = (*sizes, "--set", 'flow.old.controller=["reno", "vegas"]', "--paired", "flow.new.app,flow.old.controller")
+    assert cli("sweep", scenario_file, *axes, "--set", "seed=1..2", "-o", "out", "-q").returncode == 0
+    table = load_sweep(tmp_path / "out").table
+    done = [row["completed"] for row in table.rows]
+    assert done == ["2 of 2", None, None, None]
+    assert [column.title for column in table.columns].count("controller") == 1
+    assert "flow.new.app and flow.old.controller together" in table.about
+    assert pl.read_parquet(tmp_path / "out" / "means.parquet")["completed"].to_list() == [2, 0, 0, 0]
+
+
+def test_a_sweep_over_a_flow_of_any_name_is_drawn(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    """A dollar begins a formula of Matplotlib, and a slash a folder."""
+    scenario_file.write_text(scenario_file.read_text().replace('"new"', '"a$^$/b"'))
+    axes = [("--set", f'flow.{name}.start=["0 s", "50 ms"]') for name in ("a$^$/b", "old")]
+    assert cli("sweep", scenario_file, *axes[0], *axes[1], "-o", "out", "-q").returncode == 0
+    figures = list(load_sweep(tmp_path / "out").figures())
+    assert len(figures) > 3
+    for figure in figures:
+        assert Path(figure.name).name == figure.name
+        encode(figure.draw(), "svg")
 
 
 def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_path: Path, cli: Cli) -> None:

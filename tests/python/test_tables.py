@@ -34,6 +34,14 @@ def test_markdown_has_a_row_each_and_what_was_run() -> None:
     assert "10 Mbit/s, 50 % used" in lines[7]
 
 
+def test_no_name_of_a_table_is_markup() -> None:
+    """CommonMark 0.31 sections 2.4 and 6.2: title and notes are others' words as much as cells are."""
+    table = Table("<b>x</b> `y`", "2 a*b + c*d", [Column("a", "a", is_text=True)], [{"a": "*z*"}], ("[n](m)",))
+    text = tables.markdown(table)
+    for written in ("\\<b>x\\</b> \\`y\\`", "2 a\\*b + c\\*d", "| \\*z\\* |", "\\[n](m)"):
+        assert written in text, text
+
+
 def test_latex_says_nothing_that_latex_obeys() -> None:
     text = tables.latex(TABLE)
     assert r"a\_b & 4.25 $\pm$ 0.31 & 3 \\" in text

@@ -1,11 +1,14 @@
 """What a terminal shows while a command is at work."""
 
+import fcntl
 import json
 import os
 import pty
 import shlex
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -26,6 +29,7 @@ bottleneck = { rate = "1 Gbit/s", delay = "10 ms", queue = { kind = "drop_tail",
 def _shown(*arguments: str, folder: Path) -> list[tuple[float, bytes]]:
     """What appears on a terminal, part by part, each with when it did."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
     command = [sys.executable, "-m", "ackclock", *arguments]
     parts = []
     with subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs) as process:
@@ -54,6 +58,44 @@ def test_a_large_scenario_is_said_to_be_checked_before_it_is(tmp_path: Path) -> 
 def test_a_small_one_is_checked_and_nothing_else_is_said(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(REST + FLOW.format(1))
     assert b"checking" not in b"".join(part for _, part in _shown("validate", "small.toml", folder=tmp_path))
+
+
+EVERY_TABLE = """duration = "3 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+bottleneck = { rate = "8 Mbit/s", delay = "10 ms", loss = { kind = "random", p = 0.01 } }
+[[flow]]
+name = "a-flow-of-a-long-name"
+controller = "ledbat_plus_plus"
+[[flow]]
+name = "pages"
+app = { kind = "request_response", request = "300 B", response = "30 kB" }
+[[flow]]
+name = "web"
+arrivals = { rate = "20 /s", size = { exponential = "20 kB" } }
+[[flow]]
+name = "call"
+protocol = "udp"
+app = { kind = "media", controller = "gcc" }
+"""
+
+
+def test_no_name_and_no_number_is_cut_where_a_terminal_is_narrow(tmp_path: Path) -> None:
+    """At 80 columns two links of a run were `bottlen...`, and a wait of 0.0058 ms `0.0058...`."""
+    (tmp_path / "all.toml").write_text(EVERY_TABLE)
+    shown = b"".join(part for _, part in _shown("run", "all.toml", "-o", "out", folder=tmp_path)).decode()
+    for title in ("flows", "requests", "short flows: web", "datagrams", "media", "links"):
+        assert title in shown
+    assert "a-flow-of-a-long-name.right.reverse" in shown and "left out here: columns" in shown
+    assert "…" not in shown
+    shown = b"".join(part for _, part in _shown("compare", *["out"] * 5, folder=tmp_path)).decode()
+    assert "retransmitted" in shown and "utilization" in shown and "controller" in shown
+
+
+def test_a_table_of_claims_keeps_words_whole_and_the_verdict(tmp_path: Path) -> None:
+    shown = b"".join(part for _, part in _shown("claims", "O2a", "-o", "out", folder=tmp_path)).decode()
+    assert all(word in shown for word in ("throughput", "framing,", "verdict", "agrees"))
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

@@ -1,6 +1,5 @@
 """Reading a folder of claims."""
 
-import difflib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
 from ackclock.reading import DamagedError, document, mismatch
+from ackclock.shown import unknown
 
 FOLDERS = Path(__file__).parent / "folders"
 """Where the folders are, in a checkout (which has a link `claims` to it) and in an installed package alike."""
@@ -308,10 +308,9 @@ def _verdicts(path: Path, ids: Sequence[str]) -> dict[str, Verdict]:
     found = input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"')
     if wrong := mismatch(dict[str, Verdict], found):
         raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
-    if unknown := next((name for name in found if name not in ids), None):
-        near = difflib.get_close_matches(unknown, ids, 1)
-        remedy = f'did you mean "{near[0]}"?' if near else "take it away, or add the claim to claims.toml"
-        raise input_files.InputFileError(f'{path}: unknown claim "{unknown}"; {remedy}')
+    if strange := next((name for name in found if name not in ids), None):
+        said = unknown("claim", strange, ids, lists=False)
+        raise input_files.InputFileError(f"{path}: {said}; take it away, or add the claim to claims.toml")
     return found
 
 
@@ -457,20 +456,18 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
         prefixes: Such as "O" or "O2", upper or lower case, or the name of a folder such as "rfc".
 
     Raises:
-        LookupError: If a prefix names nothing; the message has all ids.
+        LookupError: If a prefix names nothing; the message has the nearest id, and the folders.
     """
     claims = [claim for folder in folders for claim in folder.claims]
     whole = {claim.id for folder in folders if folder.path.name in prefixes for claim in folder.claims}
     named = {folder.path.name for folder in folders}
     ids = [prefix for prefix in prefixes if prefix not in named]
     wanted = [prefix.lower() for prefix in ids]
-    unknown = [prefix for prefix in ids if not any(_names(prefix.lower(), claim.id) for claim in claims)]
-    if unknown:
-        known = ", ".join(claim.id for claim in claims)
-        folders_known = ", ".join(sorted(named))
-        raise LookupError(
-            f"there is no claim {', '.join(unknown)}; there are: {known}; and the folders {folders_known}"
-        )
+    strange = [prefix for prefix in ids if not any(_names(prefix.lower(), claim.id) for claim in claims)]
+    if strange:
+        said = unknown("claim", strange[0], [*named, *(claim.id for claim in claims)], lists=False)
+        folders_known = ", ".join(folder.path.name for folder in folders)
+        raise LookupError(f"{said}; name an id, such as {claims[0].id}, or a folder: {folders_known}")
     if not prefixes:
         return claims
     return [claim for claim in claims if claim.id in whole or any(_names(prefix, claim.id) for prefix in wanted)]

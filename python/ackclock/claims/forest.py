@@ -5,6 +5,7 @@ Source of the form: Lewis and Clarke, BMJ 322, 2001 (from memory). Departures: t
 carry a range of agreement; nothing is pooled.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -120,7 +121,7 @@ def _options(finding: Finding) -> list[tuple[str, Measured]]:
 
 def _dot(axis: Axes, place: float, measured: Measured, colour: str, name: str) -> None:
     interval = measured.interval
-    if measured.value is None:
+    if measured.value is None or not math.isfinite(measured.value):
         return
     half = interval.half if interval is not None and interval.freedom else 0.0
     axis.errorbar(

@@ -21,7 +21,7 @@ class Interval:
 
     Attributes:
         middle: The mean.
-        error: Its standard error; infinite where a single repetition says nothing of others.
+        error: Its standard error; infinite where a single repetition says nothing of others, or one is infinite.
         freedom: Degrees of freedom: one less than repetitions.
         confidence: That the mean of endlessly many lies in it.
     """
@@ -39,12 +39,12 @@ class Interval:
     @property
     def low(self) -> float:
         """The lower end."""
-        return self.middle - self.half
+        return self.middle - self.half if self.half < math.inf else -math.inf
 
     @property
     def high(self) -> float:
         """The upper end."""
-        return self.middle + self.half
+        return self.middle + self.half if self.half < math.inf else math.inf
 
     def of(self, confidence: float) -> "Interval":
         """Return the same mean's interval of another confidence.
@@ -70,10 +70,13 @@ def of_mean(values: Sequence[float], weights: Sequence[float] | None = None) -> 
         inf
     """
     given = [1.0] * len(values) if weights is None else weights
+    if not all(map(math.isfinite, values)):
+        return of_spread(estimates.mean_of(values), deviation(values), len(values))
     total = math.fsum(given)
     middle = math.fsum(value * weight for value, weight in zip(values, given, strict=True)) / total
     residuals = [len(values) * weight / total * (value - middle) for value, weight in zip(values, given, strict=True)]
-    return of_spread(middle, deviation(residuals), len(values))
+    within = estimates.rounding(values) * len(values) * max(given) / total
+    return of_spread(middle, estimates.deviation(residuals, within) or 0.0, len(values))
 
 
 def of_spread(middle: float, spread: float, count: int) -> Interval:
@@ -100,7 +103,7 @@ def of_ends(low: float, high: float, count: int) -> Interval:
         >>> round(found.error, 2), round(found.high, 2)
         (1.53, 11.57)
     """
-    half = (high - low) / 2
+    half = (high - low) / 2 if high - low > estimates.rounding((low, high)) else 0.0
     return Interval((low + high) / 2, half / quantile(count - 1) if count > 1 else math.inf, count - 1)
 
 

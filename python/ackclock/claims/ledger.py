@@ -136,7 +136,7 @@ def _other(study: Study, choices: Choices, measured: Measured, verdict: Verdict)
 def _numbers(measured: Measured) -> dict[str, Any]:
     """Return what `_entry` reads again; what is infinite, as the interval of a single seed, JSON has not (RFC 8259)."""
     interval, value = measured.interval, measured.value
-    known = interval is not None and math.isfinite(interval.half)
+    known = interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high)
     return {
         "measured": value if value is not None and math.isfinite(value) else None,
         "interval": [interval.low, interval.high] if interval is not None and known else None,

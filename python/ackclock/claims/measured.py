@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ackclock.claims.intervals import Interval, deviation, of_mean
+from ackclock.estimates import mean_of
 from ackclock.results import Results
 
 Runs = Mapping[str, Results]
@@ -35,7 +36,7 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
 
     Args:
         repetitions: At least one; those without a value count for nothing, nor those without one of the others. If none
-            has a weight, there is no mean.
+            has a weight, or values are infinite on both sides, there is no mean.
 
     Examples:
         >>> mean([Measured(1.0, {"x": 4.0}), Measured(2.0, {"x": 6.0})])
@@ -54,10 +55,12 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
         return Measured(None, also)
     values, weights = (tuple(column) for column in zip(*pairs, strict=True))
     interval = of_mean(values, weights)
+    if math.isnan(interval.middle):
+        return Measured(None, also)
     spread = {"least": min(values), "greatest": max(values), "deviation": deviation(values)}
     found = also | spread | {"seeds": float(len(values))}
     return Measured(interval.middle, found, interval=interval, values=values)
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return mean_of(values)

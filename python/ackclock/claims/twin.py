@@ -16,6 +16,7 @@ from ackclock import input_files
 from ackclock.claims.forms import Twin
 from ackclock.claims.intervals import deviation, of_mean, quantile
 from ackclock.claims.words import number
+from ackclock.estimates import mean_of, rounding
 from ackclock.reading import document
 
 FILE = "twin.json"
@@ -56,7 +57,12 @@ class Line:
     def differs(self) -> bool:
         """Whether the two simulators differ by more than chance explains."""
         half = welch(self.other, self.ours)
-        return half is not None and abs(_mean(self.other) - _mean(self.ours)) > half
+        apart = abs(mean_of(self.other) - mean_of(self.ours))
+        return half is not None and apart > max(half, rounding((*self.other, *self.ours)))
+
+
+_WHOLE = 1e-9
+"""Degrees of freedom that are whole may be reckoned this much too few."""
 
 
 def read(folder: Path) -> list[Line]:
@@ -98,7 +104,7 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
     if not (total := math.fsum(parts)):
         return 0.0
     shares = [part**2 / (len(values) - 1) for part, values in zip(parts, (first, second), strict=True)]
-    freedom = max(1, int(total**2 / math.fsum(shares)))
+    freedom = max(1, math.floor(total**2 / math.fsum(shares) * (1 + _WHOLE)))
     return quantile(freedom) * math.sqrt(total)
 
 
@@ -150,7 +156,3 @@ def _cell(values: Sequence[float]) -> str:
         return ""
     found = of_mean(values)
     return number(found.middle) if len(values) == 1 else f"{number(found.middle)} ± {number(found.half)}"
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)

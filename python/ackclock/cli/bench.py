@@ -39,6 +39,7 @@ from ackclock.cli.cost import print_cost
 from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, WorkError, errors
 from ackclock.cli.instructions import instructions
+from ackclock.shown import unknown
 
 if TYPE_CHECKING:
     from ackclock.bench.gym import Pace
@@ -58,8 +59,7 @@ def bench(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="a b c d fq-codel trace-link short-flows python-controller learn gym threads "
-            "| instructions | cost | plugins",
+            metavar=f"{' '.join(_GROUPS)} | instructions | cost | plugins",
             help="Cases to run; by default all but the last three, which stand alone: what valgrind counts, what "
             "flows, windows, queues, profiles and traces cost, and what the boundary of a plug-in does.",
         ),
@@ -112,12 +112,10 @@ def bench(
 
 
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
-    unknown = sorted(set(groups or ()) - set(_GROUPS))
-    if unknown:
-        raise InputError(
-            f"there is no bench {', '.join(unknown)}; there are: {', '.join(_GROUPS)}, and {INSTRUCTIONS}, {COST} "
-            f"and {PLUGINS}, each alone"
-        )
+    strange = sorted(set(groups or ()) - set(_GROUPS))
+    if strange:
+        also = f"{INSTRUCTIONS}, {COST} and {PLUGINS}, each alone"
+        raise InputError(f"{unknown('case', strange[0], _GROUPS)}, and {also}")
     return tuple(groups or _GROUPS)
 
 

@@ -1,15 +1,16 @@
 """`ackclock controllers`, `queues`, `buffer-policies`, `links`, `topologies`, `traffic`: what a scenario may name."""
 
-import difflib
 import json
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from ackclock import _core
 from ackclock.cli.display import output
 from ackclock.cli.failures import InputError
+from ackclock.shown import unknown
 
 _Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show one entry in detail.", show_default=False)]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -76,9 +77,7 @@ def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
     names = [str(entry["name"]) for entry in entries]
     if name in names:
         return entries[names.index(name)]
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    raise InputError(f"there is no {kind} {name!r}; {hint}there are: {', '.join(names)}")
+    raise InputError(unknown(kind, name, names))
 
 
 def _print_list(entries: list[dict[str, Any]]) -> None:
@@ -93,12 +92,10 @@ def _print_list(entries: list[dict[str, Any]]) -> None:
 
 def _print_entry(entry: dict[str, Any]) -> None:
     console = output()
-    console.print(f"[bold cyan]{entry['name']}[/]  ", end="")
-    console.print(entry["summary"], markup=False)
+    console.print(Text.assemble((entry["name"], "bold cyan"), "  ", entry["summary"]))
     for key in ("source", "departures"):
         if entry.get(key):
-            console.print(f"[dim]{key}:[/] ", end="")
-            console.print(entry[key], markup=False)
+            console.print(Text.assemble((f"{key}:", "dim"), " ", entry[key]))
     if "switches" in entry:
         _print_switches(entry)
     elif entry["parameters"]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,7 @@ from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
 from ackclock.shown import plain
 
+_FOLDER = Path("out/claims")
 _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
@@ -64,10 +66,12 @@ def claims(
             metavar="DIR",
             help="Folder of page, figures and claims.json; those of an earlier run are replaced.",
         ),
-    ] = Path("out/claims"),
+    ] = _FOLDER,
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
     if ids and ids[0] == "new":
+        if as_json or full or seeds is not None or settle or kept or own or folder != _FOLDER:
+            raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
         _begin(ids[1:])
         return
     extras.require("report")
@@ -154,16 +158,34 @@ def _print(findings: list[Any], folder: Path) -> None:
         words = (name(word) for word in (claim.quantity, claim.published, *measured, claim.unit))
         rows.append((Text(plain(claim.id), "cyan"), *words, said, grid, origin(finding)))
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    filled = [place for place in range(len(_HEADINGS)) if any(str(row[place]) for row in rows)]
-    for heading in (_HEADINGS[place] for place in filled):
-        table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(row[place] for place in filled))
     console = output()
+    filled = [place for place in range(len(_HEADINGS)) if any(str(row[place]) for row in rows)]
+    widths = {place: _width(place, [row[place] for row in rows]) for place in filled}
+    kept = [place for place in filled if sum(widths[each] + 2 for each in filled if each <= place) <= console.width + 2]
+    for place in kept:
+        justify: JustifyMethod = "right" if _HEADINGS[place] == "measured" else "left"
+        table.add_column(_HEADINGS[place], justify=justify, min_width=widths[place], overflow="fold")
+    for row in rows:
+        table.add_row(*(row[place] for place in kept))
     console.print(table)
+    if kept != filled:
+        console.print(
+            f"left out here: columns {', '.join(_HEADINGS[place] for place in filled[len(kept) :])}", style="dim"
+        )
     _print_notes(findings)
     _print_counts(findings)
     print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
+
+
+_WRAPPED = {"quantity": 16, "paper": 12, "choices that agree": 12, "from": 9}
+"""Columns of several words, and a width at which they are legible."""
+
+
+def _width(place: int, cells: list[Text | str]) -> int:
+    """How wide a column must be; a verdict's text has markup, which is not shown."""
+    texts = [cell.plain if isinstance(cell, Text) else Text.from_markup(cell).plain for cell in cells]
+    longest = max(map(len, (*texts, _HEADINGS[place])))
+    return min(longest, _WRAPPED.get(_HEADINGS[place], longest))
 
 
 def _print_notes(findings: list[Any]) -> None:

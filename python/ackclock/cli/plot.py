@@ -11,6 +11,7 @@ from ackclock import extras, storage
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.figures.files import FORMS
+from ackclock.shown import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +53,7 @@ def plot(
             print(f"{drawn.name:28} {drawn.caption}")
         return
     if figure not in found:
-        raise InputError(f"there is no figure {figure!r}; there are: {', '.join(found)}")
+        raise InputError(unknown("figure", figure, found))
     place = output or Path(f"{figure}.pdf")
     storage.check_file(place, force=force)
     from ackclock.figures import save

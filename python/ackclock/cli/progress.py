@@ -101,10 +101,10 @@ def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | Non
     if not sys.stderr.isatty():
         yield None
         return
-    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} simulations"))
+    columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.fields[all]} simulations"))
     with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(name, total=None, all="...")
+        yield lambda done, total: bar.update(task, completed=done, total=total, all=total)
 
 
 @contextmanager

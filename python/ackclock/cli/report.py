@@ -13,6 +13,7 @@ from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.cli.progress import busy
+from ackclock.shown import unknown
 
 if TYPE_CHECKING:
     from ackclock.report.content import Window
@@ -76,6 +77,9 @@ def report(
         _report_of_many(kind, folders[0], output, static, force=force)
         return
     results = runs_of(folders)
+    end_s = max(result.summary["duration_s"] for result in results)
+    if shown is not None and shown.begin_s >= end_s:
+        raise InputError(f"--window {window} must begin before the end of the runs, which is {end_s:g} s")
     from ackclock.report import write_report
 
     with busy(f"drawing {output}"):
@@ -146,8 +150,8 @@ def _narrowed(tables: "list[Table]", columns: str | None) -> "list[Table]":
     names = [name.strip() for name in columns.split(",")]
     known = list(dict.fromkeys(column.title.strip() for table in tables for column in table.columns))
     keys = {column.key for table in tables for column in table.columns}
-    if unknown := [name for name in names if name not in known and name not in keys]:
-        raise InputError(f"--columns: there is no {', '.join(unknown)!r}; there are: {', '.join(map(repr, known))}")
+    if strange := [name for name in names if name not in known and name not in keys]:
+        raise InputError(f"--columns: {unknown('column', strange[0], known)}")
     return [
         table.narrowed(names)
         for table in tables

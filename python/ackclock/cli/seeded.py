@@ -70,6 +70,10 @@ def study_of(
     path = {"rtt": chosen["rtt"]} | {key: given[key] for key in ("buffer", "loss", "trace") if key in given}
     if "trace" not in given:
         path["rate"] = chosen["bottleneck"]
+    axes = parse_axes(overrides)
+    for axis in axes:
+        if option := {"seed": "--seeds", "duration": "--duration"}.get(axis.path):
+            raise InputError(f"--set {axis.path}: with --seeds give {option}")
     queue = given.get("queue")
     path |= {} if queue is None else {"buffer": queue} if is_limit(queue) else {"queue": queue}
     return {
@@ -80,7 +84,7 @@ def study_of(
         "seeds": seeds,
         "duration": chosen["duration"],
         "keep": 0,
-        "set": {axis.path: list(axis.values) for axis in parse_axes(overrides)},
+        "set": {axis.path: list(axis.values) for axis in axes},
         **({"profile": given["profile"]} if "profile" in given else {}),
     }
 

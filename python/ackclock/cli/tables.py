@@ -1,16 +1,16 @@
 """The tables at the end of a run."""
 
-from collections.abc import Sequence
-
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from ackclock.cli.display import name, output, si
+from ackclock.cli.shown_tables import print_table
 from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.labels import facts
 from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
+from ackclock.tables import Cell, Entry, Table, of_cells
 from ackclock.windows import count
 
 _MANY = 24
@@ -31,18 +31,15 @@ def print_results(results: Results) -> None:
         console.print(name(f"drawn: {place} = {value}"), style="dim")
     console.print()
     if results.summary["flows"]:
-        console.print(_flow_table(results.summary["flows"]))
-        console.print()
+        print_table(_flow_table(results.summary["flows"]))
     for table in traffic_tables(results.summary):
-        console.print(table)
-        console.print()
+        print_table(table)
     if results.recording is not None:
         for line in _recording_lines(results.recording, results.summary["duration_s"]):
             console.print(name(line), style="dim")
         return
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
-    console.print(_link_table(links))
-    console.print()
+    print_table(_link_table(links))
     line = _kernel_line(results.kernel) if results.kernel else _engine_line(results.engine)
     console.print(line, style="dim", markup=False)
 
@@ -113,35 +110,27 @@ def _threads(engine: Engine) -> str:
 
 
 def _flow_table(flows: Sequence[FlowSummary]) -> Table:
-    table = _table("flows")
-    table.add_column("flow", style="cyan")
-    table.add_column("controller")
-    if by_profile := len({flow.get("profile") for flow in flows}) > 1:
-        table.add_column("profile")
-    for heading in ("goodput\nMbit/s", "sent\nMbit/s", "retrans-\nmitted", "timeouts", "RTT mean\nms", "RTT p95\nms"):
-        table.add_column(heading, justify="right")
-    table.add_column("complete\nafter s", justify="right")
+    by_profile = len({flow.get("profile") for flow in flows}) > 1
     shown = _extremes(flows)
-    for flow in shown:
-        table.add_row(*_flow_cells(flow, by_profile=by_profile))
-    _say_left_out(table, len(flows) - len(shown), "flows (all are in summary.json)")
-    return table
+    cells = [cell for cell in _FLOW_CELLS if by_profile or cell[0] != "profile"]
+    return of_cells("flow", shown, cells, "flows", (_left_out(len(flows) - len(shown), "flows"),))
 
 
-def _flow_cells(flow: FlowSummary, *, by_profile: bool) -> list[str | Text]:
-    rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
-    return [
-        name(flow["name"]),
-        name(flow["controller"] or "-"),
-        *([name(flow.get("profile", "-"))] if by_profile else []),
-        _megabits(flow["goodput_bps"]),
-        _megabits(flow["throughput_bps"]),
-        _count(count(flow, "retransmitted_segments")),
-        _count(count(flow, "timeouts")),
-        _number(rtt["mean"]),
-        _number(rtt["p95"]),
-        _completion(flow),
-    ]
+def _rtt(key: str) -> Callable[[Entry], str]:
+    return lambda flow: _number((flow["rtt_ms"] or {}).get(key))
+
+
+_FLOW_CELLS: tuple[Cell, ...] = (
+    ("controller", lambda flow: str(flow["controller"] or "-")),
+    ("profile", lambda flow: str(flow.get("profile", "-"))),
+    ("goodput (Mbit/s)", lambda flow: _megabits(flow["goodput_bps"])),
+    ("sent (Mbit/s)", lambda flow: _megabits(flow["throughput_bps"])),
+    ("retrans-\nmitted", lambda flow: _count(count(flow, "retransmitted_segments"))),
+    ("time-\nouts", lambda flow: _count(count(flow, "timeouts"))),
+    ("RTT mean (ms)", _rtt("mean")),
+    ("RTT p95 (ms)", _rtt("p95")),
+    ("complete (after s)", lambda flow: _completion(flow)),
+)
 
 
 def _megabits(rate_bps: float | None) -> str:
@@ -153,7 +142,7 @@ def _count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _completion(flow: FlowSummary) -> str:
+def _completion(flow: Entry) -> str:
     if flow.get("aborted"):
         return "aborted"
     done = flow["completion_s"]
@@ -161,38 +150,36 @@ def _completion(flow: FlowSummary) -> str:
 
 
 def _link_table(links: Sequence[LinkSummary]) -> Table:
-    table = _table("links")
-    table.add_column("link", style="cyan")
-    counts = ["delivered_packets", "drops", "marks"]
-    counts += [count for count in ("losses", "duplicates", "reordered") if any(link.get(count) for link in links)]
-    headings = ("busy\n%", "delivered\npackets", *counts[1:], "queue\nmean", "queue\np95", "queue\nmax")
-    for heading in (*headings, "wait mean\nms", "wait max\nms"):
-        table.add_column(heading, justify="right")
+    """A table of links; what happened at none of them has no column."""
+    counts = [key for key in _COUNTS if any(link.get(key) for link in links)]
+    cells = [*_LINK_CELLS, *((key, _counted(key)) for key in counts), *_QUEUE_CELLS]
     shown = _busiest(links)
-    for link in shown:
-        table.add_row(*_link_cells(link, counts))
-    _say_left_out(table, len(links) - len(shown), "links (all are in summary.json)")
-    return table
+    return of_cells("link", shown, cells, "links", (_left_out(len(links) - len(shown), "links"),))
 
 
-def _link_cells(link: LinkSummary, counts: list[str]) -> list[str | Text]:
-    queue, wait = link["queue_packets"], link["queueing_delay_ms"]
-    queues = [_number(queue[key]) for key in ("mean", "p95", "max")]
-    return [
-        name(link["name"]),
-        f"{100 * link['utilization']:.1f}",
-        *(f"{link.get(count, 0):,}" for count in counts),
-        *queues,
-        _number(wait["mean"]),
-        _number(wait["max"]),
-    ]
+def _counted(key: str) -> Callable[[Entry], str]:
+    return lambda link: f"{link.get(key, 0):,}"
 
 
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None)
-    table.pad_edge = False
-    table.padding = (0, 2, 0, 0)
-    return table
+def _part(key: str, part: str) -> Callable[[Entry], str]:
+    return lambda link: _number(link[key][part])
+
+
+_COUNTS: Final = ("marks", "losses", "duplicates", "reordered")
+
+_LINK_CELLS: tuple[Cell, ...] = (
+    ("busy (%)", lambda link: f"{100 * link['utilization']:.1f}"),
+    ("delivered (packets)", _counted("delivered_packets")),
+    ("drops", _counted("drops")),
+)
+
+_QUEUE_CELLS: tuple[Cell, ...] = (
+    ("queue\nmean", _part("queue_packets", "mean")),
+    ("wait mean (ms)", _part("queueing_delay_ms", "mean")),
+    ("queue\np95", _part("queue_packets", "p95")),
+    ("queue\nmax", _part("queue_packets", "max")),
+    ("wait max (ms)", _part("queueing_delay_ms", "max")),
+)
 
 
 def _extremes(flows: Sequence[FlowSummary]) -> list[FlowSummary]:
@@ -212,10 +199,8 @@ def _ranked(figures: Sequence[float]) -> list[int]:
     return sorted(range(len(figures)), key=lambda index: -figures[index])
 
 
-def _say_left_out(table: Table, count: int, what: str) -> None:
-    if count > 0:
-        table.caption = f"and {count:,} more {what}"
-        table.caption_justify = "left"
+def _left_out(count: int, what: str) -> str:
+    return f"and {count:,} more {what} (all are in summary.json)" if count > 0 else ""
 
 
 def _number(value: float | None) -> str:

@@ -1,24 +1,10 @@
 """Tables of short flows, requests, videos, datagrams, media and appliances at the end of a run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rich.table import Table
-
-from ackclock.cli.display import name
 from ackclock.summaries import RunSummary
-from ackclock.traffic_figures import (
-    APPLIANCE_CELLS,
-    DATAGRAM_CELLS,
-    EXCHANGE_CELLS,
-    GROUP_CELLS,
-    MEDIA_CELLS,
-    VIDEO_CELLS,
-    Cell,
-    Entry,
-    appliance_rows,
-    media_flows,
-    size_rows,
-)
+from ackclock.tables import Table, of_cells
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 
 
 def traffic_tables(summary: RunSummary) -> Iterator[Table]:
@@ -28,27 +14,7 @@ def traffic_tables(summary: RunSummary) -> Iterator[Table]:
         summary: As in `summary.json`.
     """
     for group in summary.get("groups", []):
-        yield _table(f"short flows: {group['name']}", "size", size_rows(group), GROUP_CELLS)
-    flows = summary["flows"]
-    yield from _some("requests", "flow", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS)
-    yield from _some("video", "flow", [flow for flow in flows if flow.get("video")], VIDEO_CELLS)
-    yield from _some("datagrams", "flow", summary.get("datagrams", []), DATAGRAM_CELLS)
-    yield from _some("interactive media", "flow", media_flows(summary), MEDIA_CELLS)
-    yield from _some("appliances", "flow", appliance_rows(summary), APPLIANCE_CELLS)
-
-
-def _some(title: str, kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> Iterator[Table]:
-    if entries:
-        yield _table(title, kind, entries, cells)
-
-
-def _table(title: str, kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...]) -> Table:
-    table = Table(title=name(title), title_justify="left", title_style="bold", header_style="bold", box=None)
-    table.pad_edge = False
-    table.padding = (0, 2, 0, 0)
-    table.add_column(kind, style="cyan")
-    for label, _ in cells:
-        table.add_column(label, justify="right")
-    for entry in entries:
-        table.add_row(name(entry["name"]), *(name(text(entry)) for _, text in cells))
-    return table
+        yield of_cells("size", size_rows(group), GROUP_CELLS, f"short flows: {group['name']}")
+    for title, cells, entries_of in TRAFFIC:
+        if entries := entries_of(summary):
+            yield of_cells("flow", entries, cells, title)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ackclock import storage
 from ackclock.figures.theme import PAPER
+from ackclock.shown import unknown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +35,7 @@ def encode(
     import matplotlib as mpl
 
     if form not in FORMS:
-        raise ValueError(f"there is no form {form!r} of figures; there are: {', '.join(FORMS)}")
+        raise ValueError(unknown("form of figures", form, FORMS))
     content = BytesIO()
     with mpl.rc_context(dict(style)):
         figure.draw_without_rendering()

@@ -76,17 +76,17 @@ def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis
     for axes, title in zip(drawn, titles, strict=True):
         if title:
             axes.set_title(_folded(for_matplotlib(title)))
-    first = drawn[0]
+    first, below, beside = drawn[0], for_matplotlib(x.label), for_matplotlib(y.label)
     for axis, name in ((x, "x"), (y, "y")):
         if axis.is_log:
             getattr(first, f"set_{name}scale")("log")
             _plain_ticks(drawn, name)
         getattr(first, f"set_{name}lim")(axis.low, axis.high)
     if len(drawn) == 1:
-        first.set(xlabel=x.label, ylabel=y.label)
+        first.set(xlabel=below, ylabel=beside)
     else:
-        figure.supxlabel(x.label, fontsize=7.5)
-        figure.supylabel(y.label, fontsize=7.5)
+        figure.supxlabel(below, fontsize=7.5)
+        figure.supylabel(beside, fontsize=7.5)
 
 
 def _plain_ticks(drawn: Sequence[Axes], name: str) -> None:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Final
 
 from ackclock.lessons.exercise import Exercise, Lesson, Verdict
+from ackclock.shown import unknown
 
 NAMES: Final = ("sawtooth", "rtt_fairness", "bufferbloat", "cubic_and_bbr", "vegas", "train")
 """In the order in which they are taught."""
@@ -34,6 +35,6 @@ def load(name: str) -> Lesson:
         <Lesson "sawtooth": 5 exercises>
     """
     if name not in NAMES:
-        raise KeyError(f"there is no lesson {name!r}; there are: {', '.join(NAMES)}")
+        raise KeyError(unknown("lesson", name, NAMES))
     exercises: tuple[Exercise, ...] = import_module(f"{__name__}.{name}").EXERCISES
     return Lesson(name, exercises)

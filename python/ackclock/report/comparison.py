@@ -1,6 +1,6 @@
 """Runs side by side: a table for each kind of thing, a column for each run, named by what differs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table as Shown
@@ -9,20 +9,10 @@ from ackclock.cli.display import filtered, name
 from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
 from ackclock.labels import common, labels
 from ackclock.likeness import table as likeness_table
-from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, Cell, Entry, busy_links
+from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, busy_links
 from ackclock.results import Results
-from ackclock.tables import Column, Table
-from ackclock.traffic_figures import (
-    APPLIANCE_CELLS,
-    DATAGRAM_CELLS,
-    EXCHANGE_CELLS,
-    GROUP_CELLS,
-    MEDIA_CELLS,
-    VIDEO_CELLS,
-    appliance_rows,
-    media_flows,
-    size_rows,
-)
+from ackclock.tables import Cell, Column, Entry, Table
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 
 
 def compare(results: list[Results]) -> None:
@@ -46,8 +36,9 @@ def tables(results: list[Results]) -> list[Table]:
         results: As of `compare`.
     """
     runs, about = labels(results), common(results)
-    found = _of_flows(runs, [result.summary["flows"] for result in results], about)
-    for title, cells, entries_of in _TRAFFIC:
+    flows = [result.summary["flows"] for result in results]
+    found = _of_flows(runs, flows, about) if any(flows) else []
+    for title, cells, entries_of in (("short flows", GROUP_CELLS, _classes), *TRAFFIC):
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
@@ -55,9 +46,14 @@ def tables(results: list[Results]) -> list[Table]:
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
-    fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
-    found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
+    if any(len(of) > 1 for of in flows):  # that of a single flow is 1, whatever it had
+        fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
+        found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
     return found
+
+
+_WORD = 16
+"""Characters of a word that no column cuts."""
 
 
 def _run_columns(runs: Sequence[str]) -> list[Column]:
@@ -69,7 +65,8 @@ def _shown(table: Table) -> Shown:
     shown = Shown(title=table.title)
     for column in table.columns:
         if column.is_text:
-            shown.add_column(column.title, overflow="fold", min_width=min(12, len(column.title)))
+            words = (word for row in table.rows for word in str(row.get(column.key) or "").split())
+            shown.add_column(column.title, overflow="fold", min_width=min(_WORD, max(map(len, (column.title, *words)))))
         else:
             shown.add_column(name(column.title), justify="right", overflow="fold")
     for place, row in enumerate(table.rows):
@@ -82,7 +79,7 @@ def _shown(table: Table) -> Shown:
     return shown
 
 
-def _of_flows(runs: list[str], flows: list[Sequence[Entry]], about: str) -> list[Table]:
+def _of_flows(runs: list[str], flows: Sequence[Sequence[Entry]], about: str) -> list[Table]:
     if max(map(len, flows)) <= SHOWN_SINGLY:
         return [_table("flows", runs, flows, FLOW_CELLS, about)]
     groups = _table(
@@ -92,7 +89,7 @@ def _of_flows(runs: list[str], flows: list[Sequence[Entry]], about: str) -> list
     return [groups, single]
 
 
-def _standing_out(flows: list[Sequence[Entry]]) -> list[str]:
+def _standing_out(flows: Sequence[Sequence[Entry]]) -> list[str]:
     """Of each run."""
     return list(dict.fromkeys(str(flow["name"]) for run in flows for flow in outermost(run)))
 
@@ -103,25 +100,11 @@ def _classes(summary: Entry) -> list[Entry]:
     return [{**row, "name": f"{group['name']}, {row['name']}"} for group, row in rows]
 
 
-def _flows_with(key: str) -> Callable[[Entry], list[Entry]]:
-    return lambda summary: [flow for flow in summary["flows"] if flow.get(key)]
-
-
-_TRAFFIC: tuple[tuple[str, tuple[Cell, ...], Callable[[Entry], list[Entry]]], ...] = (
-    ("short flows", GROUP_CELLS, _classes),
-    ("requests", EXCHANGE_CELLS, _flows_with("exchanges")),
-    ("videos", VIDEO_CELLS, _flows_with("video")),
-    ("datagrams", DATAGRAM_CELLS, lambda summary: list(summary.get("datagrams", []))),
-    ("media", MEDIA_CELLS, media_flows),
-    ("appliances", APPLIANCE_CELLS, appliance_rows),
-)
-
-
 def _table(
     title: str,
     runs: list[str],
     entries: Sequence[Sequence[Entry]],
-    cells: tuple[Cell, ...],
+    cells: Sequence[Cell],
     about: str,
     wanted: list[str] | None = None,
 ) -> Table:

@@ -11,6 +11,7 @@ from ackclock.labels import controller_of, labels
 from ackclock.metrics import Floats, distribution
 from ackclock.results import Results
 from ackclock.shown import plain
+from ackclock.windows import until_completed
 
 if TYPE_CHECKING:
     from ackclock.pictures import Picture
@@ -96,13 +97,14 @@ def round_trips(results: list[Results], window: "Window | None" = None) -> Itera
         controllers = {str(flow["name"]): controller_of(flow) for flow in result.summary["flows"]}
         by_controller = len(controllers) > _MOST_SINGLY
         found: dict[str, list[Floats]] = {}
-        for (name,), rows in table.group_by("flow", maintain_order=True):
+        for name in table["flow"].unique(maintain_order=True).to_list():
+            rows = until_completed(result, str(name))
             who = controllers.get(str(name), str(name)) if by_controller else str(name)
             time_s, values = rows["time_s"].to_numpy(), rows["rtt_sample_s"].cast(float).to_numpy()
             chosen = values[_of(window, time_s)]
             found.setdefault(who, []).append(chosen[~np.isnan(chosen)])
         lines += _joined(results, run, found, 1e3)
-    note = "Samples of the series, one an interval."
+    note = "Samples of the series, one an interval, until the flow is over."
     yield from _one("rtt-cdf", "Round-trip time", "RTT (ms)", note, lines)
 
 

@@ -1,12 +1,9 @@
 """The figures that reports and comparisons show of each flow and link, with their units."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
+from ackclock.tables import Cell, Entry
 from ackclock.windows import count
-
-Entry = Mapping[str, Any]
-Cell = tuple[str, Callable[[Entry], str]]
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -51,7 +48,7 @@ FLOW_CELLS: tuple[Cell, ...] = (
     ("recoveries", _in_window("fast_recoveries")),
     ("RTT mean (ms)", _rtt("mean")),
     ("RTT p95 (ms)", _rtt("p95")),
-    ("completed (s)", lambda flow: "–" if flow["completion_s"] is None else f"{flow['completion_s']:.3f}"),
+    ("completed at (s)", lambda flow: "–" if flow["completion_s"] is None else f"{flow['completion_s']:.3f}"),
 )
 
 LINK_CELLS: tuple[Cell, ...] = (
@@ -101,8 +98,8 @@ GROUPED_CELLS: tuple[Cell, ...] = (
     ("mean RTT p50 (ms)", _spread("rtt_ms", "p50")),
     ("mean RTT p95 (ms)", _spread("rtt_ms", "p95")),
     ("completed flows", lambda group: f"{(group['completion_s'] or {'count': 0})['count']:,}"),
-    ("completed p50 (s)", _spread("completion_s", "p50")),
-    ("completed p95 (s)", _spread("completion_s", "p95")),
+    ("completed at p50 (s)", _spread("completion_s", "p50")),
+    ("completed at p95 (s)", _spread("completion_s", "p95")),
 )
 """Of a group of flows, as `ackclock.crowds.grouped` makes it."""
 

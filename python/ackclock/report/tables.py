@@ -1,31 +1,12 @@
 """What a run came to, as tables: flows, their traffic, and the links worth showing."""
 
-import re
 from collections.abc import Sequence
 
 from ackclock.crowds import SHOWN_SINGLY, by_controller, grouped, outermost
-from ackclock.report.figures_of_merit import (
-    CONTROLLER_CELLS,
-    FLOW_CELLS,
-    GROUPED_CELLS,
-    LINK_CELLS,
-    Cell,
-    Entry,
-    busy_links,
-)
+from ackclock.report.figures_of_merit import CONTROLLER_CELLS, FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, busy_links
 from ackclock.summaries import RunSummary
-from ackclock.tables import Column, Table
-from ackclock.traffic_figures import (
-    APPLIANCE_CELLS,
-    DATAGRAM_CELLS,
-    EXCHANGE_CELLS,
-    GROUP_CELLS,
-    MEDIA_CELLS,
-    VIDEO_CELLS,
-    appliance_rows,
-    media_flows,
-    size_rows,
-)
+from ackclock.tables import Cell, Entry, Table, of_cells
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.windows import flows_over_window
 
 _SEVERAL = 4
@@ -68,33 +49,13 @@ def _flows(summary: RunSummary, most: int) -> list[Table]:
 
 def _traffic(summary: RunSummary, most: int) -> list[Table]:
     """Tables of short flows by size, requests, videos, datagrams, media and appliances, as far as there are any."""
-    flows = summary["flows"]
     parts = [_table(group["name"], size_rows(group), GROUP_CELLS, most) for group in summary.get("groups", [])]
-    for kind, entries, cells in (
-        ("requests of", [flow for flow in flows if flow.get("exchanges")], EXCHANGE_CELLS),
-        ("video of", [flow for flow in flows if flow.get("video")], VIDEO_CELLS),
-        ("datagrams of", summary.get("datagrams", []), DATAGRAM_CELLS),
-        ("media of", media_flows(summary), MEDIA_CELLS),
-        ("through an appliance", appliance_rows(summary), APPLIANCE_CELLS),
-    ):
-        if entries:
+    for kind, cells, entries_of in TRAFFIC:
+        if entries := entries_of(summary):
             parts.append(_table(kind, entries, cells, most))
     return parts
 
 
-_WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")
-
-
-def _table(kind: str, entries: Sequence[Entry], cells: tuple[Cell, ...], most: int, note: str = "") -> Table:
-    columns = [Column("name", kind, is_text=True)]
-    for place, (label, _) in enumerate(cells):
-        found = _WITH_UNIT.fullmatch(label)
-        title, unit = found.groups() if found else (label, "")
-        columns.append(Column(f"figure{place}", title, unit))
-    rows = [
-        {"name": str(entry["name"])} | {f"figure{place}": text(entry) for place, (_, text) in enumerate(cells)}
-        for entry in entries[:most]
-    ]
+def _table(kind: str, entries: Sequence[Entry], cells: Sequence[Cell], most: int, note: str = "") -> Table:
     more = len(entries) - most
-    notes = [text for text in (note, f"{more:,} more in summary.json." if more > 0 else "") if text]
-    return Table("", "", columns, rows, notes)
+    return of_cells(kind, entries[:most], cells, notes=(note, f"{more:,} more in summary.json." if more > 0 else ""))

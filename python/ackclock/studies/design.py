@@ -175,10 +175,7 @@ def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[st
 
 def _interval_text(document: Mapping[str, Any]) -> str:
     """Between samples; a duration that is none is told by the scenario's check."""
-    match = dumbbells.QUANTITY.fullmatch(str(document["duration"]))
-    unit = {"s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}.get(match["unit"], 0.0) if match else 0.0
-    duration_s = float(match["number"]) * unit if match else 0.0
-    return f"{interval_s(duration_s) * 1e3:g} ms"
+    return f"{interval_s(seconds(document['duration']) or 0.0) * 1e3:g} ms"
 
 
 # ---- mistakes -------------------------------------------------------------------------------------------------------
@@ -225,7 +222,8 @@ def _place(field: str, file: str, plan: Plan, line_up: LineUp) -> Key | None:
             return plan.places.get(name, ("path",))
     head = field.partition(".")[0]
     if head in ("duration", "seed", "measure"):
-        return {"seed": ("seeds",), "duration": ("duration",)}.get(head) or ("measure",)
+        given = "warm_up" if "warm_up" in plan.origin.document else "measure"
+        return {"seed": ("seeds",), "duration": ("duration",)}.get(head, (given,))
     return None
 
 

@@ -212,7 +212,7 @@ class Drawings:
                                 (where[value_key(settings[key])], found.scaled(measure.factor))
                             )
                 curves = {
-                    name: [_curve(who, points) for who, points in lines.items()]
+                    name: [curve(who, points) for who, points in lines.items()]
                     for name, lines in zip(distinct(list(titles.values())), panels.values(), strict=True)
                 }
                 curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
@@ -351,10 +351,16 @@ def _share_of_first(run: Measured) -> float | None:
     return run.parts[run.trial.line_up.labels[0]].share
 
 
-def _curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
+def curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
+    """Return means over a quantity as a curve; one whose interval is not known has no bar.
+
+    Args:
+        name: Of the curve.
+        points: A mean at each place.
+    """
     ordered = sorted(points, key=lambda point: point[0])
     means, halves = [found.mean for _, found in ordered], [found.half for _, found in ordered]
-    known = [0.0 if half is None else half for half in halves] if any(half is not None for half in halves) else None
+    known = [np.nan if half is None else half for half in halves] if any(half is not None for half in halves) else None
     return Curve(name, [at for at, _ in ordered], means, known)
 
 

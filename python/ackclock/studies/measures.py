@@ -17,7 +17,7 @@ import numpy as np
 
 from ackclock.metrics import Floats, jain_fairness
 from ackclock.studies.design import Trial
-from ackclock.studies.samples import Samples
+from ackclock.studies.samples import Samples, until_completed
 from ackclock.windows import Window, count, window_of
 
 SECOND: Final = 1.0
@@ -57,7 +57,7 @@ class Measured:
     Attributes:
         trial: The run.
         parts: By label.
-        utilization: Of the bottleneck, 0 to 1.
+        utilization: Of the bottleneck, 0 to 1; None where its rate changed, and what it was in the window is not known.
         queueing_ms: Mean wait there.
         queueing_p95_ms: 95th percentile of the wait there.
         dropped: Packets that its queue dropped over those that came to it; None if none came.
@@ -72,7 +72,7 @@ class Measured:
 
     trial: Trial
     parts: Mapping[str, Part]
-    utilization: float
+    utilization: float | None
     queueing_ms: float
     queueing_p95_ms: float
     dropped: float | None
@@ -101,7 +101,7 @@ def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Meas
     window = window_of(summary)
     goodputs = np.array([window.rate_bps(flow) for flow in flows])
     found = _link(summary["links"], link)
-    samples: Samples | None = summary.get("samples")
+    samples: Samples | None = until_completed(summary["samples"], flows) if summary.get("samples") else None
     # What the link lost had left the queue, and of what it delivered twice one had come.
     came = found["delivered_packets"] - found["duplicates"] + found["losses"] + found["drops"]
     return Measured(
@@ -157,7 +157,7 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
 
     Returns:
         The ends of the seconds, and by flow the goodput in bit/s; NaN of a second in which it had not begun, or was
-        over.
+        over, if only at its end.
     """
     time_s = np.asarray(samples["time_s"], dtype=float)
     if not time_s.size:

@@ -1,6 +1,8 @@
 """What is kept of each run of a study: its summary, and samples of each flow at even intervals."""
 
 import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from ackclock._core import Scenario
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FlowSamples(TypedDict):
-    """Of a flow, at the end of each interval; None before it began."""
+    """Of a flow, at the end of each interval; None before it began, and once it is over."""
 
     goodput_bps: list[float | None]
     """Read in order by the receiving application in the interval, bit/s."""
@@ -77,6 +79,24 @@ def samples_of(flows: "pl.DataFrame") -> Samples:
         own = grid.join(flows.filter(pl.col("flow").cast(pl.String) == name), on="time_s", how="left")
         found[name] = {key: _rounded(own, column, factor, places) for key, column, factor, places in _COLUMNS}
     return {"time_s": [round(value, 6) for value in times.to_list()], "flows": found}
+
+
+def until_completed(samples: Samples, flows: Iterable[Mapping[str, Any]]) -> Samples:
+    """Return samples without those of flows that were over by then.
+
+    A run goes on to its end with a flow's last values and a rate of 0, which say nothing of the path.
+
+    Args:
+        samples: Of a run.
+        flows: As in its summary.
+    """
+    ends_s = {flow["name"]: flow["completion_s"] for flow in flows if flow.get("completion_s") is not None}
+    found: Any = {name: dict(of) for name, of in samples["flows"].items()}
+    for name in found.keys() & ends_s.keys():
+        kept = bisect_right(samples["time_s"], ends_s[name])
+        over = [None] * (len(samples["time_s"]) - kept)
+        found[name] = {key: [*values[:kept], *over] for key, values in found[name].items()}
+    return {**samples, "flows": found}
 
 
 def _waits_ms(links: "pl.DataFrame", scenario: dict[str, Any], time_s: list[float]) -> dict[str, list[float | None]]:

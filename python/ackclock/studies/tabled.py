@@ -149,9 +149,9 @@ def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table
         Column("how", "compared", is_text=True),
         Column("one", "first", is_text=True),
         Column("other", "second", is_text=True),
+        Column("more", "has more", is_text=True),
         Column("goodput_bps", "goodput, first less second", "Mbit/s", signed=True, factor=1e-6),
         Column("p_goodput_bps", "p"),
-        Column("more", "has more", is_text=True),
         Column("queueing_ms", "queueing, first less second", "ms", signed=True),
         Column("p_queueing_ms", "p "),
     ]

@@ -1,6 +1,7 @@
 """What was run, in a sentence that stands at every table, figure and page of a study."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ackclock.studies.measures import Measured
 from ackclock.studies.plan import Plan, Settings, title, value_key, value_text
@@ -14,7 +15,7 @@ def about(plan: Plan, runs: Sequence[Measured]) -> str:
         plan: Of the study.
         runs: All.
     """
-    return _about(plan, runs, "; ".join(_axes(plan)), _seeds(plan.seeds))
+    return _about(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
 
 
 def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
@@ -44,19 +45,24 @@ def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _axes(plan: Plan) -> Iterator[str]:
-    """Each axis with its values; those that go together as such, since a reader takes others for crossed."""
+def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) -> Iterator[str]:
+    """Return each axis with its values; those that go together as such, since a reader takes others for crossed.
+
+    Args:
+        axes: The values of each.
+        cells: The combinations.
+    """
     told: set[str] = set()
-    for key, values in plan.axes.items():
+    for key, values in axes.items():
         if key in told:
             continue
-        group = [other for other in plan.axes if other not in told and _go_together(plan, key, other)]
+        group = [other for other in axes if other not in told and _go_together(cells, key, other)]
         told |= set(group)
         if len(group) == 1:
-            rest = ["none"] if any(key not in cell for cell in plan.cells) else []
+            rest = ["none"] if any(key not in cell for cell in cells) else []
             yield f"{key} {', '.join([*map(value_text, values), *rest])}"
             continue
-        tuples = list(dict.fromkeys(tuple(_text(cell, name) for name in group) for cell in plan.cells))
+        tuples = list(dict.fromkeys(tuple(_text(cell, name) for name in group) for cell in cells))
         yield f"{' and '.join(group)} together: {', '.join(' with '.join(entry) for entry in tuples)}"
 
 
@@ -64,9 +70,9 @@ def _text(cell: Settings, name: str) -> str:
     return value_text(cell[name]) if name in cell else f"no {name}"
 
 
-def _go_together(plan: Plan, one: str, other: str) -> bool:
+def _go_together(cells: Sequence[Settings], one: str, other: str) -> bool:
     """Whether each of two settings says what the other is."""
-    pairs = {(value_key(cell.get(one)), value_key(cell.get(other))) for cell in plan.cells}
+    pairs = {(value_key(cell.get(one)), value_key(cell.get(other))) for cell in cells}
     return len({first for first, _ in pairs}) == len(pairs) == len({second for _, second in pairs})
 
 

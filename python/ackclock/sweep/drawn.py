@@ -1,14 +1,15 @@
 """The figures of a sweep: goodput over delay, means over its axes, dots where no axis is a number."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.figure import Figure
 
 from ackclock.estimates import estimate
-from ackclock.figures import Axis, Cloud, Curve, Dot, dots, over, scatter
+from ackclock.figures import Axis, Cloud, Dot, dots, over, scatter
 from ackclock.figures.grid import MOST_PANELS
-from ackclock.studies.drawn import Drawn
+from ackclock.studies.drawn import Drawn, curve
 from ackclock.studies.plan import value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.sweep.ending import MEANS, OF_LINK
@@ -92,6 +93,8 @@ def _trade(sweep: "Sweep") -> Iterator[Drawn]:
 
 
 _MOST_CLOUDS: Final = 12
+_NO_NAME: Final = re.compile(r"[^\w-]")
+"""What a file's name should not hold."""
 
 
 def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, column: Column) -> Iterator[Drawn]:
@@ -106,9 +109,9 @@ def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, col
         at = where[value_key(group.values[axis])]
         if at not in {place for place, _ in points}:
             points.append((at, found.scaled(column.factor)))
-    curves = {title: [_curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
+    curves = {title: [curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
     x, y = Axis(label, is_log=is_wide(list(where.values()))), _axis(column)
-    name = f"{_slug(column)}-over-{sweep.titles[axis].replace('.', '-')}"
+    name = f"{_slug(column)}-over-{_NO_NAME.sub('-', sweep.titles[axis])}"
     caption = f"Mean {column.title} over {sweep.titles[axis]}; {_BARS}."
     yield from _pages(name, caption, curves, lambda page: over(page, x, y))
 
@@ -137,9 +140,3 @@ def _axis(column: Column) -> Axis:
 
 def _slug(column: Column) -> str:
     return column.title.lower().replace(" ", "-")
-
-
-def _curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
-    ordered = sorted(points, key=lambda point: point[0])
-    halves = [0.0 if found.half is None else found.half for _, found in ordered]
-    return Curve(name, [at for at, _ in ordered], [found.mean for _, found in ordered], halves if any(halves) else None)

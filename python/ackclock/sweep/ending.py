@@ -10,6 +10,7 @@ from ackclock.estimates import estimate
 from ackclock.labels import distinct
 from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
+from ackclock.studies.told import axes_in_words
 from ackclock.sweep import tidy
 from ackclock.sweep.store import TABLES, Record, SweepFolder
 from ackclock.sweep.tidy import by_cell, over_window
@@ -27,7 +28,8 @@ MEANS: Final = (
     Column("rtt_ms_p95", "RTT p95", "ms"),
     Column("retransmitted_segments", "resent", "segments"),
     Column("timeouts", "timeouts"),
-    Column("completion_s", "complete", "s"),
+    Column("completion_s", "completed at", "s"),
+    Column("completed", "completed", "runs", is_text=True),
     Column("jain_index", "Jain"),
     Column("utilization", "link used", "%", factor=100.0),
     Column("queueing_delay_ms_mean", "queueing", "ms"),
@@ -88,7 +90,7 @@ class Sweep:
         parts = [
             self.scenario,
             *(f"{key} {value_text(value)}" for key, value in self.constants.items()),
-            *(f"{key} {', '.join(map(value_text, values))}" for key, values in self.axes.items()),
+            *axes_in_words(self.axes, [group.values for group in self.groups]),
             f"profile {', '.join(profiles)}" if profiles else "",
             f"{len(self.seeds)} seeds" if len(self.seeds) != 1 else f"seed {self.seeds[0]}",
         ]
@@ -96,12 +98,14 @@ class Sweep:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """What tables and figures call each axis: the end of its path, as far as it tells it from the others."""
+        """What tables and figures call each axis: the end of its path, as far as it tells it from other columns."""
         found = {}
+        taken = {"flow", "controller", "seeds", *(column.title for column in MEANS)}
         for axis in self.axes:
             parts = axis.split(".")
             ends = (".".join(parts[-length:]) for length in range(1, len(parts)))
-            alone = (end for end in ends if sum(f".{other}".endswith(f".{end}") for other in self.axes) == 1)
+            free = (end for end in ends if end not in taken)
+            alone = (end for end in free if sum(f".{other}".endswith(f".{end}") for other in self.axes) == 1)
             found[axis] = next(alone, axis)
         return found
 
@@ -142,7 +146,12 @@ class Sweep:
         rows = [
             {axis: self.text(axis, value) for axis, value in group.values.items()}
             | {"flow": group.flow, "controller": group.controller, "seeds": len(group.rows)}
-            | {column.key: estimate(row.get(column.key) for row in group.rows) for column in MEANS}
+            | {
+                column.key: estimate(row.get(column.key) for row in group.rows)
+                for column in MEANS
+                if not column.is_text
+            }
+            | {"completed": _completed(group.rows)}
             for group in self.groups
         ]
         wanted = [column for column in MEANS if any(row[column.key] is not None for row in rows)]
@@ -169,6 +178,12 @@ class Sweep:
         return all(
             seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
         )
+
+
+def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """In how many runs a flow was over: the mean of when is of these alone; None where it never is."""
+    known = sum(row.get("completion_s") is not None for row in rows)
+    return f"{known} of {len(rows)}" if known else None
 
 
 def is_sweep(folder: Path) -> bool:
@@ -261,7 +276,9 @@ def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> li
     bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
     if bottleneck:
         links = links.filter(pl.col("link") == bottleneck)
-    best = links.sort("utilization", descending=True).unique(subset=keys, keep="first", maintain_order=True)
+    best = links.sort("utilization", descending=True, nulls_last=True).unique(
+        subset=keys, keep="first", maintain_order=True
+    )
     of_link = best.select(*keys, *OF_LINK)
     if flows.is_empty():  # short flows and media alone: what the link tells
         return of_link.with_columns(flow=pl.lit("-"), controller=pl.lit("-")).to_dicts()

@@ -24,6 +24,8 @@ def unique(points: Sequence[Point]) -> list[Point]:
 def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
     """Count the points that an earlier process has done; each is read, so that a damaged one is told of now.
 
+    Those of an earlier grid get the parameters of this one, which may have axes more.
+
     Args:
         folder: Of the grid.
         points: All of it.
@@ -31,10 +33,8 @@ def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
     Raises:
         DamagedError: If the file of one is not what was written.
     """
-    found = [point for point in unique(points) if folder.is_done(point)]
-    for point in found:
-        folder.summary(point)
-    return len(found)
+    folder.renew_parameters(points)
+    return sum(folder.is_done(point) for point in unique(points))
 
 
 def run_missing(

@@ -184,6 +184,24 @@ class SweepFolder:
         text = json.dumps(known, ensure_ascii=False, default=str).removesuffix("}")
         storage.write_file(self._file(point), _signed(f'{text}, "summary": {summary_json.strip()}}}\n'.encode()))
 
+    def renew_parameters(self, points: Sequence[Point]) -> None:
+        """Write the parameters of this grid into finished points that an earlier one, of other axes, has left.
+
+        Args:
+            points: All of the grid, of which some share a file.
+
+        Raises:
+            DamagedError: If the file of one is not what was written.
+        """
+        sharing: dict[str, list[Point]] = {}
+        for point in points:
+            sharing.setdefault(point.key, []).append(point)
+        for group in sharing.values():
+            if self.is_done(group[0]):
+                record = self._own(group[0])
+                if record.get("parameters") not in [_as_read(point.parameters) for point in group]:
+                    self.save(group[0], json.dumps(record["summary"], ensure_ascii=False))
+
     def summary(self, point: Point) -> RunSummary:
         """Return the summary of a finished point.
 
@@ -193,11 +211,14 @@ class SweepFolder:
         Raises:
             DamagedError: If its file is not the one that was written for this point.
         """
+        return self._own(point)["summary"]
+
+    def _own(self, point: Point) -> Record:
         file = self._file(point)
         record = _record(file)
         if record["scenario_hash"] != point.scenario_hash:
             raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", _REMEDY)
-        return record["summary"]
+        return record
 
     def summary_of(self, key: str) -> RunSummary:
         """Return the summary of a finished point by its key alone.
@@ -267,8 +288,14 @@ def _one(parameters: dict[str, Any]) -> str:
 
 def _is_within(parameters: dict[str, Any], grid: dict[str, list[Any]]) -> bool:
     """Whether a grid has all the values of a point."""
-    known = json.loads(json.dumps(parameters, default=str))
+    known = _as_read(parameters)
     return known.keys() == grid.keys() and all(value in grid[name] for name, value in known.items())
+
+
+def _as_read(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they are read again from what was written."""
+    known: dict[str, Any] = json.loads(json.dumps(parameters, default=str))
+    return known
 
 
 def _are_taken(grid: dict[str, list[Any]], told: Sequence[dict[str, Any]]) -> bool:

@@ -71,6 +71,8 @@ def _windowed(flow: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, 
 def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
     """Return a table whose figures are all over the window of the run: each that has a `window_` column is that.
 
+    Counts of a run without a `measure` window are over all of it. A use that is not known over the window is null.
+
     Args:
         table: As `flow_table` or `link_table` makes it.
     """
@@ -78,7 +80,12 @@ def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
 
     names = [name.removeprefix("window_") for name in table.columns if name.startswith("window_")]
     known = [name for name in names if name in table.columns]
-    return table.with_columns(pl.coalesce(f"window_{name}", name).alias(name) for name in known)
+    return table.with_columns(
+        pl.col("window_utilization").cast(pl.Float64).alias(name)
+        if name == "utilization"
+        else pl.coalesce(f"window_{name}", name).alias(name)
+        for name in known
+    )
 
 
 def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
@@ -121,25 +128,27 @@ def means(flows: "pl.DataFrame", parameters: Iterable[str]) -> "pl.DataFrame":
         parameters: Names of the swept parameters; the seed among them is what is averaged over.
 
     Returns:
-        A row for each combination and flow: the number of seeds, and of each measure the mean and the half width of
-        its 95 % confidence interval (Student's t; null for fewer than two values).
+        A row for each combination and flow: the number of seeds, in how many of them the flow was over, and of each
+        measure the mean and the half width of its 95 % confidence interval (Student's t; null for fewer than two
+        values). A mean is over the seeds that have a value.
     """
     import polars as pl
 
     keys = [*(name for name in parameters if name != "seed"), "flow", "controller"]
     if flows.is_empty():
-        return pl.DataFrame(schema=[*keys, "seeds"])
+        return pl.DataFrame(schema=[*keys, "seeds", "completed"])
     measures = [name for name in _MEASURES if name in flows.columns]
     grouped = (
         over_window(flows)
         .group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("seeds"),
+            pl.col("completion_s").count().alias("completed"),
             *(expression for name in measures for expression in _statistics(name)),
         )
     )
     columns = [expression for name in measures for expression in _interval(grouped, name)]
-    return grouped.select(*keys, "seeds", *columns)
+    return grouped.select(*keys, "seeds", "completed", *columns)
 
 
 def _statistics(name: str) -> "list[pl.Expr]":

@@ -1,11 +1,14 @@
 """Tables for papers, pages and programs: a table once, as Markdown, LaTeX, CSV, JSON or HTML."""
 
+from ackclock.tables.cells import Cell, Entry, of_cells
 from ackclock.tables.forms import FORMS, as_csv, as_json, html, json_text, latex, markdown
 from ackclock.tables.table import Column, Estimate, Table, Tag, number, shown
 
 __all__ = [
     "FORMS",
+    "Cell",
     "Column",
+    "Entry",
     "Estimate",
     "Table",
     "Tag",
@@ -16,5 +19,6 @@ __all__ = [
     "latex",
     "markdown",
     "number",
+    "of_cells",
     "shown",
 ]

@@ -31,13 +31,13 @@ def markdown(table: Table) -> str:
     head = "| " + " | ".join(_for_markdown(column.heading) for column in table.columns) + " |"
     rule = "|" + "|".join("---" if column.is_text else "---:" for column in table.columns) + "|"
     rows = ["| " + " | ".join(map(_for_markdown, table.cells(row))) + " |" for row in table.rows]
-    below = "".join(f"\n{note}  " for note in (table.about, *table.notes) if note)
-    return f"**{table.title}**\n\n" + "\n".join((head, rule, *rows)) + f"\n{below}\n"
+    below = "".join(f"\n{_for_markdown(note)}  " for note in (table.about, *table.notes) if note)
+    return f"**{_for_markdown(table.title)}**\n\n" + "\n".join((head, rule, *rows)) + f"\n{below}\n"
 
 
 def _for_markdown(text: str) -> str:
     # CommonMark 0.31 section 2.4: what a backslash stands before is no markup; no name becomes HTML or a link.
-    return re.sub(r"([\\|<\[`])", r"\\\1", plain(text))
+    return re.sub(r"([\\|<\[`*])", r"\\\1", plain(text))
 
 
 def latex(table: Table) -> str:

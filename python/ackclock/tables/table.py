@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import floor, log10
+from math import floor, isfinite, log10
 from typing import Any, Final
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -168,7 +168,7 @@ def number(value: float, *, signed: bool = False) -> str:
 
 def _places(size: float, digits: int) -> int:
     """Decimals with which a number has so many digits that count."""
-    return 0 if size == 0 else max(0, min(6, digits - 1 - floor(log10(abs(size)))))
+    return 0 if size == 0 or not isfinite(size) else max(0, min(6, digits - 1 - floor(log10(abs(size)))))
 
 
 def _fixed(value: float, places: int, *, signed: bool = False) -> str:

@@ -1,0 +1,46 @@
+"""Entries of a summary as a table: a row for each, a column for each figure that is read off it as a text."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ackclock.tables.table import Column, Table
+
+Entry = Mapping[str, Any]
+Cell = tuple[str, Callable[[Entry], str]]
+"""The heading of a figure, with its unit in brackets, and the figure of an entry."""
+
+_WORDS = ("controller", "profile")
+"""Figures that are none."""
+
+_WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")
+
+
+def of_cells(
+    kind: str, entries: Sequence[Entry], cells: Sequence[Cell], title: str = "", notes: Sequence[str] = ()
+) -> Table:
+    """Return entries as a table.
+
+    Args:
+        kind: Of the entries: the heading of their names.
+        entries: Each with a `name`.
+        cells: The figures, from left to right.
+        title: Above it.
+        notes: Below it; those without a word are left out.
+
+    Examples:
+        >>> drops = ("drops (packets)", lambda link: str(link["drops"]))
+        >>> found = of_cells("link", [{"name": "a", "drops": 3}], [drops])
+        >>> [column.heading for column in found.columns], found.cells(found.rows[0])
+        (['link', 'drops (packets)'], ['a', '3'])
+    """
+    columns = [Column("name", kind, is_text=True)]
+    for place, (label, _) in enumerate(cells):
+        found = _WITH_UNIT.fullmatch(label)
+        heading, unit = found.groups() if found else (label, "")
+        columns.append(Column(f"figure{place}", heading, unit, is_text=label in _WORDS))
+    rows = [
+        {"name": str(entry["name"])} | {f"figure{place}": text(entry) for place, (_, text) in enumerate(cells)}
+        for entry in entries
+    ]
+    return Table(title, "", columns, rows, tuple(note for note in notes if note))

@@ -1,0 +1,36 @@
+"""Networks that many tests write: a dumbbell whose bottleneck is what matters, and a path of random loss alone."""
+
+
+def dumbbell(bottleneck: str, delay: str = "1 ms", rate: str = "1 Gbit/s") -> str:
+    """Return the topology of a scenario, as TOML.
+
+    Args:
+        bottleneck: The fields of its table.
+        delay: Of the links to the hosts.
+        rate: Of the links to the hosts.
+    """
+    return f"""\
+[topology]
+kind = "dumbbell"
+access = {{ rate = "{rate}", delay = "{delay}" }}
+bottleneck = {{ {bottleneck} }}
+"""
+
+
+def ten_over_random_loss(duration: str, controller: str) -> str:
+    """Return ten flows over 50 ms that lose one segment in 400, and nothing else: what a law of losses is held to."""
+    discard = '[{ kind = "probability", p = 0.0025, of = "data" }]'
+    queue = '{ kind = "drop_tail", limit = "unlimited" }'
+    network = dumbbell(
+        f'rate = "10 Gbit/s", delay = "25 ms", queue = {queue}, discard = {discard}', "0 ms", "10 Gbit/s"
+    )
+    return f"""\
+duration = "{duration}"
+trace = false
+measure = {{ from = "20 s" }}
+tcp = {{ delayed_ack = false }}
+{network}
+[[flow]]
+count = 10
+controller = {controller}
+"""
