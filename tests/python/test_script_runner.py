@@ -378,8 +378,8 @@ def test_options_take_negative_numbers_as_linux() -> None:
         ("recv(4, ..., 1000, MSG_OOB) = 1000", "MSG_OOB is not simulated"),
         ("setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0", "simulated with Linux's default only; use 7200"),
         ("setsockopt(4, SOL_TCP, TCP_LINGER2, [1], 4) = 0", "simulated with Linux's default only; use 60"),
-        ("setsockopt(4, SOL_IP, IP_TOS, [16], 4) = 0", "simulated with Linux's default only; use 0"),
-        ("setsockopt(4, SOL_IP, IP_TTL, [3], 4) = 0", "simulated with Linux's default only; use 64"),
+        ("setsockopt(4, SOL_SOCKET, SO_RCVLOWAT, [-1], 4) = 0", "SO_RCVLOWAT of -1 is not simulated; use 0 or more"),
+        ("getsockopt(4, SOL_SOCKET, SO_TYPE, [1], [4]) = 0", "the socket option SO_TYPE is not simulated"),
         ("setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=5}, 8) = 0", "close that waits 5 s is not simulated"),
         ("setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 1) = 0", "an option of 1 octets is not supported; write 4"),
         ("getsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], [4]) = 0", "SO_SNDBUF that was not set is not simulated"),
@@ -414,6 +414,15 @@ def test_flags_of_a_call_that_would_have_no_effect_are_refused(line: str, said: 
     with pytest.raises(ScriptError, match=r"a\.pkt:9") as raised:
         run(script, SimulatedHost())
     assert said in str(raised.value)
+
+
+def test_a_write_whose_end_the_socket_would_tell_of_is_refused() -> None:
+    """Linux's msg_zerocopy.rst: with SO_ZEROCOPY the error queue, and POLLERR, tell that a buffer is free again."""
+    writes = "+0 send(4, ..., 10, MSG_ZEROCOPY) = 10"
+    assert run(parse("\n".join([*CONNECTED, writes])), SimulatedHost()).passed
+    asks = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0"
+    with pytest.raises(ScriptError, match="MSG_ZEROCOPY is not simulated; leave it out, or use --kernel"):
+        run(parse("\n".join([*CONNECTED, asks, writes])), SimulatedHost())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Departures: a second connection takes the place of the first as the one under te
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ackclock._core import Endpoint, ScenarioError
@@ -71,6 +72,8 @@ class SimulatedHost:
         self._waiting: list[SimulatedTicket] = []
         self._endpoint: Endpoint | None = None
         self._observed = Observed()
+        self._dscp = 0
+        self._ttl: int | None = None
         self._sockets = Sockets(self)
 
     # ---- settings ---------------------------------------------------------------------------------------------------
@@ -158,8 +161,13 @@ class SimulatedHost:
         """
         own = (self._passive if listens else {}) | ({} if syn_retries is None else {"syn_retries": syn_retries})
         self._endpoint = Endpoint(self.options(own=own), *_ENDS, self._overrides)
-        self._observed = Observed()
+        self._observed, self._dscp, self._ttl = Observed(), 0, None
         return self._endpoint
+
+    def mark(self, *, dscp: int | None = None, ttl: int | None = None) -> None:
+        """Send the connection's packets with another differentiated services field, or time to live, from now on."""
+        self._dscp = self._dscp if dscp is None else dscp
+        self._ttl = self._ttl if ttl is None else ttl
 
     @property
     def endpoint(self) -> Endpoint | None:
@@ -261,8 +269,9 @@ class SimulatedHost:
         for data in self._endpoint.take_packets() if self._endpoint is not None else ():
             parsed = parse_packet(data)
             if parsed is not None:
-                self._observed.sent(parsed[1], self._now_ns)
-                self._sent.append(Sent(self.now_us, parsed[1]))
+                packet = replace(parsed[1], tos=parsed[1].tos | self._dscp, ttl=self._ttl or parsed[1].ttl)
+                self._observed.sent(packet, self._now_ns)
+                self._sent.append(Sent(self.now_us, packet))
 
     def close(self) -> None:
         """See `Backend`."""
