@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from ackclock import storage
+from ackclock import captures, storage
 from ackclock.decoding import decoded
 from ackclock.input_files import opened
 from ackclock.manifests import Recording
@@ -14,10 +14,7 @@ from ackclock.results import Results
 
 Read = tuple[list[Stream], float, Recording]
 
-_CAPTURES: Final = (
-    b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a",
-)  # fmt: skip
-"""How files of pcap begin, with micro- and nanoseconds in both orders of octets, and of pcapng."""
+_MAGIC: Final = 4
 
 
 def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock import") -> Results:
@@ -76,7 +73,7 @@ def _reader(path: Path) -> Callable[[Path], Read]:
         head = file.read(1 << 16)
     if not head.strip():
         raise RecordingError(f"{path} is empty; record again")
-    if head[:4] in _CAPTURES:
+    if head[:_MAGIC] in captures.MAGICS:
         return capture.read
     if head[:2] == b"\x1f\x8b":
         raise RecordingError(f"{path} is compressed with gzip; unpack it first: gunzip {path.name}")

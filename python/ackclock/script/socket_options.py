@@ -68,10 +68,8 @@ _ONLY: Mapping[Key, OptionValue] = {
 _TOS, _TTL = (0, CONSTANTS["IP_TOS"]), (0, CONSTANTS["IP_TTL"])
 _ECN_BITS, _DEFAULT_TTL = 3, 64
 _RCVLOWAT = (_SOCKET, CONSTANTS["SO_RCVLOWAT"])
-_TRUTHS = frozenset(
-    (_LEVELS[name.split("_")[0]], CONSTANTS[name])
-    for name in "TCP_NODELAY TCP_CORK SO_KEEPALIVE SO_REUSEADDR SO_REUSEPORT SO_OOBINLINE IP_RECVERR".split()
-)
+_TRUTH_NAMES = "TCP_NODELAY TCP_CORK SO_KEEPALIVE SO_REUSEADDR SO_REUSEPORT SO_OOBINLINE IP_RECVERR"
+_TRUTHS = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _TRUTH_NAMES.split())
 """Options of which a number other than zero reads back as 1."""
 _RANGES: Mapping[Key, range] = {
     (_TCP, CONSTANTS["TCP_INQ"]): range(2),
