@@ -317,8 +317,8 @@ class Sockets:
 
     def _take_error(self, socket: Socket) -> str | None:
         if socket.pending is not None:
-            error, socket.pending = socket.pending, None
-            return error
+            pending, socket.pending = socket.pending, None
+            return pending
         error = socket.connection.error if socket.connection is not None else None
         if error is None or socket.reported:
             return None
