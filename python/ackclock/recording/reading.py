@@ -1,12 +1,13 @@
 """Which form a recording has, found by what is in the file and not by its name."""
 
+import codecs
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from ackclock import captures, storage
 from ackclock.decoding import decoded
-from ackclock.input_files import opened
+from ackclock.input_files import check_encoding, opened, spelled
 from ackclock.manifests import Recording
 from ackclock.recording import capture, iperf, sockets, trace
 from ackclock.recording.streams import RecordingError, Stream, check, name_of, results
@@ -40,8 +41,8 @@ def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock 
     streams = [stream for one, _, _ in found for stream in one]
     recording = _together([about for _, _, about in found])
     recording["by"] = by
-    recording["sources"] = [{"file": str(path), "sha256": storage.sha256(path)} for path in paths]
-    return results(name or name_of(paths[0]), streams, max(lasted for _, lasted, _ in found), recording)
+    recording["sources"] = [{"file": spelled(path), "sha256": storage.sha256(path)} for path in paths]
+    return results(spelled(name or name_of(paths[0])), streams, max(lasted for _, lasted, _ in found), recording)
 
 
 def _together(abouts: Sequence[Recording]) -> Recording:
@@ -70,7 +71,8 @@ def _reader(path: Path) -> Callable[[Path], Read]:
     if path.is_dir():
         raise RecordingError(f"{path} is a folder; give the file of a recording")
     with opened(path, remedy="give the file of a recording") as file:
-        head = file.read(1 << 16)
+        head = file.read(1 << 16).removeprefix(codecs.BOM_UTF8)
+    check_encoding(head, path)
     if not head.strip():
         raise RecordingError(f"{path} is empty; record again")
     if head[:_MAGIC] in captures.MAGICS:
