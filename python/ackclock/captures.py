@@ -1,9 +1,8 @@
 """The TCP segments of a packet capture, one after the other, with the number of each frame.
 
-Source: the registry of link types at tcpdump.org, of whose 32 bits in a file libpcap takes the lower 16: the upper ones
-tell of a frame check sequence. PPP (RFC 1661) stands there with and without the two octets of HDLC-like framing (RFC
-1662), as ns-3 writes it without. A pcapng file has a link type for each interface. IPv6 gives a length of 0 to a packet
-of more than 65,535 octets (RFC 2675).
+Source: the registry of link types at tcpdump.org. PPP (RFC 1661) stands there with and without the two octets of
+HDLC-like framing (RFC 1662), as ns-3 writes it without. A pcapng file has a link type for each interface. IPv6 gives a
+length of 0 to a packet of more than 65,535 octets (RFC 2675).
 
 Departures: frames of several queues may stand in a file some milliseconds out of order. One that is earlier than the
 frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused. A bridge
@@ -12,7 +11,6 @@ cooked captures, each way of a connection is looked at where an interface saw it
 another interface later is not seen.
 """
 
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,13 +19,10 @@ from typing import Any, BinaryIO, Final
 
 import dpkt
 
-from ackclock import pcapng
+from ackclock import pcap, pcapng
 from ackclock.input_files import InputFileError, opened
 
 _DISORDER_S: Final = Decimal("0.01")
-
-_DAMAGE = (ValueError, ArithmeticError, LookupError, struct.error, dpkt.Error)
-"""What dpkt raises at bytes that are no capture."""
 
 End = tuple[bytes, int]
 _Packet = Any
@@ -146,14 +141,13 @@ def _frames(file: BinaryIO, path: Path) -> Iterator[tuple[int, pcapng.Frame]]:
     try:
         for number, frame in enumerate(_packets(file), start=1):
             yield number, frame
-    except _DAMAGE as error:
+    except ValueError as error:
         if number == 0:
             raise CaptureError(
                 f"{path} must be a capture in pcap or pcapng form ({error}); write one with tcpdump -w"
             ) from error
         raise CaptureError(
-            f"{path} is damaged after frame {number}: {str(error) or 'it ends within a frame'}; capture anew, or "
-            "cut it with editcap"
+            f"{path} is damaged after frame {number}: {error}; capture anew, or cut it with editcap"
         ) from error
 
 
@@ -161,24 +155,25 @@ def _packets(file: BinaryIO) -> Iterator[pcapng.Frame]:
     """The frames of a file of either form."""
     magic = file.read(len(pcapng.MAGIC))
     file.seek(0)
-    if magic == pcapng.MAGIC:
-        yield from pcapng.packets(file)
-        return
-    reader: Any = dpkt.pcap.Reader(file)
-    link = reader.datalink() & 0xFFFF
-    # dpkt divides by it, and a double of seconds since 1970 has steps of 0.24 microseconds.
-    reader._divisor = Decimal(int(reader._divisor))
-    for time_s, content in reader:
-        yield pcapng.Frame(time_s, link, 0, content)
+    yield from (pcapng if magic == pcapng.MAGIC else pcap).packets(file)
 
 
 def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
-    """Return the options of a segment, those before a cut one where one is cut.
+    """Return the options of a segment up to their end (RFC 9293 section 3.1), or before one that is cut.
 
     Args:
         header: Of TCP.
     """
-    return dict(option for option in dpkt.tcp.parse_opts(header.opts) if option) if header.opts else {}
+    found: dict[int, bytes] = {}
+    for option in dpkt.tcp.parse_opts(header.opts) if header.opts else ():
+        if option is None or option[0] == dpkt.tcp.TCP_OPT_EOL:
+            break
+        found[option[0]] = option[1]
+    return found
+
+
+MAGICS: Final = (*pcap.FORMS, pcapng.MAGIC)
+"""How captures begin."""
 
 
 # ---- link types -----------------------------------------------------------------------------------------------------

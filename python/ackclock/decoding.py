@@ -23,7 +23,8 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
         text: UTF-8 if it is bytes.
 
     Raises:
-        ValueError: If it is no JSON, or too deep; or NaN, an infinity or a number of thousands of digits is in it.
+        ValueError: If it is no JSON, or too deep; or NaN, Infinity, a number of thousands of digits or half of a
+            surrogate pair, which no file can hold, is in it.
 
     Examples:
         >>> decoded('{"a": [1, 2.5, "b"]}')
@@ -31,9 +32,14 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
     """
     content = text.decode() if isinstance(text, bytes) else text
     try:
-        return _Decoder(content).document() if len(content) > _SHORT else _WHOLE.decode(content)
+        value = _Decoder(content).document() if len(content) > _SHORT else _WHOLE.decode(content)
+        if "\\ud" in content or "\\uD" in content:
+            json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
+    except UnicodeEncodeError as error:
+        raise ValueError("half of a surrogate pair is in it") from error
+    return value
 
 
 def decoded_toml(text: str) -> dict[str, Any]:

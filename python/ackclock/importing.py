@@ -12,6 +12,7 @@ from types import ModuleType
 from weakref import WeakKeyDictionary
 
 from ackclock._core import Scenario
+from ackclock.input_files import spelled
 from ackclock.manifests import ControllerSource
 from ackclock.usercode import place, said
 
@@ -119,7 +120,7 @@ def source_of(imported: ModuleType) -> ControllerSource | None:
 
 def _source(file: Path) -> ControllerSource | None:
     try:
-        return {"file": str(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        return {"file": spelled(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
     except OSError:  # it is in an archive, or gone
         return None
 

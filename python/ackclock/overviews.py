@@ -85,7 +85,7 @@ class Overviews:
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise DamagedError(file, f"it cannot be read ({error})", "run the scenario again") from error
             if "time_s" in columns and by in columns:
-                self._tables[name] = pl.scan_parquet(file)
+                self._tables[name] = pl.scan_parquet(file, glob=False)
         if not self._tables:
             raise OverviewError(
                 f"{folder} has no series: there is none of {', '.join(f'{n}.parquet' for n in NAMED_BY)}"

@@ -5,7 +5,7 @@ enhanced packet, and the packet block that it replaced). A file may have several
 and interfaces of its own.
 
 Departures: a simple packet block has no time and is passed over, as are all blocks that hold no packet. A block of more
-than `_MOST` octets counts as damage, as it does in Wireshark.
+than `MOST` octets counts as damage, as it does in Wireshark.
 """
 
 import struct
@@ -36,7 +36,8 @@ MAGIC: Final = b"\x0a\x0d\x0d\x0a"
 _SECTION, _INTERFACE, _OBSOLETE_PACKET, _PACKET = int.from_bytes(MAGIC), 1, 2, 6
 _BYTE_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 _TIME_RESOLUTION, _TIME_OFFSET = 9, 14
-_MOST: Final = 16 << 20
+MOST: Final = 16 << 20
+"""Octets of the longest block."""
 
 
 class _Interface(NamedTuple):
@@ -71,7 +72,7 @@ def packets(file: BinaryIO) -> Iterator[Frame]:
             interfaces.append(_interface(body, order))
         elif kind in (_PACKET, _OBSOLETE_PACKET):
             # The older block has the number in 16 bits, and a count of drops behind it.
-            number, high, low, size, _ = _unpacked(order + ("IIIII" if kind == _PACKET else "HxxIIII"), body)
+            number, high, low, size, _ = unpacked(order + ("IIIII" if kind == _PACKET else "HxxIIII"), body)
             if number >= len(interfaces) or size > len(body) - 20:
                 raise ValueError(f"a packet of {size} octets of interface {number} is not whole")
             link, ticks, offset_s = interfaces[number]
@@ -90,39 +91,66 @@ def _byte_order(file: BinaryIO) -> str:
 
 def _block(file: BinaryIO, head: bytes, order: str) -> tuple[int, bytes]:
     """The kind of a block, and what stands between its two lengths."""
-    kind, length = _unpacked(order + "II", head)
-    if length < 12 or length % 4 or length > _MOST:
+    kind, length = unpacked(order + "II", head)
+    if length < 12 or length % 4 or length > MOST:
         raise ValueError(f"a block must not have {length} octets")
-    rest = file.read(length - 8)
-    if len(rest) < length - 8:
-        raise ValueError("it ends within a block")
-    if _unpacked(order + "I", rest[-4:]) != (length,):
+    rest = whole(file, length - 8)
+    if unpacked(order + "I", rest[-4:]) != (length,):
         raise ValueError("a block has another length at its end than at its beginning")
     return kind, rest[:-4]
 
 
 def _interface(body: bytes, order: str) -> _Interface:
-    (link,) = _unpacked(order + "H", body)
+    (link,) = unpacked(order + "H", body)
     ticks, offset_s = Decimal(10**6), 0
     for code, value in _options(body[8:], order):
         if code == _TIME_RESOLUTION and len(value) == 1:
             ticks = Decimal((2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F))
         elif code == _TIME_OFFSET and len(value) == 8:
-            (offset_s,) = _unpacked(order + "q", value)
+            (offset_s,) = unpacked(order + "q", value)
     return _Interface(link, ticks, offset_s)
 
 
 def _options(rest: bytes, order: str) -> Iterator[tuple[int, bytes]]:
     """Each option; the one of code 0 ends them, and a value is filled up to a multiple of four octets."""
-    while len(rest) >= 4:
-        code, length = _unpacked(order + "HH", rest)
+    at = 0
+    while len(rest) - at >= 4:
+        code, length = unpacked(order + "HH", rest[at : at + 4])
         if code == 0:
             return
-        yield code, rest[4 : 4 + length]
-        rest = rest[4 + (length + 3) // 4 * 4 :]
+        at += 4
+        if length > len(rest) - at:
+            raise ValueError(f"an option must not have {length} octets where {len(rest) - at} are left")
+        yield code, rest[at : at + length]
+        at += (length + 3) // 4 * 4
 
 
-def _unpacked(layout: str, content: bytes) -> tuple[int, ...]:
+def whole(file: BinaryIO, size: int) -> bytes:
+    """Read what a header says is there.
+
+    Args:
+        file: Where.
+        size: How many octets.
+
+    Raises:
+        ValueError: If the file ends before.
+    """
+    content = file.read(size)
+    if len(content) < size:
+        raise ValueError("it ends within a packet or block")
+    return content
+
+
+def unpacked(layout: str, content: bytes) -> tuple[int, ...]:
+    """Return the numbers at the beginning of a content.
+
+    Args:
+        layout: As of `struct`.
+        content: Of a header or block.
+
+    Raises:
+        ValueError: If it is too short.
+    """
     if len(content) < struct.calcsize(layout):
-        raise ValueError("a block is too short for what it holds")
+        raise ValueError("a header or block is too short for what it holds")
     return struct.unpack_from(layout, content)

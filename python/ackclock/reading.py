@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from ackclock.decoding import decoded
-from ackclock.input_files import InputFileError, octets
+from ackclock.input_files import MOST, InputFileError, octets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,8 +101,12 @@ def archive(file: Path, remedy: str) -> bytes:
     # zipfile raises a RuntimeError for a part that is encrypted, and for one whose compression it does not know.
     try:
         with zipfile.ZipFile(BytesIO(found)) as parts:
+            if (size := sum(part.file_size for part in parts.infolist())) > MOST:
+                raise DamagedError(file, f"its parts have {size} octets together, more than {MOST}", remedy)
             broken = parts.testzip()
             begins = min((part.header_offset for part in parts.infolist()), default=0)
+    except DamagedError:
+        raise
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
         raise DamagedError(file, f"it cannot be unpacked ({error})", remedy) from error
     if broken is not None:
@@ -301,21 +305,21 @@ def _said(value: Any) -> str:  # noqa: ANN401
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
-Kind = Literal["text", "number", "any"]
+Kind = Literal["text", "number", "time"]
 
 COLUMNS: Mapping[str, Mapping[str, Kind]] = {
-    "flows": {"time_s": "number", "flow": "text"},
-    "links": {"time_s": "number", "link": "text"},
-    "episodes": {"flow": "text", "cause": "text", "time_s": "number"},
+    "flows": {"time_s": "time", "flow": "text"},
+    "links": {"time_s": "time", "link": "text"},
+    "episodes": {"flow": "text", "cause": "text", "time_s": "time"},
     "completions": {
         "flow": "text",
-        "start_s": "number",
+        "start_s": "time",
         "size_bytes": "number",
         "fct_s": "number",
         "slowdown": "number",
     },
-    "appliances": {"time_s": "number", "flow": "text", "appliance": "text", "direction": "text"},
-    "media": {"time_s": "number", "flow": "text"},
+    "appliances": {"time_s": "time", "flow": "text", "appliance": "text", "direction": "text"},
+    "media": {"time_s": "time", "flow": "text"},
     "events": {},
 }
 """Columns that a table of results has whatever was recorded."""
@@ -341,6 +345,8 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
         if column not in read.columns:
             raise DamagedError(file, f"it is no table of {name}, as it has no column {column}", remedy)
         _check_column(read.schema[column], kind, column, file, remedy)
+        if kind == "time":
+            _check_times(read[column], file, remedy)
     if name in _SERIES:
         for column in set(read.columns) - set(COLUMNS[name]):
             _check_column(read.schema[column], "number", column, file, remedy)
@@ -373,3 +379,12 @@ def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, rem
     is_right = found == pl.String if kind == "text" else found.is_numeric() or found in (pl.Boolean, pl.Null)
     if not is_right:
         raise DamagedError(file, f"its column {column} is of {found}, and must be {kind}", remedy)
+
+
+def _check_times(found: "pl.Series", file: Path, remedy: str) -> None:
+    import polars as pl
+
+    wrong = (~found.cast(pl.Float64).is_finite()).fill_null(value=True).arg_true()
+    if wrong.len():
+        what = f"its column {found.name} must have a time in each row, and has {found[wrong[0]]} in row {wrong[0] + 1}"
+        raise DamagedError(file, what, remedy)

@@ -14,7 +14,7 @@ import dpkt
 import pytest
 
 from ackclock.arrivals import flows_of_capture
-from ackclock.captures import segments
+from ackclock.captures import CaptureError, segments
 from ackclock.recording import RecordingError, read
 
 HERE, THERE = ("10.0.0.1", 1000), ("10.0.0.2", 80)
@@ -337,3 +337,64 @@ def test_a_number_that_cannot_be_is_named(tmp_path: Path, key: str, value: int) 
     file.write_text(json.dumps(REPORT | {"intervals": [{"streams": [row]}]}))
     with pytest.raises(RecordingError, match=r"intervals\[0\]\.streams\[0\]\."):
         read([file])
+
+
+def test_what_a_capture_lost_is_missing_whatever_was_sent_twice(tmp_path: Path) -> None:
+    """One segment is in no frame, another in two; tshark says "ACKed unseen segment" of the first."""
+    packets = [packet for place, packet in enumerate(_connection(0, 99)) if place != 6]
+    packets.append((300 * MS, _packet(HERE, THERE, 1000, seq=4100, ack=8, flags=ACK)))
+    results = read([_pcap(tmp_path / "a.pcap", packets)])
+    [flow] = results.summary["flows"]
+    assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, None, None)
+    assert any("1,000 octets" in note for note in results.manifest["recording"]["notes"])  # type: ignore[typeddict-item]
+
+
+def test_what_is_acknowledged_was_delivered_though_it_was_not_captured(tmp_path: Path) -> None:
+    """The last three segments are in no frame, their ACKs are (RFC 9293 section 3.4)."""
+    packets = [packet for place, packet in enumerate(_connection(0, 99)) if place not in (16, 18, 20)]
+    results = read([_pcap(tmp_path / "a.pcap", packets)])
+    [flow] = results.summary["flows"]
+    assert (flow["delivered_bytes"], flow["throughput_bps"], flow["sent_segments"]) == (10_000, None, None)
+    assert any("3,000 octets" in note for note in results.manifest["recording"]["notes"])  # type: ignore[typeddict-item]
+
+
+def test_data_behind_their_acknowledgement_are_no_retransmission(tmp_path: Path) -> None:
+    """Frames of two queues stand in a file out of order: an ACK comes 1 ms before the last segment."""
+    *packets, data, ack = _connection(0, 99)
+    file = _pcap(tmp_path / "a.pcap", [*packets, ack, (ack[0] + MS, data[1])])
+    [flow] = read([file]).summary["flows"]
+    counts = flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]
+    assert counts == (10_000, 10, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "window"),
+    [
+        (b"\x01\x03\x03\x07", b"\x01\x03\x03\x02", 500 << 7),
+        (b"\x01\x03\x03\x07", b"", 500),
+        (b"", b"\x01\x03\x03\x02", 500),
+        (b"\x00\x03\x03\x07", b"\x01\x03\x03\x02", 500),
+    ],
+)
+def test_windows_are_scaled_if_both_ends_say_so(tmp_path: Path, first: bytes, second: bytes, window: int) -> None:
+    """RFC 7323 section 2.2: both sides must send the option; RFC 9293 section 3.1: none stands behind kind 0."""
+    packets = [
+        (0, _packet(HERE, THERE, seq=99, flags=SYN, options=MSS + first)),
+        (10 * MS, _packet(THERE, HERE, seq=7, ack=100, flags=SYN | ACK, options=MSS + second)),
+        (20 * MS, _packet(THERE, HERE, 1000, seq=8, ack=100, flags=ACK)),
+        (30 * MS, _packet(HERE, THERE, seq=100, ack=1008, flags=ACK, win=500)),
+    ]
+    assert read([_pcap(tmp_path / "a.pcap", packets)]).flows["rwnd_bytes"].to_list()[-1] == window
+
+
+@pytest.mark.parametrize("size", [1040, 16 << 20, 0xFFFFFFF0])
+def test_a_packet_that_is_not_whole_is_damage(tmp_path: Path, size: int) -> None:
+    """tshark: "cut short in the middle of a packet", and of a size of 4 GB "bigger than maximum"."""
+    file = _pcap(tmp_path / "a.pcap", list(_connection(0, 99)))
+    content = file.read_bytes()
+    head = struct.pack("<IIII", 1_700_000_001, 0, size, size)
+    file.write_bytes(content + head + bytes(1000))
+    with pytest.raises(RecordingError, match=r"damaged after frame 22: .*; capture anew, or cut it with editcap"):
+        read([file])
+    with pytest.raises(CaptureError, match="damaged after frame 22"):
+        flows_of_capture(file)

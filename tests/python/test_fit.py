@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from ackclock import Results, Scenario, run
 from ackclock.fit import FitError, fit
 from ackclock.fit.path import Path as Known
-from ackclock.fit.path import Sender, document
+from ackclock.fit.path import Sender, document, toml
 from ackclock.fit.residuals import Residual
 from ackclock.fit.search import _unexplained
 from ackclock.fit.seen import Burst, burst_in, rate_outside
@@ -200,3 +201,19 @@ def test_files_whose_times_have_nothing_to_do_with_each_other_are_no_recording_o
     assert len(captures) == 2
     with pytest.raises(FitError, match=r"2 files, .* join captures with mergecap"):
         fit(read(captures))
+
+
+def test_a_recording_with_a_gap_of_days_is_refused_for_its_length(tmp_path: Path) -> None:
+    """The clock of a log was set by 100 days, as on a machine that has none of its own."""
+    file = tmp_path / "ss.log"
+    times = [1.6e9 + (100 * 86_400 if place > 30 else 0) + place / 10 for place in range(60)]
+    state = "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2 cubic rto:204 rtt:20/2 mss:1448 cwnd:10 bytes_sent:{0} bytes_acked:{0}"
+    file.write_text("".join(f"{time:.1f}\n{state.format(1000 * place)}\n" for place, time in enumerate(times)))
+    with pytest.raises(FitError, match=r"the recording lasts 8,640,006 s, in steps of 100 ms; cut it"):
+        fit(read([file]))
+
+
+def test_names_are_comments_of_a_scenario_whatever_is_in_them() -> None:
+    """TOML 1.0, "Comment": control characters other than tab are not permitted."""
+    tree = document("a", Known(1e7, np.array([0.05]), 50, 0.0, None), [Sender("f", "cubic", 0.0, None)], 1.0, "rfc")
+    assert tomllib.loads(toml(tree, ["a\x01b\rc\nd\x7fe"]))["name"] == "a"

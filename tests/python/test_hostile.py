@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ackclock
+from ackclock import reading
 from ackclock.crowds import grouped, outermost
 from ackclock.panels import draw, panel
 from ackclock.reading import DamagedError, digest
@@ -135,6 +137,8 @@ def folder_of_session(results: ackclock.Results, tmp_path_factory: pytest.TempPa
         (lambda table: table.with_columns(pl.col("time_s").cast(pl.String)), "time_s is of String"),
         (lambda table: table.with_columns(pl.lit("x").alias("cwnd_bytes")), "cwnd_bytes is of String"),
         (lambda table: pl.DataFrame(), "no column"),
+        (lambda table: table.with_columns(pl.lit(float("nan")).alias("time_s")), "and has nan in row 1"),
+        (lambda table: table.with_columns(pl.lit(None, dtype=pl.Float64).alias("time_s")), "and has None in row 1"),
     ],
 )
 def test_a_parquet_file_of_another_table_is_named(folder: Path, change: Any, said: str) -> None:
@@ -317,6 +321,15 @@ def test_a_page_of_many_flows_shows_groups_and_says_so(tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text()
     assert "80 flows, in groups" in page and "80 in groups" in page
     assert page.count("<tr>") < 60
+
+
+def test_an_archive_of_more_than_memory_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST", 1000)
+    file = tmp_path / "model.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("zeros", bytes(1001))
+    with pytest.raises(DamagedError, match="its parts have 1001 octets together, more than 1000"):
+        reading.archive(file, "give another")
 
 
 def test_a_digest_is_of_what_json_says() -> None:

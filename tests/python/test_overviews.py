@@ -127,3 +127,14 @@ def test_the_folder_of_a_run_is_opened(cli: Cli, scenario_file: Path, tmp_path: 
     assert series is not None
     assert series.about()["tables"].keys() == {"flows", "links"}
     assert studio.recorded(scenario_file) is None
+
+
+def test_a_folder_may_have_any_name(folder: Path) -> None:
+    """Polars takes `[1]` for a pattern, which the name of the folder beside it has."""
+    named, other = folder / "a[1]", folder / "a1"
+    for place in (named, other):
+        place.mkdir()
+        (place / "flows.parquet").write_bytes((folder / "flows.parquet").read_bytes())
+        (place / "manifest.json").write_bytes((folder / "manifest.json").read_bytes())
+    pl.read_parquet(folder / "flows.parquet").head(3).write_parquet(other / "flows.parquet")
+    assert Overviews(named).about()["tables"]["flows"]["rows"] == 2000

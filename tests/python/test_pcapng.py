@@ -186,3 +186,12 @@ def test_a_block_that_cannot_be_is_damage_behind_the_packet_before(tmp_path: Pat
     file.write_bytes(_section() + _interface(1) + _packet(0, 0, b"frame") + damaged)
     with pytest.raises(RecordingError, match="damaged after frame 1: "):
         read([file])
+
+
+def test_an_option_longer_than_its_block_is_damage(tmp_path: Path) -> None:
+    """Section 3.5: an option has as many octets as its length says, filled up to a multiple of four."""
+    whole = struct.pack("<HHI", 101, 0, 0) + struct.pack("<HH", 9, 60_000) + bytes(4)
+    file = tmp_path / "a.pcapng"
+    file.write_bytes(_section() + _block(1, whole))
+    with pytest.raises(RecordingError, match="an option must not have 60000 octets where 4 are left"):
+        read([file])

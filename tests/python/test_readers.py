@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -82,7 +83,16 @@ KINDS: dict[str, Make] = {
     "null": _text(b"null"),
     "numbers": _text(b"1\n2\n3\n"),
     "HTML": _text(b"<html><body>404</body></html>"),
+    "half of a surrogate pair": _text(b'{"start": "\\ud800", "parameters": "\\ud800"}'),
+    "UTF-16": _text('\ufeff{"start": 1}'.encode("utf-16-le")),
+    "a line without end": lambda place: _long_line(place),
 }
+
+
+def _long_line(place: Path) -> None:
+    """Four megabytes of which a text is the beginning."""
+    place.write_bytes(b"ESTAB 0 0 " + b" " * (1 << 17))
+    os.truncate(place, 4 << 20)
 
 
 def _claims(place: Path, name: str) -> None:
@@ -273,6 +283,19 @@ ITS_OWN = (
     "pages",
 )
 """What reads its own files, or the core's."""
+
+
+def test_polars_opens_no_file_by_its_name() -> None:
+    """It takes `[` and `*` of a name for a pattern, and reads other files: those of a folder `a[1]` are in `a1`."""
+    by_name = re.compile(r"pl\.(?:read|scan)_(?:ndjson|csv|ipc|parquet)\((?!BytesIO|content|octets)[^)]*\)")
+    found = {
+        call
+        for file in PACKAGE.rglob("*.py")
+        if "claims/folders" not in str(file)
+        for call in by_name.findall(file.read_text(encoding="utf-8"))
+        if "glob=False" not in call
+    }
+    assert not found
 
 
 def test_no_module_reads_toml_past_the_reader() -> None:

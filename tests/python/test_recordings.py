@@ -1,6 +1,7 @@
 """Recordings of real connections as results: what each form tells, what is not known, and where a file is wrong."""
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import ackclock
 from ackclock import Results, kernel
+from ackclock.input_files import InputFileError
 from ackclock.recording import RecordingError, read
 from conftest import Cli
 
@@ -388,6 +390,7 @@ def test_a_report_of_iperf3(tmp_path: Path) -> None:
         (json.dumps({"start": {}, "error": "no route", "intervals": []}), "no route"),
         (json.dumps({"start": {"test_start": {"protocol": "UDP"}}, "intervals": [1]}), "UDP"),
         ('{"some": "thing"}', "neither a report of iperf3"),
+        (r'{"start": {"system_info": "\ud800"}}', "half of a surrogate pair is in it"),
         ('{"start": {}, "intervals": [{"streams": [1]}]}', "intervals[0].streams[0] must be an object"),
         ('{"start": {}, "end": [1], "intervals": []}', "end must be an object"),
         ("", "is empty"),
@@ -401,6 +404,67 @@ def test_files_that_are_none_say_what_is_wrong(tmp_path: Path, text: str, said: 
         read([file])
     assert said in str(caught.value)
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["trace", "ss", "iperf"])
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path, form: str) -> None:
+    """RFC 8259 section 8.1: a parser may ignore it. Editors of Windows write one."""
+    text = {"trace": "".join(f"{json.dumps(line)}\n" for line in TRACE), "ss": SS, "iperf": json.dumps(_iperf())}[form]
+    flows = []
+    for mark in ("", "\ufeff"):
+        file = tmp_path / "file"
+        file.write_text(mark + text, encoding="utf-8")
+        flows.append(read([file]).summary["flows"])
+    assert flows[0] == flows[1]
+
+
+def test_a_text_of_powershell_is_told_from_no_recording(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(("\ufeff" + SS).encode("utf-16-le"))
+    with pytest.raises(InputFileError, match="is UTF-16 as PowerShell writes it; save it as UTF-8"):
+        read([file])
+
+
+def test_a_trace_may_have_any_name(tmp_path: Path) -> None:
+    _lines(tmp_path / "a1.jsonl", TRACE[:-3])
+    results = read([_lines(tmp_path / "a[1].jsonl", TRACE)])
+    assert results.summary["flows"][0]["delivered_bytes"] == 20_000
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (_record("segment", 101.5, mss_bytes=-5), r"cwnd_bytes must not be -50; record anew"),
+        (_record("segment", 101.5, srtt_s=1e400), r"line 11: this is no record \(Infinity is no number\)"),
+        ({"kind": "pair", "flow": 7, "with": 8}, "its pair 1 has no listener"),
+    ],
+)
+def test_a_record_that_cannot_be_is_named(tmp_path: Path, line: dict[str, Any], said: str) -> None:
+    changes = {"acked_bytes": 20_001, "sent_bytes": 21_000, "sent_segments": 21} if line["kind"] == "segment" else {}
+    with pytest.raises(RecordingError, match=said):
+        read([_lines(tmp_path / "trace.jsonl", [*TRACE[:-1], line | changes])])
+
+
+def test_times_count_from_where_a_trace_begins_though_it_is_zero(tmp_path: Path) -> None:
+    lines = [{**TRACE[0], "time_s": 0.0}, *TRACE[1:]]
+    assert read([_lines(tmp_path / "trace.jsonl", lines)]).summary["flows"][0]["start_s"] == 101.0
+
+
+def test_goodputs_too_small_to_be_squared_have_an_index(tmp_path: Path) -> None:
+    """Jain's index of one flow is 1, at 4 octets in 10^300 s as well."""
+    lines = [_record("segment", 0.0), _record("segment", 1e300, acked_bytes=4, sent_bytes=4, sent_segments=1)]
+    assert read([_lines(tmp_path / "trace.jsonl", lines)]).summary["jain_index"] == 1.0
+
+
+def test_names_that_are_no_utf8_are_spelled(tmp_path: Path, cli: Cli) -> None:
+    """A name of a file may be any octets (POSIX, pathname), a text of JSON may not (RFC 8259 section 8.1)."""
+    name = os.fsdecode(b"\xff.jsonl")
+    _lines(tmp_path / name, TRACE)
+    done = cli("import", name, "-o", "recorded", "--json")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "recorded" / "manifest.json").read_text())
+    assert manifest["recording"]["sources"][0]["file"] == "\ufffd.jsonl"
+    assert json.loads(done.stdout)["summary"]["scenario"] == "\ufffd"
 
 
 # ---- folders --------------------------------------------------------------------------------------------------------

@@ -378,8 +378,8 @@ def test_options_take_negative_numbers_as_linux() -> None:
         ("recv(4, ..., 1000, MSG_OOB) = 1000", "MSG_OOB is not simulated"),
         ("setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0", "simulated with Linux's default only; use 7200"),
         ("setsockopt(4, SOL_TCP, TCP_LINGER2, [1], 4) = 0", "simulated with Linux's default only; use 60"),
-        ("setsockopt(4, SOL_IP, IP_TOS, [16], 4) = 0", "simulated with Linux's default only; use 0"),
-        ("setsockopt(4, SOL_IP, IP_TTL, [3], 4) = 0", "simulated with Linux's default only; use 64"),
+        ("setsockopt(4, SOL_SOCKET, SO_RCVLOWAT, [-1], 4) = 0", "SO_RCVLOWAT of -1 is not simulated; use 0 or more"),
+        ("getsockopt(4, SOL_SOCKET, SO_TYPE, [1], [4]) = 0", "the socket option SO_TYPE is not simulated"),
         ("setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=5}, 8) = 0", "close that waits 5 s is not simulated"),
         ("setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 1) = 0", "an option of 1 octets is not supported; write 4"),
         ("getsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], [4]) = 0", "SO_SNDBUF that was not set is not simulated"),
@@ -416,11 +416,21 @@ def test_flags_of_a_call_that_would_have_no_effect_are_refused(line: str, said: 
     assert said in str(raised.value)
 
 
+def test_a_write_whose_end_the_socket_would_tell_of_is_refused() -> None:
+    """Linux's msg_zerocopy.rst: with SO_ZEROCOPY the error queue, and POLLERR, tell that a buffer is free again."""
+    writes = "+0 send(4, ..., 10, MSG_ZEROCOPY) = 10"
+    assert run(parse("\n".join([*CONNECTED, writes])), SimulatedHost()).passed
+    asks = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0"
+    with pytest.raises(ScriptError, match="MSG_ZEROCOPY is not simulated; leave it out, or use --kernel"):
+        run(parse("\n".join([*CONNECTED, asks, writes])), SimulatedHost())
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
         ("tcp_congestion_control=rAeno", "reno"),
         ("tcp_retries2=99999999999", "tcp.max_retries"),
+        ("tcp_rmem='-1 -1 -1'", "is no value of it"),
         ("tcp_fin_timeout=1", "is not simulated; use 60"),
         ("tcp_min_rtt_wlen=1", "is not simulated; use 300"),
         ("tcp_tso_win_divisor=8", "is not simulated; use 3"),
@@ -435,6 +445,42 @@ def test_settings_that_make_no_endpoint_are_refused_in_their_line(setting: str, 
     with pytest.raises(ScriptError, match=r"a\.pkt:2: sysctl net\.ipv4\.") as raised:
         run(script, SimulatedHost())
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("ip route replace 192.0.2.0/24 dev tun0 initcwnd many", "initcwnd many must be a number of segments"),
+        ("ip route replace 192.0.2.0/24 dev tun0 initcwnd 99999999999", "initcwnd 99999999999 is not simulated"),
+        ("sysctl -q net.core.wmem_max=$((9999999999*9999999999))", "is too large; write less than 2^63"),
+        ("echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect", "2 is not simulated; use 0 or 3"),
+        ("echo 2 > /sys/module/tcp_bbr/parameters/x", "sysctl tcp_bbr.x is not known"),
+    ],
+)
+def test_commands_that_make_no_endpoint_are_refused_in_their_line(command: str, said: str) -> None:
+    script = parse(f"// first\n`{command}`\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", "a.pkt")
+    with pytest.raises(ScriptError, match=r"a\.pkt:2: ") as raised:
+        run(script, SimulatedHost())
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(("detect", "ssthresh"), [(3, 28), (0, 0x7FFFFFFF)])
+def test_hystart_is_a_parameter_of_linux_cubic(detect: int, ssthresh: int) -> None:
+    """Ha and Rhee 2011: of a window of 20, nine ACKs after 240 ms, where 200 are the least, end slow start at 28."""
+    text = [
+        f"`echo {detect} > /sys/module/tcp_cubic/parameters/hystart_detect`",
+        *CONNECTED[:3],
+        "+0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>",
+        CONNECTED[4],
+        "+.2 < . 1:1(0) ack 1 win 257",
+        CONNECTED[6],
+        "+0 write(4, ..., 30000) = 30000",
+        "+.2 < . 1:1(0) ack 10001 win 257",
+        *(f"+{0.24 if not place else 0.001} < . 1:1(0) ack {11001 + 1000 * place} win 257" for place in range(12)),
+        f"+0 %{{ assert tcpi_snd_ssthresh == {ssthresh}, tcpi_snd_ssthresh }}%",
+    ]
+    verdict = run(parse("\n".join(text), "a.pkt"), SimulatedHost("linux-6.x"))
+    assert verdict.passed, verdict.failure
 
 
 def test_events_are_compared_each_with_its_descriptor() -> None:

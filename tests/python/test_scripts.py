@@ -15,7 +15,10 @@ from conftest import Cli
 
 FOLDER = Path(__file__).parents[1] / "scripts"
 SCRIPTS = sorted(FOLDER.rglob("*.pkt"))
-ON_THE_KERNEL = ("handshake-active", "out-of-order-sack", "fast-retransmit-sack", "close-active")
+ON_THE_KERNEL = (
+    "handshake-active", "out-of-order-sack", "fast-retransmit-sack", "close-active",
+    "sockets/options-as-linux-keeps-them", "sockets/a-listening-socket-has-no-connection",
+)  # fmt: skip
 """A few that take a fraction of a second; `ackclock script --kernel tests/scripts` runs all."""
 
 HELLO = """\

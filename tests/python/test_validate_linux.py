@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ackclock import input_files
 from ackclock.running import run
 from ackclock.validation import quantities, recorded, series, simulated
 from ackclock.validation.comparison import CAUSES, Comparison, compare, load_causes
@@ -365,3 +366,17 @@ def test_a_decimated_copy_gives_the_same_numbers(tmp_path: Path) -> None:
     (again,) = recorded.load(tmp_path / "copy", ["a_reno"])
     assert isinstance(again.runs[0], RecordedRun)
     assert again.runs[0].flows[0].cwnd_segments.tolist() == RECORDINGS["a_reno"].runs[0].flows[0].cwnd_segments.tolist()
+
+
+def test_a_table_that_unpacks_to_more_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 1952: members may follow each other; one of them is of zeros."""
+    monkeypatch.setattr(input_files, "MOST", 3 << 20)
+    file = tmp_path / "a.csv.gz"
+    file.write_bytes(gzip.compress(b"a,b\n") + gzip.compress(b"1,2\n"))
+    assert recorded.read_table(file, ("a", "b")).rows() == [(1, 2)]
+    file.write_bytes(gzip.compress(b"a,b\n") + gzip.compress(bytes(5 << 20)))
+    with pytest.raises(recorded.RecordingError, match="must have at most 3145728 octets unpacked"):
+        recorded.read_table(file, ("a", "b"))
+    file.write_bytes(gzip.compress(b"a,b\n1,2\n")[:-9])
+    with pytest.raises(recorded.RecordingError, match="cannot be unpacked: it was cut"):
+        recorded.read_table(file, ("a", "b"))

@@ -148,7 +148,7 @@ def _others_on_stderr() -> Iterator[TextIO]:
     kept = os.dup(number)
     try:
         os.dup2(stderr, number)
-        with os.fdopen(os.dup(kept), "w", encoding="utf-8") as output:
+        with os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="backslashreplace") as output:
             yield output
     finally:
         with suppress(OSError):

@@ -1,5 +1,6 @@
 """A path, the flows over it, and the scenario that they make."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,6 +13,9 @@ from ackclock.toml_text import toml_text
 
 PAYLOAD: Final = SEGMENT / PACKET
 """Of a packet with timestamps, the share that is payload."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""Signs that a comment of TOML must not have."""
 
 _ACCESS_FACTOR: Final = 50
 """Access links are so much faster than the bottleneck, so that only it queues."""
@@ -141,7 +145,7 @@ def toml(tree: dict[str, Any], comments: Sequence[str]) -> str:
         comments: Lines at the top.
     """
     topology = tree["topology"]
-    lines = [f"# {comment}" for comment in comments]
+    lines = [f"# {_CONTROL.sub(' ', comment)}" for comment in comments]
     lines += [f"name = {toml_text(tree['name'])}", f"duration = {toml_text(tree['duration'])}", "", "[topology]"]
     lines += [f"{key} = {toml_text(topology[key])}" for key in ("kind", "access", "bottleneck")]
     lines += ["", "[tcp]", f"profile = {toml_text(tree['tcp']['profile'])}"]

@@ -61,6 +61,9 @@ _WORTH_IT: Final = 0.5
 _SELDOM: Final = 0.15
 """Where packets wait for less than this share of the time, a faster path would look the same."""
 
+_MOST_STEPS: Final = 2_000_000
+"""A longer recording is not looked at: memory and time would have no bound."""
+
 _FLAT: Final = 0.3
 """A queue of twice the length of which no more than this is seen was never full."""
 
@@ -301,8 +304,9 @@ def _check(task: _Task) -> None:
     try:
         task.scenario(path)
     except ScenarioError as error:
-        said = str(error).partition("\n")[0]
-        raise FitError(f"the recorded flows make no scenario: {said}; name a controller with --controller") from error
+        first = error.diagnostics[0]
+        remedy = first["remedy"] or "name a controller with --controller"
+        raise FitError(f"they make no scenario: {first['field']} {first['message']}; {remedy}") from error
 
 
 def _how(recording: "Results", flows: tuple[str, ...]) -> How:
@@ -322,7 +326,13 @@ def _how(recording: "Results", flows: tuple[str, ...]) -> How:
     known = table.filter(table[rate].is_not_null())
     apart_s = float(np.median(np.diff(known["time_s"].unique().sort().to_numpy()))) if known.height > 1 else 0.1
     window_s = max(0.25, 2 * apart_s, 3 * least_s)
-    return How(flows, rtt, rate, max(0.01, gap_s), window_s, recording.summary["duration_s"])
+    step_s, duration_s = max(0.01, gap_s), recording.summary["duration_s"]
+    if duration_s > _MOST_STEPS * step_s:
+        raise FitError(
+            f"the recording lasts {duration_s:,.0f} s, in steps of {1e3 * step_s:.0f} ms; cut it where nothing was "
+            "sent, or the clock was set"
+        )
+    return How(flows, rtt, rate, step_s, window_s, duration_s)
 
 
 def _first(seen: Figures) -> Path:
@@ -485,4 +495,4 @@ def _comments(recording: "Results", parameters: Sequence[Interval], notes: Seque
     for one in parameters:
         most = "any more" if math.isinf(one.high) else f"{one.high:.4g}"
         lines.append(f"{one.name}: {one.value:.4g}, from {one.low:.4g} to {most}")
-    return [line.replace("\n", " ") for line in [*lines, *notes]]
+    return [*lines, *notes]

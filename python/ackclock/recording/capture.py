@@ -62,8 +62,14 @@ class _Way:
     sent_to: int = 0
     acked_to: int = 0
     mss: int | None = None
+    scales: bool | None = None
+    """Its sender's SYN offers to scale windows; None where that was not seen."""
     shift: int | None = None
-    """Of the receiver's window; None where its SYN was not seen."""
+    """The shift of the receiver's window; None where its SYN was not seen."""
+    room: float = 0.0
+    """Octets of the receiver's window, as it said last."""
+    missing: int = 0
+    """Octets that were acknowledged and are in no frame of the capture: it lost some."""
     has_timestamps: bool = False
     segments: int = 0
     retransmitted: int = 0
@@ -86,11 +92,6 @@ class _Way:
     rows: list[tuple[float, int, int, int, float, float]] = field(default_factory=list)
     """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
     episodes: list[Episode] = field(default_factory=list)
-
-    @property
-    def uncaptured(self) -> int:
-        """Octets that were acknowledged and are in no frame of the capture: it lost some."""
-        return max(0, self.acked_to - self.octets)
 
     def offset(self, number: int, near: int) -> int:
         """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
@@ -120,6 +121,8 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             _take(ways, captured, time_s)
     except CaptureError as error:
         raise RecordingError(str(error)) from error
+    for way in ways.values():
+        _close_holes(way, math.inf)
     streams = [_stream(way) for way in ways.values() if way.octets > 0]
     if not streams:
         raise RecordingError(
@@ -146,7 +149,7 @@ def _notes(ways: list[_Way]) -> list[str]:
         notes.append(
             "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"
         )
-    if missing := sum(way.uncaptured for way in ways):
+    if missing := sum(way.missing for way in ways):
         notes.append(
             f"frames are missing: {missing:,} octets were acknowledged that the capture does not have, so that what "
             "was sent is not known"
@@ -198,7 +201,9 @@ def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes
         for end in (way, other):
             end.mss = min(int.from_bytes(mss, "big"), end.mss or _WRAP)
     scale = options.get(dpkt.tcp.TCP_OPT_WSCALE)
-    other.shift = min(scale[0], 14) if scale else 0
+    way.scales, other.shift = bool(scale), min(scale[0], 14) if scale else 0
+    if not way.scales or other.scales is False:  # both ends scale or none does (RFC 7323 section 2.2)
+        way.shift = other.shift = 0
 
 
 def _timestamps(options: dict[int, bytes]) -> tuple[int, int] | None:
@@ -283,17 +288,32 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
         while way.waiting and way.waiting[0][0] <= acked:
             sent_s = way.waiting.popleft()[1]
             far_s = time_s - sent_s if math.isnan(far_s) else far_s
+        _on_unseen(way, acked, time_s)
         # A FIN takes a number and is no payload.
         way.acked_to = min(acked, way.sent_to)
-        while way.holes and way.holes[0][1] <= way.acked_to:
-            way.holes.pop(0)
+    _close_holes(way, time_s - _OVERTAKEN_S)
     if way.recovery_to is not None and acked >= way.recovery_to:
         way.episodes[-1].duration_s = time_s - way.episodes[-1].time_s
         way.recovery_to = None
     is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
     window = math.nan if way.shift is None else float(header.win << (0 if is_opening else way.shift))
+    way.room = 0.0 if math.isnan(window) else window
     if way.octets or not math.isnan(far_s):
         way.rows.append((time_s, way.acked_to, way.sent_to, way.octets, far_s, window))
+
+
+def _on_unseen(way: _Way, acked: int, time_s: float) -> None:
+    """What is acknowledged within the window and was not captured was sent, or comes in a frame out of order."""
+    if 1 < acked - way.sent_to <= way.room:
+        way.holes.append((way.sent_to, acked, time_s))
+        way.sent_to = acked
+
+
+def _close_holes(way: _Way, until_s: float) -> None:
+    """What was acknowledged some time ago is not captured any more."""
+    while way.holes and way.holes[0][1] <= way.acked_to and way.holes[0][2] <= until_s:
+        begin, end, _ = way.holes.pop(0)
+        way.missing += end - begin
 
 
 def _stream(way: _Way) -> Stream:
@@ -306,8 +326,8 @@ def _stream(way: _Way) -> Stream:
     elapsed_s = stream.end_s - stream.start_s
     stream.delivered_bytes = int(acked[-1]) if acked.size else None
     stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
-    stream.throughput_bps = None if way.uncaptured else rate(way.octets, elapsed_s)
-    if not way.uncaptured:
+    stream.throughput_bps = None if way.missing else rate(way.octets, elapsed_s)
+    if not way.missing:
         stream.sent_segments, stream.retransmitted_segments = way.segments, way.retransmitted
     stream.episodes = way.episodes
     samples = far_s + _near(way, time_s, far_s)

@@ -10,6 +10,7 @@ that there is no distribution. What a sender is told to have sent is what it wro
 for a while. Reports of UDP are refused.
 """
 
+import codecs
 import math
 import re
 from pathlib import Path
@@ -134,7 +135,7 @@ BEGIN: Final = re.compile(rb"^\{\s*(\"start\"|\"event\"|$)", re.MULTILINE)
 
 
 def _report(path: Path) -> _Report:
-    whole = octets(path, remedy="give one report of `iperf3 --json`")
+    whole = octets(path, remedy="give one report of `iperf3 --json`").removeprefix(codecs.BOM_UTF8)
     begin = BEGIN.search(whole)
     content = whole[begin.start() :] if begin else whole
     before = whole.count(b"\n", 0, begin.start()) if begin else 0

@@ -1,12 +1,13 @@
 """Which form a recording has, found by what is in the file and not by its name."""
 
+import codecs
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from ackclock import storage
+from ackclock import captures, storage
 from ackclock.decoding import decoded
-from ackclock.input_files import opened
+from ackclock.input_files import check_encoding, opened, spelled
 from ackclock.manifests import Recording
 from ackclock.recording import capture, iperf, sockets, trace
 from ackclock.recording.streams import RecordingError, Stream, check, name_of, results
@@ -14,10 +15,7 @@ from ackclock.results import Results
 
 Read = tuple[list[Stream], float, Recording]
 
-_CAPTURES: Final = (
-    b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a",
-)  # fmt: skip
-"""How files of pcap begin, with micro- and nanoseconds in both orders of octets, and of pcapng."""
+_MAGIC: Final = 4
 
 
 def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock import") -> Results:
@@ -43,8 +41,8 @@ def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock 
     streams = [stream for one, _, _ in found for stream in one]
     recording = _together([about for _, _, about in found])
     recording["by"] = by
-    recording["sources"] = [{"file": str(path), "sha256": storage.sha256(path)} for path in paths]
-    return results(name or name_of(paths[0]), streams, max(lasted for _, lasted, _ in found), recording)
+    recording["sources"] = [{"file": spelled(path), "sha256": storage.sha256(path)} for path in paths]
+    return results(spelled(name or name_of(paths[0])), streams, max(lasted for _, lasted, _ in found), recording)
 
 
 def _together(abouts: Sequence[Recording]) -> Recording:
@@ -73,10 +71,11 @@ def _reader(path: Path) -> Callable[[Path], Read]:
     if path.is_dir():
         raise RecordingError(f"{path} is a folder; give the file of a recording")
     with opened(path, remedy="give the file of a recording") as file:
-        head = file.read(1 << 16)
+        head = file.read(1 << 16).removeprefix(codecs.BOM_UTF8)
+    check_encoding(head, path)
     if not head.strip():
         raise RecordingError(f"{path} is empty; record again")
-    if head[:4] in _CAPTURES:
+    if head[:_MAGIC] in captures.MAGICS:
         return capture.read
     if head[:2] == b"\x1f\x8b":
         raise RecordingError(f"{path} is compressed with gzip; unpack it first: gunzip {path.name}")

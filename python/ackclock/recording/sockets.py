@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from ackclock.input_files import opened
+from ackclock.input_files import lines
 from ackclock.manifests import Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import RecordingError, Stream, rate, rates
@@ -116,8 +116,8 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with opened(path, remedy="give the file of a log") as file:
-        yield from (line.decode(errors="replace").rstrip("\r\n") for line in file)
+    for line in lines(path, remedy="give the file of a log"):
+        yield line.decode(errors="replace").rstrip("\r\n")
 
 
 def _timed(line: str, place: str) -> tuple[float | None, str]:

@@ -96,14 +96,24 @@ def check(streams: Sequence[Stream], path: Path, recording: Recording) -> None:
     """
     for stream in streams:
         told = stream.summary() | {"duration": stream.end_s - stream.start_s, **(stream.rtt_ms or {})}
+        told["mss_bytes"] = stream.mss_bytes
         for name, value in told.items():
-            if isinstance(value, int | float) and not (math.isfinite(value) and value >= 0):
-                raise RecordingError(f"{path}: {stream.name}: {name} must not be {value:g}; record anew")
+            if isinstance(value, int | float):
+                _check_numbers(np.array([value], dtype=float), name, stream, path)
+        for name, values in stream.series.items():
+            _check_numbers(values, name, stream, path)
         goodput, sent = stream.goodput_bps, stream.throughput_bps
         if goodput is not None and sent is not None and goodput > _SURPLUS * sent:
             stream.goodput_bps = stream.delivered_bytes = None
             stream.series.pop("goodput_bps", None)
             recording["notes"].append(f"{stream.name}: goodput is left out, for more was acknowledged than was sent")
+
+
+def _check_numbers(values: Floats, name: str, stream: Stream, path: Path) -> None:
+    """Refuse what is negative or infinite; NaN is no value."""
+    wrong = values[(values < 0) | np.isinf(values)]
+    if wrong.size:
+        raise RecordingError(f"{path}: {stream.name}: {name} must not be {wrong[0]:g}; record anew")
 
 
 def distribution_ms(samples_s: Floats) -> Distribution | None:
@@ -193,8 +203,11 @@ def _number_alike(streams: Sequence[Stream]) -> None:
 
 
 def _jain(goodputs: Sequence[float]) -> float | None:
-    total = sum(goodputs)
-    return total * total / (len(goodputs) * sum(one * one for one in goodputs)) if total > 0 else None
+    most = max(goodputs, default=0.0)
+    if most <= 0:
+        return None
+    shares = [one / most for one in goodputs]  # which have squares, however small a goodput is
+    return sum(shares) ** 2 / (len(shares) * sum(share * share for share in shares))
 
 
 def _versions() -> dict[str, str]:

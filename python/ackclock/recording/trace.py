@@ -11,14 +11,16 @@ Departures: an ACK whose sample is just the smoothed value shows none. Timeouts 
 of loss.
 """
 
+import codecs
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from ackclock.decoding import decoded
-from ackclock.input_files import opened
+from ackclock.input_files import lines, octets
 from ackclock.manifests import Pair, Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
@@ -37,6 +39,10 @@ _NEEDED: Final = (
     "kind", "time_s", *_WHOLE, "mss_bytes", "cwnd_segments", "lost_total", "retransmissions", "srtt_s",
 )  # fmt: skip
 """What each record of a connection has."""
+
+_OF_PAIR: Final = ("flow", "with", "listener", "number")
+
+_REMEDY: Final = "give the file of a trace"
 
 _HEADS: Final = ("begin", "end", "flow", "pair")
 """Kinds of lines that are no records of a connection."""
@@ -68,8 +74,9 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         raise RecordingError(f"{path} has no records of a connection; was there any, and did it carry data?")
     # Of a proxy, lines stand where it was known whose they are, which may be behind later ones.
     times_s = records["time_s"].to_numpy()
-    first_s = begin.get("time_s") or float(times_s.min())
-    last_s = end.get("time_s") or float(times_s.max())
+    first_s, last_s = (head["time_s"] if head else None for head in (begin, end))
+    first_s = float(times_s.min()) if first_s is None else first_s
+    last_s = float(times_s.max()) if last_s is None else last_s
     known = {row["flow"]: row for row in heads["flow"]}
     places = _places(heads["pair"])
     streams: list[Stream] = []
@@ -123,26 +130,32 @@ def _table(path: Path) -> "pl.DataFrame":
     schema |= {name: pl.UInt64 if name in _WHOLE else pl.Float64 for name in _NUMBERS}
     schema |= dict.fromkeys(("unix_s", "cpu_s", "tracepoints_cpu_s"), pl.Float64)
     schema |= dict.fromkeys(("records", "missed", "with", "number"), pl.UInt64)
+    content = octets(path, remedy=_REMEDY).removeprefix(codecs.BOM_UTF8)
     try:
-        read = pl.read_ndjson(path, schema=schema)
+        read = pl.read_ndjson(content, schema=schema)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise RecordingError(_damage(path) or f"{path} is no trace that can be read ({error})") from error
-    wanted = read.filter(~read["kind"].is_in(_HEADS).fill_null(value=False))
-    missing = [name for name in _NEEDED if wanted[name].has_nulls()]
-    if missing:
-        place = 1 + int(wanted.select(pl.any_horizontal(pl.col(missing).is_null()).arg_max()).item())
-        raise RecordingError(f"{path}: its record {place} has no {missing[0]}; record it anew with this version")
+    _check_keys(path, read.filter(~read["kind"].is_in(_HEADS).fill_null(value=False)), _NEEDED, "record")
+    _check_keys(path, read.filter(read["kind"] == "pair"), _OF_PAIR, "pair")
     return read
+
+
+def _check_keys(path: Path, rows: "pl.DataFrame", needed: Sequence[str], what: str) -> None:
+    import polars as pl
+
+    missing = [name for name in needed if rows[name].has_nulls()]
+    if missing:
+        place = 1 + int(rows.select(pl.any_horizontal(pl.col(missing).is_null()).arg_max()).item())
+        raise RecordingError(f"{path}: its {what} {place} has no {missing[0]}; record it anew with this version")
 
 
 def _damage(path: Path) -> str | None:
     """The first line that is no JSON."""
-    with opened(path, remedy="give the file of a trace") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                decoded(line)
-            except ValueError as error:
-                return f"{path}, line {number}: this is no record ({error}); cut the line, or record anew"
+    for number, line in enumerate(lines(path, remedy=_REMEDY), start=1):
+        try:
+            decoded(line)
+        except ValueError as error:
+            return f"{path}, line {number}: this is no record ({error}); cut the line, or record anew"
     return None
 
 

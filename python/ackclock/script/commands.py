@@ -65,6 +65,7 @@ _REDIRECTION = re.compile(r"\d?>>?\s*(&\d|\S+)")
 _SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/tmp/")
 _ARITHMETIC = re.compile(r"\$\(\(([\d\s*+-]+)\)\)")
 _QUOTED_OR_SEPARATOR = re.compile(r"""("[^"]*"|'[^']*'|#[^\n]*)|\n|;|&&|\|\||&(?![\d>])""")
+_MOST = 1 << 63
 _QUEUES = ("fq", "fq_codel", "pfifo", "pfifo_fast", "noqueue")
 _ROUTE_WORDS = "initcwnd|mtu|advmss|rtt|rttvar|reordering|window|cwnd|initrwnd|features|quickack|rto_min|congctl"
 
@@ -84,7 +85,7 @@ def settings(text: str) -> Iterator[Setting]:
     """
     joined = _ARITHMETIC.sub(lambda found: str(_calculated(found[1])), text.replace("\\\n", " "))
     for line in _QUOTED_OR_SEPARATOR.sub(lambda found: found[1] or "\0", joined).split("\0"):
-        written = re.match(r"\s*echo\s+(.+?)\s*>\s*(/proc/sys/\S+)\s*$", line)
+        written = re.match(r"\s*echo\s+(.+?)\s*>\s*(/proc/sys/\S+|/sys/module/\S+)\s*$", line)
         if written:
             yield _sysctl(f"{written[2]}={written[1].strip(chr(34))}")
             continue
@@ -103,6 +104,8 @@ def _calculated(text: str) -> int:
     total = 0
     for sign, product in re.findall(r"([+-]?)\s*(\d+(?:\s*\*\s*\d+)*)", text):
         total += math.prod(map(int, product.split("*"))) * (-1 if sign == "-" else 1)
+    if total >= _MOST:
+        raise ValueError(f"$(({text[:20]}...)) is too large; write less than 2^63")
     return total
 
 
@@ -110,6 +113,8 @@ def _route(metrics: list[tuple[str, str]]) -> Iterator[Setting]:
     for name, value in metrics:
         if name != "initcwnd":
             raise ValueError(f"the metric {name} of a route is not simulated; leave it out, initcwnd N alone is")
+        if not value.isdigit():
+            raise ValueError(f"initcwnd {value} must be a number of segments; write initcwnd 10")
         yield InitialWindow(int(value))
 
 
@@ -165,7 +170,8 @@ def _sysctl(assignment: str) -> Sysctl:
     name, equals, value = assignment.partition("=")
     if not equals:
         raise ValueError(f"{assignment!r} sets nothing; write net.ipv4.name=value")
-    return Sysctl(name.strip().removeprefix("/proc/sys/").replace("/", "."), " ".join(value.split()))
+    place = name.strip().removeprefix("/proc/sys/").removeprefix("/sys/module/").replace("/parameters/", "/")
+    return Sysctl(place.replace("/", "."), " ".join(value.split()))
 
 
 def _tc(arguments: list[str]) -> Iterator[Setting]:

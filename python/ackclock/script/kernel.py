@@ -9,6 +9,7 @@ import select
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from ackclock.script.backend import Outcome, Request, Sent
 from ackclock.script.commands import Discipline, InitialWindow, Setting, Sysctl
@@ -98,6 +99,8 @@ class KernelHost:
         match setting:
             case Sysctl(name, value) if name == _CONGESTION:
                 self._sockets.congestion = value
+            case Sysctl(name, value) if name.startswith("tcp_cubic."):
+                _check_module(name, value)
             case Sysctl(name, value):
                 self._namespace.set_sysctl(name, value)
             case InitialWindow(segments):
@@ -185,3 +188,11 @@ class KernelHost:
         self._reader.join()
         self._sockets.close()
         self._namespace.close()
+
+
+def _check_module(name: str, value: str) -> None:
+    """Refuse to change what the whole machine has in common."""
+    module, _, parameter = name.partition(".")
+    has = Path(f"/sys/module/{module}/parameters/{parameter}").read_text().strip()
+    if has != value:
+        raise ValueError(f"{name} is {has} on this machine, and is not changed; set it to {value} before the script")

@@ -17,6 +17,8 @@ from ackclock.script.tcp_info import SIZE, decode
 
 _INT = struct.Struct("i")
 _RESET = struct.pack("ii", 1, 0)
+_NOT_OPEN = (1 << 31) - 1
+"""A descriptor that no process has."""
 _CM_INQ = (CONSTANTS["SOL_TCP"], CONSTANTS["TCP_CM_INQ"])
 
 
@@ -142,6 +144,8 @@ class KernelSockets:
         opened = self._open[request.fd]
         if (level, option) == (socket.IPPROTO_TCP, socket.TCP_CONGESTION):
             return Outcome(0, value={"option": opened.getsockopt(level, option, 16).rstrip(b"\0").decode()})
+        if (level, option) == (socket.SOL_SOCKET, socket.SO_LINGER):
+            return Outcome(0, value={"option": struct.unpack("ii", opened.getsockopt(level, option, 8))})
         return Outcome(0, value={"option": opened.getsockopt(level, option)})
 
     def _fcntl(self, request: Request) -> Outcome:
@@ -153,12 +157,18 @@ class KernelSockets:
 
     def _poll(self, request: Request) -> Outcome:
         poll = select.poll()
-        filenos = [self._open[fd].fileno() for fd, _ in request.polls]
+        filenos = [self._fileno(fd) for fd, _ in request.polls]
         for fileno, (_, events) in zip(filenos, request.polls, strict=True):
-            poll.register(fileno, events)
+            if fileno >= 0:  # others are passed over, and Python takes none
+                poll.register(fileno, events)
         ready = dict(poll.poll(request.numbers[0]))
         value = {f"revents of {index}": ready.get(fileno, 0) for index, fileno in enumerate(filenos)}
         return Outcome(len(ready), value=value)
+
+    def _fileno(self, fd: int) -> int:
+        if fd in self._open:
+            return self._open[fd].fileno()
+        return fd if fd < 0 else _NOT_OPEN
 
     def _epoll_create(self, request: Request) -> Outcome:
         self._epolls[request.fd] = self._namespace.run(select.epoll)

@@ -5,6 +5,7 @@ Departures: a second connection takes the place of the first as the one under te
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ackclock._core import Endpoint, ScenarioError
@@ -61,16 +62,21 @@ class SimulatedHost:
         """
         self._tcp: dict[str, Any] = {"profile": profile} if profile else {}
         self._controller = "cubic"
-        self._pacing: dict[str, Any] = {}
-        self._passive: dict[str, Any] = {}
-        self._largest = {"SO_SNDBUF": _LARGEST_BUFFER, "SO_RCVBUF": _LARGEST_BUFFER}
-        self._unset = dict(_UNSET_BUFFERS)
+        self._tables: dict[str, dict[str, Any]] = {
+            "cubic": {},
+            "pacing": {},
+            "passive": {},
+            "largest": {"SO_SNDBUF": _LARGEST_BUFFER, "SO_RCVBUF": _LARGEST_BUFFER},
+            "unset": dict(_UNSET_BUFFERS),
+        }
         self._overrides = overrides or []
         self._now_ns = _START_NS
         self._sent: list[Sent] = []
         self._waiting: list[SimulatedTicket] = []
         self._endpoint: Endpoint | None = None
         self._observed = Observed()
+        self._dscp = 0
+        self._ttl: int | None = None
         self._sockets = Sockets(self)
 
     # ---- settings ---------------------------------------------------------------------------------------------------
@@ -80,11 +86,12 @@ class SimulatedHost:
         match setting:
             case Sysctl(name, value):
                 self._change(changes(name, value))
-                self._check(name, value)
+                self._check(f"sysctl {name}={value}")
             case InitialWindow(segments):
                 self._tcp["initial_window"] = f"{segments} segments"
+                self._check(f"initcwnd {segments}")
             case Discipline("fq"):
-                self._tcp["pacing"] = {**self._pacing, "by": "fq"}
+                self._tcp["pacing"] = {**self._tables["pacing"], "by": "fq"}
                 self._tcp["small_queues"] = True
             case Discipline():
                 self._tcp["pacing"] = False
@@ -94,14 +101,8 @@ class SimulatedHost:
             table, _, rest = path.partition(".")
             if table == "controller":
                 self._controller = value
-            elif table == "pacing":
-                self._pacing[rest] = value
-            elif table == "passive":
-                self._passive[rest] = value
-            elif table == "largest":
-                self._largest[rest] = value
-            elif table == "unset":
-                self._unset[rest] = value
+            elif table in self._tables:
+                self._tables[table][rest] = value
             else:
                 *tables, name = rest.split(".")
                 place = self._tcp
@@ -111,13 +112,13 @@ class SimulatedHost:
                     place = place[inner]
                 place[name] = value
 
-    def _check(self, name: str, value: str) -> None:
+    def _check(self, setting: str) -> None:
         """Refuse what no endpoint can be made with."""
         try:
             Endpoint(self.options(), *_ENDS)
         except ScenarioError as error:
             first = error.diagnostics[0]
-            what = f"sysctl {name}={value} is not simulated: {first['field']} {first['message']}"
+            what = f"{setting} is not simulated: {first['field']} {first['message']}"
             raise ValueError(f"{what}; {first['remedy'] or 'use another value'}") from None
 
     @property
@@ -127,12 +128,13 @@ class SimulatedHost:
 
     def largest_of(self, option: tuple[int, int]) -> int:
         """Return what a socket option gets at most."""
-        sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): most for name, most in self._largest.items()}
+        sizes: dict[tuple[int, int], int]
+        sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): most for name, most in self._tables["largest"].items()}
         return sizes.get(option, (1 << 32) - 1)
 
     def unset_of(self, option: tuple[int, int]) -> int | None:
         """Return what a buffer's option is that nobody has set, as long as there is no connection to change it."""
-        sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): size for name, size in self._unset.items()}
+        sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): size for name, size in self._tables["unset"].items()}
         return sizes.get(option)
 
     def options(self, controller: str | None = None, own: Mapping[str, Any] | None = None) -> str:
@@ -142,7 +144,10 @@ class SimulatedHost:
             controller: In place of the host's.
             own: Switches of this endpoint alone.
         """
-        return json.dumps({"tcp": self._tcp | dict(own or {}), "controller": controller or self._controller})
+        kind = controller or self._controller
+        of_cubic = self._tables["cubic"]
+        chosen = {"kind": kind, **of_cubic} if kind == "cubic" and of_cubic else kind
+        return json.dumps({"tcp": self._tcp | dict(own or {}), "controller": chosen})
 
     # ---- the connection ---------------------------------------------------------------------------------------------
 
@@ -156,10 +161,17 @@ class SimulatedHost:
         Raises:
             ScenarioError: If the settings make no endpoint.
         """
-        own = (self._passive if listens else {}) | ({} if syn_retries is None else {"syn_retries": syn_retries})
+        own = (self._tables["passive"] if listens else {}) | (
+            {} if syn_retries is None else {"syn_retries": syn_retries}
+        )
         self._endpoint = Endpoint(self.options(own=own), *_ENDS, self._overrides)
-        self._observed = Observed()
+        self._observed, self._dscp, self._ttl = Observed(), 0, None
         return self._endpoint
+
+    def mark(self, *, dscp: int | None = None, ttl: int | None = None) -> None:
+        """Send the connection's packets with another differentiated services field, or time to live, from now on."""
+        self._dscp = self._dscp if dscp is None else dscp
+        self._ttl = self._ttl if ttl is None else ttl
 
     @property
     def endpoint(self) -> Endpoint | None:
@@ -261,8 +273,9 @@ class SimulatedHost:
         for data in self._endpoint.take_packets() if self._endpoint is not None else ():
             parsed = parse_packet(data)
             if parsed is not None:
-                self._observed.sent(parsed[1], self._now_ns)
-                self._sent.append(Sent(self.now_us, parsed[1]))
+                packet = replace(parsed[1], tos=parsed[1].tos | self._dscp, ttl=self._ttl or parsed[1].ttl)
+                self._observed.sent(packet, self._now_ns)
+                self._sent.append(Sent(self.now_us, packet))
 
     def close(self) -> None:
         """See `Backend`."""

@@ -1,9 +1,10 @@
 """Socket options of a simulated connection.
 
-Source: the manual pages socket(7) and tcp(7).
+Source: the manual pages socket(7), tcp(7) and ip(7); what they leave open, Linux 6.18 was asked, as
+`tests/scripts/sockets` asks it again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ackclock._core import Endpoint
@@ -23,26 +24,31 @@ _USER_TIMEOUT = (_TCP, CONSTANTS["TCP_USER_TIMEOUT"])
 _TIMESTAMPS_OCTETS, _MSS_WITHOUT_OPTION = 12, 536
 _INT = (1 << 32) - 1
 """Options are ints of 32 bits, and sizes are taken without their sign."""
+_LEAST_BUFFERS: Mapping[Key, int] = {_SNDBUF: 4_608, _RCVBUF: 2_304}
 
 
-def _as_is(value: int) -> int:
-    return value
+class OptionError(Exception):
+    """An option that Linux does not take.
+
+    Attributes:
+        errno: The name of its error.
+    """
+
+    def __init__(self, errno: str) -> None:
+        """See the class."""
+        super().__init__(errno)
+        self.errno: str = errno
 
 
-def _doubled(value: int) -> int:
-    """The kernel keeps twice what is asked for, for its own needs."""
-    return 2 * value
-
-
-_CHANGES: Mapping[Key, tuple[str, Callable[[int], int]]] = {
-    (_TCP, CONSTANTS["TCP_NODELAY"]): ("nodelay", _as_is),
-    (_TCP, CONSTANTS["TCP_CORK"]): ("cork", _as_is),
-    (_TCP, CONSTANTS["TCP_QUICKACK"]): ("quickack", _as_is),
-    (_TCP, CONSTANTS["TCP_NOTSENT_LOWAT"]): ("notsent_lowat", _as_is),
-    _USER_TIMEOUT: ("user_timeout_ms", _as_is),
-    _SNDBUF: ("send_buffer", _doubled),
-    _RCVBUF: ("receive_buffer", _as_is),
-    (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): ("pacing", _as_is),
+_CHANGES: Mapping[Key, str] = {
+    (_TCP, CONSTANTS["TCP_NODELAY"]): "nodelay",
+    (_TCP, CONSTANTS["TCP_CORK"]): "cork",
+    (_TCP, CONSTANTS["TCP_QUICKACK"]): "quickack",
+    (_TCP, CONSTANTS["TCP_NOTSENT_LOWAT"]): "notsent_lowat",
+    _USER_TIMEOUT: "user_timeout_ms",
+    _SNDBUF: "send_buffer",
+    _RCVBUF: "receive_buffer",
+    (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): "pacing",
 }
 _UNLIMITED = ("pacing", _INT)
 """The rate that turns no pacing on."""
@@ -52,15 +58,34 @@ _KEPT_NAMES = """
     TCP_KEEPIDLE TCP_KEEPINTVL TCP_KEEPCNT TCP_INQ TCP_LINGER2 TCP_SYNCNT IP_TOS IP_TTL IP_RECVERR IP_MTU_DISCOVER
 """
 _SYNCNT = (_TCP, CONSTANTS["TCP_SYNCNT"])
-_MOST_SYNS = 127
 _LEVELS = {"SO": _SOCKET, "TCP": _TCP, "IP": 0}
-_KEPT = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _KEPT_NAMES.split() if name in CONSTANTS)
+_KEPT = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _KEPT_NAMES.split())
 _ONLY: Mapping[Key, OptionValue] = {
     (_TCP, CONSTANTS[name]): (value,)
     for name, value in (("TCP_KEEPIDLE", 7200), ("TCP_KEEPINTVL", 75), ("TCP_KEEPCNT", 9), ("TCP_LINGER2", 60))
-} | {(0, CONSTANTS["IP_TOS"]): (0,), (0, CONSTANTS["IP_TTL"]): (64,)}
+}
 """Two hours before a probe are more than a script waits. Packets would tell of the others, or FIN-WAIT-2."""
+_TOS, _TTL = (0, CONSTANTS["IP_TOS"]), (0, CONSTANTS["IP_TTL"])
+_ECN_BITS, _DEFAULT_TTL = 3, 64
+_RCVLOWAT = (_SOCKET, CONSTANTS["SO_RCVLOWAT"])
+_TRUTH_NAMES = "TCP_NODELAY TCP_CORK SO_KEEPALIVE SO_REUSEADDR SO_REUSEPORT SO_OOBINLINE IP_RECVERR"
+_TRUTHS = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _TRUTH_NAMES.split())
+"""Options of which a number other than zero reads back as 1."""
+_RANGES: Mapping[Key, range] = {
+    (_TCP, CONSTANTS["TCP_INQ"]): range(2),
+    (_SOCKET, CONSTANTS["SO_ZEROCOPY"]): range(2),
+    (_TCP, CONSTANTS["TCP_KEEPIDLE"]): range(1, 32_768),
+    (_TCP, CONSTANTS["TCP_KEEPINTVL"]): range(1, 32_768),
+    (_TCP, CONSTANTS["TCP_KEEPCNT"]): range(1, 128),
+    _SYNCNT: range(1, 128),
+    _USER_TIMEOUT: range(1 << 31),
+    (0, CONSTANTS["IP_MTU_DISCOVER"]): range(6),
+    _TTL: range(1, 256),
+}
+"""Values beyond these are `EINVAL`."""
+_SEGMENTS = (0, *range(88, 32_768))
 _UNSET: Mapping[Key, int] = {
+    _TTL: _DEFAULT_TTL,
     (_SOCKET, CONSTANTS["SO_RCVLOWAT"]): 1,
     (0, CONSTANTS["IP_MTU_DISCOVER"]): CONSTANTS["IP_PMTUDISC_WANT"],
     (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): _INT,
@@ -70,69 +95,101 @@ _NOT_SET_IS_NOT_KNOWN = {_SNDBUF, _RCVBUF, _SYNCNT, (_TCP, CONSTANTS["TCP_QUICKA
 _LINGER = (_SOCKET, CONSTANTS["SO_LINGER"])
 
 
-def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> str | None:
-    """Set an option; one of a socket without a connection counts once it has one.
+def as_kept(key: Key, value: OptionValue, before: OptionValue | None) -> OptionValue:
+    """Return an option's value as Linux keeps it, and reads it back.
 
-    Returns:
-        The name of an error, or `None`.
+    Args:
+        key: Level and option.
+        value: As the call has it.
+        before: What was kept.
 
     Raises:
+        OptionError: If Linux does not take the value.
+        ValueError: If the value is not simulated: "what; remedy".
+    """
+    if isinstance(value, str):
+        return value
+    number = value[0]
+    if key == _LINGER:
+        lasts = before[1] if before is not None and not isinstance(before, str) else 0
+        return (1, value[1]) if number else (0, lasts)
+    if key in _TRUTHS:
+        return (int(number != 0),)
+    if key == _TOS:
+        return (number & 0xFF & ~_ECN_BITS,)
+    if key == _TTL and number == -1:
+        return (_DEFAULT_TTL,)
+    if key == _RCVLOWAT and number < 0:
+        raise ValueError(f"SO_RCVLOWAT of {number} is not simulated; use 0 or more")
+    if number not in _RANGES.get(key, (number,)) or (key == _MAXSEG and number not in _SEGMENTS):
+        raise OptionError("EINVAL")
+    return (max(number, 1),) if key == _RCVLOWAT else value
+
+
+def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> None:
+    """Set an option; one of a socket without a connection counts once it has one.
+
+    Args:
+        host: Whose socket it is.
+        endpoint: Its connection.
+        key: Level and option.
+        value: As `as_kept` returns it.
+
+    Raises:
+        OptionError: If Linux does not take it.
         ValueError: If the option is not simulated: "what; remedy".
     """
-    if key == _CONGESTION and isinstance(value, str):
+    if isinstance(value, str):
+        if key != _CONGESTION:
+            raise ValueError(f"{_name(key)} is not simulated; leave it out")
         return _set_congestion(host, endpoint, value)
-    if key == _MAXSEG and isinstance(value, tuple):
-        return _set_max_segment(host, endpoint, value[0])
-    if key == _SYNCNT and isinstance(value, tuple):
-        return _check_syns(endpoint, value[0])
     if key == _LINGER and value[0] and value[1]:
         raise ValueError(f"close that waits {value[1]} s is not simulated; use a linger of 0, or onoff=0")
-    if key in _CHANGES and isinstance(value, tuple):
-        if key == _USER_TIMEOUT and value[0] < 0:
-            return "EINVAL"
-        name, as_kept = _CHANGES[key]
-        asked = min(value[0] & _INT, host.largest_of(key))
-        if endpoint is not None and (name, asked) != _UNLIMITED:
-            endpoint.set_option(host.now_ns, name, as_kept(asked))
-    elif key in _ONLY and value != _ONLY[key]:
+    if key in _ONLY and value != _ONLY[key]:
         raise ValueError(f"{_name(key)} is simulated with Linux's default only; use {_ONLY[key][0]}")
-    elif key not in _KEPT:
+    if key not in _KEPT and key not in _CHANGES and key != _MAXSEG:
         raise ValueError(f"{_name(key)} is not simulated; leave it out")
+    if endpoint is not None:
+        _change(host, endpoint, key, value[0])
     return None
 
 
-def _set_congestion(host: "SimulatedHost", endpoint: Endpoint | None, name: str) -> str | None:
+def _change(host: "SimulatedHost", endpoint: Endpoint, key: Key, number: int) -> None:
+    """Let a connection do what an option says."""
+    if key == _SYNCNT and endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
+        raise ValueError("TCP_SYNCNT of a connection that is being opened is not simulated; set it before")
+    if key == _TOS:
+        host.mark(dscp=number)
+    elif key == _TTL:
+        host.mark(ttl=number)
+    elif key == _MAXSEG and number:
+        endpoint.set_option(host.now_ns, "max_segment", number - _TIMESTAMPS_OCTETS)
+    elif key in _LEAST_BUFFERS:
+        kept = _buffer(host, key, number)
+        endpoint.set_option(host.now_ns, _CHANGES[key], kept if key == _SNDBUF else kept // 2)
+    elif key in _CHANGES and (_CHANGES[key], number & _INT) != _UNLIMITED:
+        endpoint.set_option(host.now_ns, _CHANGES[key], number & _INT)
+
+
+def _buffer(host: "SimulatedHost", key: Key, number: int) -> int:
+    """The kernel keeps twice what is asked for, for its own needs."""
+    return max(2 * min(number & _INT, host.largest_of(key)), _LEAST_BUFFERS[key])
+
+
+def _set_congestion(host: "SimulatedHost", endpoint: Endpoint | None, name: str) -> None:
     from ackclock._core import ScenarioError
 
     try:
         if endpoint is not None:
             endpoint.set_congestion(host.now_ns, host.options(name))
-    except ScenarioError:
-        return "ENOENT"
-    return None
-
-
-def _check_syns(endpoint: Endpoint | None, count: int) -> str | None:
-    """`TCP_SYNCNT` counts when the connection is opened."""
-    if not 1 <= count <= _MOST_SYNS:
-        return "EINVAL"
-    if endpoint is not None and endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
-        raise ValueError("TCP_SYNCNT of a connection that is being opened is not simulated; set it before")
-    return None
+    except ScenarioError as error:
+        raise OptionError("ENOENT") from error
 
 
 def syn_retries(options: Mapping[Key, OptionValue]) -> int | None:
     """Return how often a SYN is sent again as options have it; `None` if they say nothing."""
     value = options.get(_SYNCNT)
     return value[0] if isinstance(value, tuple) else None
-
-
-def _set_max_segment(host: "SimulatedHost", endpoint: Endpoint | None, mss: int) -> str | None:
-    if not 88 <= mss <= 32767:
-        return "EINVAL"
-    if endpoint is not None:
-        endpoint.set_option(host.now_ns, "max_segment", mss - _TIMESTAMPS_OCTETS)
-    return None
 
 
 def get_option(
@@ -147,7 +204,7 @@ def get_option(
         return endpoint.mss if endpoint is not None else kept.get(key, (_MSS_WITHOUT_OPTION,))
     if key in (_SNDBUF, _RCVBUF) and key in kept:
         value = kept[key]
-        return _doubled(min(value[0], host.largest_of(key))) if isinstance(value, tuple) else value
+        return _buffer(host, key, value[0]) if isinstance(value, tuple) else value
     if key in (_SNDBUF, _RCVBUF) and endpoint is None and (unset := host.unset_of(key)) is not None:
         return unset
     if key == _CONGESTION:
@@ -163,4 +220,4 @@ def _name(key: Key) -> str:
     level, option = key
     prefix = {_SOCKET: "SO_", _TCP: "TCP_"}.get(level, "IP_")
     names = [name for name, number in CONSTANTS.items() if number == option and name.startswith(prefix)]
-    return f"the socket option {names[0] if names else option}"
+    return f"the socket option {min(names, key=len) if names else option}"  # values of options have longer names

@@ -1,6 +1,6 @@
 """Linux's socket interface over simulated endpoints.
 
-Source: the manual pages socket(7), tcp(7) and those of the calls.
+Source: the manual pages socket(7), tcp(7) and those of the calls; `tests/scripts/sockets` holds on Linux 6.18 as well.
 
 Departures: a listening socket holds one connection at a time. Options that change nothing that can be seen are kept and
 read back.
@@ -16,7 +16,7 @@ from ackclock.script.backend import Outcome, Request, failed
 from ackclock.script.constants import CONSTANTS
 from ackclock.script.epoll import Look, Watch
 from ackclock.script.packets import ACK, RST, SYN, Packet
-from ackclock.script.socket_options import get_option, set_option, syn_retries
+from ackclock.script.socket_options import OptionError, as_kept, get_option, set_option, syn_retries
 
 if TYPE_CHECKING:
     from ackclock.script.simulated import SimulatedHost
@@ -28,6 +28,8 @@ _READ_FLAGS = _MSG_DONTWAIT | _MSG_PEEK | _MSG_WAITALL | CONSTANTS["MSG_TRUNC"] 
 _WRITE_FLAGS = _MSG_DONTWAIT | _MSG_MORE | _MSG_EOR | CONSTANTS["MSG_NOSIGNAL"] | CONSTANTS["MSG_ZEROCOPY"]
 """What changes nothing here is among them: signals, copies, and contents that are thrown away."""
 _INQ = (CONSTANTS["SOL_TCP"], CONSTANTS["TCP_INQ"])
+_ZEROCOPY = (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_ZEROCOPY"])
+_LINGER = (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"])
 _EPOLLET = CONSTANTS["EPOLLET"]
 _EPOLL_ADD = CONSTANTS["EPOLL_CTL_ADD"]
 _EPOLL_OPERATIONS = (_EPOLL_ADD, CONSTANTS["EPOLL_CTL_DEL"], CONSTANTS["EPOLL_CTL_MOD"])
@@ -47,10 +49,11 @@ class Socket:
     Attributes:
         is_blocking: Calls on it wait.
         backlog: Of a listening socket; `None` if it does not listen.
-        endpoint: Its connection.
+        endpoint: Its connection; of a listening socket, the one that it accepts next.
         is_accepted: Of a listening socket: its connection was accepted.
-        is_connect_reported: A call told that the connection is open.
+        is_connected: It was accepted, or a call told that the connection is open.
         reported: The connection's error was returned once.
+        pending: An error that the next call returns, of a connection that is gone.
         reads: Not shut down for reading.
         writes: Not shut down for writing.
         written: Octets in all.
@@ -64,8 +67,9 @@ class Socket:
     backlog: int | None = None
     endpoint: Endpoint | None = None
     is_accepted: bool = False
-    is_connect_reported: bool = False
+    is_connected: bool = False
     reported: bool = False
+    pending: str | None = None
     reads: bool = True
     writes: bool = True
     written: int = 0
@@ -73,6 +77,15 @@ class Socket:
     lacks_room: bool = False
     freed: int = 0
     watches: dict[int, Watch] | None = None
+
+    @property
+    def connection(self) -> Endpoint | None:
+        """The connection that calls on this socket are about: a listening socket has none."""
+        return None if self.backlog is not None else self.endpoint
+
+    def let_go(self, pending: str | None = None) -> None:
+        """Be as a socket that was never connected."""
+        self.endpoint, self.is_connected, self.reported, self.pending = None, False, False, pending
 
 
 @dataclass(slots=True)
@@ -161,6 +174,8 @@ class Sockets:
         return Outcome(0)
 
     def _listen(self, socket: Socket, request: Request) -> Outcome:
+        if socket.connection is not None:
+            return failed("EINVAL")
         socket.backlog = request.numbers[0]
         return Outcome(0)
 
@@ -173,30 +188,31 @@ class Sockets:
             return self._blocks(socket)
         socket.is_accepted = True
         blocking = not flags & CONSTANTS["SOCK_NONBLOCK"]
-        self._open[child] = Socket(is_blocking=blocking, endpoint=socket.endpoint, options=dict(socket.options))
+        options = dict(socket.options)
+        self._open[child] = Socket(is_blocking=blocking, endpoint=socket.endpoint, is_connected=True, options=options)
         return Outcome(child)
 
     def _connect(self, socket: Socket, _request: Request) -> Outcome | None:
+        if socket.is_connected or socket.backlog is not None:
+            return failed("EISCONN")
         if socket.endpoint is None:
             socket.endpoint = self._opened(socket)
             socket.endpoint.connect(self._host.now_ns)
             self._progress.waits = True
             return None if socket.is_blocking else failed("EINPROGRESS")
-        error = self._take_error(socket)
-        if error:
+        if socket.endpoint.state == "CLOSED":
+            error = self._take_error(socket) or "ECONNABORTED"
+            socket.let_go()
             return failed(error)
         if socket.endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
             return None if socket.is_blocking and self._progress.waits else failed("EALREADY")
-        if not socket.is_connect_reported:
-            socket.is_connect_reported = True
-            return Outcome(0)
-        return failed("EISCONN")
+        socket.is_connected = True
+        return Outcome(0)
 
     def _close(self, socket: Socket, request: Request) -> Outcome:
         del self._open[request.fd]
         if socket.endpoint is not None and not socket.is_accepted:
-            linger = socket.options.get((CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]))
-            resets = linger == (1, 0) or socket.backlog is not None
+            resets = socket.options.get(_LINGER) == (1, 0) or socket.backlog is not None
             end = socket.endpoint.abort if resets else socket.endpoint.close
             end(self._host.now_ns)
         return Outcome(0)
@@ -205,8 +221,14 @@ class Sockets:
         (how,) = request.numbers
         if how not in (CONSTANTS["SHUT_RD"], CONSTANTS["SHUT_WR"], CONSTANTS["SHUT_RDWR"]):
             return failed("EINVAL")
-        if socket.endpoint is None or socket.endpoint.state in ("CLOSED", "LISTEN"):
+        if socket.backlog is not None:
+            return self._stop_listening(socket, how)
+        if socket.endpoint is None or socket.endpoint.state in ("CLOSED", "TIME-WAIT"):
             return failed("ENOTCONN")
+        if socket.endpoint.state == "SYN-SENT":
+            socket.endpoint.abort(self._host.now_ns)
+            socket.let_go(pending="ECONNRESET")
+            return Outcome(0)
         if how in (CONSTANTS["SHUT_RD"], CONSTANTS["SHUT_RDWR"]):
             socket.reads = False
         if how in (CONSTANTS["SHUT_WR"], CONSTANTS["SHUT_RDWR"]):
@@ -214,18 +236,26 @@ class Sockets:
             socket.endpoint.shutdown_write(self._host.now_ns)
         return Outcome(0)
 
+    def _stop_listening(self, socket: Socket, how: int) -> Outcome:
+        if how != CONSTANTS["SHUT_WR"]:
+            if socket.endpoint is not None and not socket.is_accepted:
+                socket.endpoint.abort(self._host.now_ns)
+            socket.backlog = None
+            socket.let_go()
+        return Outcome(0)
+
     # ---- data -------------------------------------------------------------------------------------------------------
 
     def _read(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
         _refuse(flags & ~_READ_FLAGS)
-        endpoint = socket.endpoint
-        if endpoint is None or socket.backlog is not None:
+        endpoint = socket.connection
+        if endpoint is None:
             return failed("ENOTCONN")
         available = endpoint.unread_octets
         enough = octets if flags & _MSG_WAITALL else min(octets, self._low_water(socket))
         over = endpoint.is_peer_finished or not socket.reads or endpoint.state == "CLOSED"
-        if available and (available >= enough or over):
+        if available and (available >= enough or over or self._is_nonblocking(socket, flags)):
             taken = min(available, octets) if flags & _MSG_PEEK else endpoint.read(self._host.now_ns, octets)
             return Outcome(taken, value=self._unread(socket, endpoint))
         error = self._take_error(socket)
@@ -248,7 +278,9 @@ class Sockets:
     def _write(self, socket: Socket, request: Request) -> Outcome | None:
         octets, flags = request.numbers
         _refuse(flags & ~_WRITE_FLAGS)
-        endpoint = socket.endpoint
+        if socket.options.get(_ZEROCOPY, (0,)) != (0,):
+            _refuse(flags & CONSTANTS["MSG_ZEROCOPY"])  # the socket would tell of the end of each such write
+        endpoint = socket.connection
         if endpoint is None:
             return failed("EPIPE")
         error = self._take_error(socket)
@@ -284,11 +316,14 @@ class Sockets:
         return failed("EAGAIN") if self._is_nonblocking(socket, flags) else None
 
     def _take_error(self, socket: Socket) -> str | None:
-        error = socket.endpoint.error if socket.endpoint is not None else None
+        if socket.pending is not None:
+            pending, socket.pending = socket.pending, None
+            return pending
+        error = socket.connection.error if socket.connection is not None else None
         if error is None or socket.reported:
             return None
         socket.reported = True
-        in_close_wait = socket.writes and socket.endpoint is not None and socket.endpoint.is_peer_finished
+        in_close_wait = socket.writes and socket.connection is not None and socket.connection.is_peer_finished
         return "EPIPE" if error == "reset" and in_close_wait else ERRNO_OF[error]
 
     # ---- options and readiness --------------------------------------------------------------------------------------
@@ -296,10 +331,12 @@ class Sockets:
     def _set_option(self, socket: Socket, request: Request) -> Outcome:
         key = (request.numbers[0], request.numbers[1])
         value = request.text if request.text is not None else request.numbers[2:]
-        error = set_option(self._host, socket.endpoint, key, value)
-        if error:
-            return failed(error)
-        socket.options[key] = value
+        try:
+            kept = as_kept(key, value, socket.options.get(key))
+            set_option(self._host, socket.connection, key, kept)
+        except OptionError as error:
+            return failed(error.errno)
+        socket.options[key] = kept
         return Outcome(0)
 
     def _get_option(self, socket: Socket, request: Request) -> Outcome:
@@ -309,7 +346,7 @@ class Sockets:
             return Outcome(0, value={"option": getattr(errno, error) if error else 0})
         if key in _INFORMATION:
             return Outcome(0)
-        return Outcome(0, value={"option": get_option(self._host, socket.endpoint, socket.options, key)})
+        return Outcome(0, value={"option": get_option(self._host, socket.connection, socket.options, key)})
 
     def _fcntl(self, socket: Socket, request: Request) -> Outcome:
         command, argument = request.numbers
@@ -322,22 +359,21 @@ class Sockets:
         return Outcome(0)
 
     def _ioctl(self, socket: Socket, request: Request) -> Outcome:
-        endpoint, (what,) = socket.endpoint, request.numbers
-        if endpoint is None:
-            return failed("EINVAL")
-        unsent = endpoint.unsent_octets
-        acknowledged = endpoint.tcp_info(self._host.now_ns)["bytes_acked"]
-        counts = {
-            CONSTANTS["SIOCINQ"]: endpoint.unread_octets,
-            CONSTANTS["SIOCOUTQ"]: max(0, socket.written + (not socket.writes) - acknowledged),
-            CONSTANTS["SIOCOUTQNSD"]: unsent,
-        }
+        endpoint, (what,) = socket.connection, request.numbers
+        counts = dict.fromkeys((CONSTANTS[name] for name in ("SIOCINQ", "SIOCOUTQ", "SIOCOUTQNSD")), 0)
         if what not in counts:
             raise ValueError(f"ioctl {what:#x} is not simulated; use SIOCINQ, SIOCOUTQ or SIOCOUTQNSD")
+        if socket.backlog is not None:
+            return failed("EINVAL")
+        if endpoint is not None:
+            acknowledged = endpoint.tcp_info(self._host.now_ns)["bytes_acked"]
+            counts[CONSTANTS["SIOCINQ"]] = endpoint.unread_octets
+            counts[CONSTANTS["SIOCOUTQ"]] = max(0, socket.written + (not socket.writes) - acknowledged)
+            counts[CONSTANTS["SIOCOUTQNSD"]] = endpoint.unsent_octets
         return Outcome(0, value={"count": counts[what]})
 
     def _poll(self, _socket: Socket, request: Request) -> Outcome | None:
-        ready = [self._ready(fd, events) for fd, events in request.polls]
+        ready = [0 if fd < 0 else self._ready(fd, events) for fd, events in request.polls]
         if not any(ready) and not self._is_over(request):
             return None
         value = {f"revents of {index}": events for index, events in enumerate(ready)}
@@ -357,9 +393,10 @@ class Sockets:
             waiting = waiting and endpoint is not None and endpoint.state not in ("LISTEN", "SYN-RECEIVED")
             return (_POLLIN | _POLLRDNORM) & wanted if waiting else 0
         if endpoint is None:
-            return (_POLLOUT | _POLLHUP) & (wanted | _POLLHUP)
-        ended = endpoint.is_peer_finished or not socket.reads
-        if endpoint.unread_octets >= self._low_water(socket) or ended or endpoint.state == "CLOSED":
+            error = _POLLERR if socket.pending else 0
+            return (_POLLOUT | _POLLHUP | error) & (wanted | _POLLHUP | _POLLERR)
+        ended = endpoint.is_peer_finished or not socket.reads or endpoint.state == "CLOSED"
+        if endpoint.unread_octets >= self._low_water(socket) or ended:
             ready |= _POLLIN | _POLLRDNORM
         if ended:
             ready |= _POLLRDHUP
@@ -381,7 +418,7 @@ class Sockets:
 
     def _epoll_ctl(self, socket: Socket, request: Request) -> Outcome:
         operation, fd, events = request.numbers
-        if socket.watches is None or operation not in _EPOLL_OPERATIONS:
+        if socket.watches is None or operation not in _EPOLL_OPERATIONS or fd == request.fd:
             return failed("EINVAL")
         if fd not in self._open:
             return failed("EBADF")
@@ -394,14 +431,14 @@ class Sockets:
         return Outcome(0)
 
     def _epoll_wait(self, socket: Socket, request: Request) -> Outcome | None:
-        if socket.watches is None:
+        most = request.numbers[1]
+        if socket.watches is None or most <= 0:
             return failed("EINVAL")
         watched = [(fd, watch) for fd, watch in socket.watches.items() if fd in self._open]
         reports = [watch.report(self._ready(fd, watch.events), self._look(self._open[fd])) for fd, watch in watched]
         ready = [(fd, events) for (fd, _), events in zip(watched, reports, strict=True) if events]
         if not ready and not self._is_over(request):
             return None
-        most = request.numbers[1]
         if len(ready) > most:
             raise ValueError(f"{len(ready)} events for room of {most} are not simulated; make room for more")
         told = [{f"events of {place}": events, f"fd of {place}": fd} for place, (fd, events) in enumerate(ready)]

@@ -117,6 +117,8 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_pacing_ss_ratio": _pacing("slow_start_ratio"),
     "tcp_pacing_ca_ratio": _pacing("avoidance_ratio"),
     "tcp_congestion_control": lambda value: {"controller": value},
+    "tcp_cubic.hystart": _words("cubic.hystart", {"0": "off", "1": "linux"}),
+    "tcp_cubic.hystart_detect": _words("cubic.hystart", {"0": "off", "3": "linux"}),
     "net.core.wmem_max": _number("largest.SO_SNDBUF"),
     "net.core.rmem_max": _number("largest.SO_RCVBUF"),
 }
@@ -188,8 +190,8 @@ def changes(name: str, value: str) -> Changes:
         value: As text.
 
     Returns:
-        Its switches; `passive.` has what holds for listening sockets alone, `largest.` the most that an
-        option may ask for, `unset.` what it is before anybody sets it.
+        Its switches; `cubic.` has parameters of that controller, `passive.` what holds for listening sockets alone,
+        `largest.` the most that an option may ask for, `unset.` what it is before anybody sets it.
 
     Raises:
         ValueError: If the parameter or its value is not simulated: "what; remedy".
@@ -202,7 +204,7 @@ def changes(name: str, value: str) -> Changes:
     if short in SWITCHES:
         try:
             return SWITCHES[short](value)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             what = str(error) if ";" in str(error) else f"{value!r} is no value of it; see the kernel's documentation"
             raise ValueError(f"sysctl {name}: {what}") from None
     if short in ONLY:

@@ -250,7 +250,7 @@ def read_table(
         RecordingError: If it is missing, damaged, empty or lacks a column, or a cell is no such number.
     """
     try:
-        content = input_files.octets(file, remedy="a folder of recordings has summary.csv and data/")
+        content = input_files.unpacked(file, remedy="a folder of recordings has summary.csv and data/")
         table = pl.read_csv(content, infer_schema_length=None)
     except input_files.InputFileError as error:
         raise RecordingError(str(error)) from error
