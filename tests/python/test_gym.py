@@ -14,7 +14,7 @@ from gymnasium.wrappers import FrameStackObservation, RecordEpisodeStatistics
 from matplotlib import pyplot as plt
 
 import ackclock.gym
-from ackclock.gym import IDS, FlowEnv, ParallelFlows, Values
+from ackclock.gym import IDS, FlowEnv, Own, ParallelFlows, Values
 from gym_scenarios import LOSSY, ONE, TWO, go_on, rollout, scenario
 
 HEADINGS = (
@@ -29,6 +29,8 @@ HEADINGS = (
 )
 FILE = ('flow.agent.app={ kind = "file", size = "300 kB" }',)
 HOLD = 3  # the choice of the default table of segments that adds none
+SHOWN = ("threshold_segments", "cwnd_segments", "rtt_ms")
+DOUBLED = Own("doubled_segments", lambda values: 2 * values["cwnd_segments"])
 WINDOW = {"kind": "cwnd", "low_segments": 2, "high_segments": 50}
 EVERY_ACK = "flow.agent.receiver_tcp.delayed_ack=false"
 EMPTY_MS = 24 + 1.2 + 2 * 0.12 + 0.0416 + 2 * 0.00416
@@ -322,3 +324,14 @@ def test_a_trace_is_looked_for_where_python_runs(tmp_path: Path, monkeypatch: py
 def test_a_registered_environment_takes_another_scenario(scenario_file: Path) -> None:
     env: Any = gymnasium.make("ackclock/DqnNewReno-v0", scenario=scenario_file, flow="old").unwrapped
     assert (env.flow, env.scenario.duration_s) == ("old", 2)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"observations": ("cwnd_segments",)}, {"action": "aurora"}, {"observations": (*SHOWN, DOUBLED)}]
+)
+def test_a_state_of_another_agent_is_not_restored(settings: dict[str, Any]) -> None:
+    """Its observations and actions are of other spaces, which are fixed in Gymnasium."""
+    env, other = FlowEnv(scenario(ONE)), FlowEnv(scenario(ONE), **settings)
+    other.reset(seed=1)
+    with pytest.raises(ValueError, match="state: is of an agent with other settings"):
+        env.restore(other.save())
