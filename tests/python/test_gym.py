@@ -14,7 +14,7 @@ from gymnasium.wrappers import FrameStackObservation, RecordEpisodeStatistics
 from matplotlib import pyplot as plt
 
 import ackclock.gym
-from ackclock.gym import IDS, FlowEnv, Own, ParallelFlows, Values
+from ackclock.gym import IDS, FlowEnv, Own, ParallelFlows, Values, VectorFlowEnv
 from gym_scenarios import LOSSY, ONE, TWO, go_on, rollout, scenario
 
 HEADINGS = (
@@ -335,3 +335,16 @@ def test_a_state_of_another_agent_is_not_restored(settings: dict[str, Any]) -> N
     other.reset(seed=1)
     with pytest.raises(ValueError, match="state: is of an agent with other settings"):
         env.restore(other.save())
+
+
+def test_before_its_first_decision_an_agent_is_paid_nothing() -> None:
+    """docs/reference/environments.md: a flow of two segments is over before slow start is."""
+    short = scenario(ONE, 'flow.agent.app={ kind = "file", size = "2 kB" }')
+    one, several = FlowEnv(short, reward="log_utility"), ParallelFlows(short, reward="log_utility")
+    many = VectorFlowEnv(short, num_envs=1, reward="log_utility")
+    for env in (one, several, many):
+        env.reset(seed=1)
+    _, paid, terminated, *_ = one.step(HOLD)
+    assert (paid, terminated) == (0.0, True)
+    assert several.step({"agent": HOLD})[1] == {"agent": 0.0}
+    assert many.step(np.array([HOLD]))[1].tolist() == [0.0]
