@@ -222,7 +222,7 @@ def test_scaled_observations_keep_to_their_range() -> None:
         ({"action": {"kind": "cwnd", "low_segments": 9, "high_segments": 3}}, "agent.action.low_segments = 9 must be"),
         ({"reward": "love"}, 'agent.reward = "love" is unknown; there are dqn'),
         ({"decide": "now and then"}, 'agent.decide = "now and then" is unknown; write "ack"'),
-        ({"slow_start": "nobody"}, "unknown variant `nobody`, expected `stack` or `agent`"),
+        ({"slow_start": "nobody"}, 'agent.slow_start = "nobody" must be "stack" or "agent"'),
         ({"render_mode": "ascii"}, "render_mode 'ascii' is unknown; there are"),
     ],
 )
