@@ -108,7 +108,7 @@ def test_a_setting_that_the_core_could_not_read_is_named(settings: dict[str, Any
 
 
 def test_no_history_is_refused_in_the_cores_words() -> None:
-    with pytest.raises(ValueError, match="agent.history = -1 must be a whole number"):
+    with pytest.raises(ValueError, match=r"agent\.history = -1 must be a whole number"):
         FlowEnv(scenario(ONE), history=-1)
 
 
