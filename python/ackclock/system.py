@@ -24,6 +24,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def physical_bytes() -> int:
+    """Return how much memory the machine has; 2^63 - 1 where the system does not tell."""
+    names = getattr(os, "sysconf_names", {})
+    if "SC_PHYS_PAGES" not in names:
+        return (1 << 63) - 1
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def lock(handle: int) -> None:
     """Lock an open file for as long as it is open; no other process can meanwhile.
 

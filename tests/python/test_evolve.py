@@ -146,6 +146,37 @@ def test_no_path_is_met_twice_nor_chosen_by() -> None:
         _seeds(Course(plan, Worth(), 4, 100), 0)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--candidates", "1"], "candidates = 1: must be a whole number from 2"),
+        (["--generations", "-1"], "generations = -1: must be"),
+        (["--deviation", "nan"], "deviation = nan: must be a number"),
+        (["--tie", "-1"], "tie = -1.0: must be a number from 0"),
+        (["--delay-weight", "nan"], "delay_weight = nan: must be"),
+        (["--paths", "0"], "paths = 0: must be a whole number from 1"),
+        (["--seed", "-1"], "seed = -1: must be"),
+        (["--seed", "100000"], "seed = 100000: must be a whole number from 0 to 49"),
+        (["--processes", "0"], "processes = 0: must be a whole number from 1"),
+        (["--families", "foo"], "families: unknown 'foo'; there are alone"),
+    ],
+)
+def test_a_number_that_no_search_could_go_by_is_refused(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from ackclock.evolve.__main__ import main
+
+    monkeypatch.setattr("sys.argv", ["evolve", str(tmp_path), "-o", str(tmp_path / "out"), *arguments])
+    with pytest.raises(SystemExit):
+        main()
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Family]:
     (tmp_path / "alone.toml").write_text(PATHS)

@@ -14,7 +14,7 @@ from gymnasium.wrappers import FrameStackObservation, RecordEpisodeStatistics
 from matplotlib import pyplot as plt
 
 import ackclock.gym
-from ackclock.gym import IDS, FlowEnv, ParallelFlows, Values
+from ackclock.gym import IDS, FlowEnv, Own, ParallelFlows, Values, VectorFlowEnv
 from gym_scenarios import LOSSY, ONE, TWO, go_on, rollout, scenario
 
 HEADINGS = (
@@ -29,6 +29,8 @@ HEADINGS = (
 )
 FILE = ('flow.agent.app={ kind = "file", size = "300 kB" }',)
 HOLD = 3  # the choice of the default table of segments that adds none
+SHOWN = ("threshold_segments", "cwnd_segments", "rtt_ms")
+DOUBLED = Own("doubled_segments", lambda values: 2 * values["cwnd_segments"])
 WINDOW = {"kind": "cwnd", "low_segments": 2, "high_segments": 50}
 EVERY_ACK = "flow.agent.receiver_tcp.delayed_ack=false"
 EMPTY_MS = 24 + 1.2 + 2 * 0.12 + 0.0416 + 2 * 0.00416
@@ -220,7 +222,7 @@ def test_scaled_observations_keep_to_their_range() -> None:
         ({"action": {"kind": "cwnd", "low_segments": 9, "high_segments": 3}}, "agent.action.low_segments = 9 must be"),
         ({"reward": "love"}, 'agent.reward = "love" is unknown; there are dqn'),
         ({"decide": "now and then"}, 'agent.decide = "now and then" is unknown; write "ack"'),
-        ({"slow_start": "nobody"}, "unknown variant `nobody`, expected `stack` or `agent`"),
+        ({"slow_start": "nobody"}, 'agent.slow_start = "nobody" must be "stack" or "agent"'),
         ({"render_mode": "ascii"}, "render_mode 'ascii' is unknown; there are"),
     ],
 )
@@ -322,3 +324,27 @@ def test_a_trace_is_looked_for_where_python_runs(tmp_path: Path, monkeypatch: py
 def test_a_registered_environment_takes_another_scenario(scenario_file: Path) -> None:
     env: Any = gymnasium.make("ackclock/DqnNewReno-v0", scenario=scenario_file, flow="old").unwrapped
     assert (env.flow, env.scenario.duration_s) == ("old", 2)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"observations": ("cwnd_segments",)}, {"action": "aurora"}, {"observations": (*SHOWN, DOUBLED)}]
+)
+def test_a_state_of_another_agent_is_not_restored(settings: dict[str, Any]) -> None:
+    """Its observations and actions are of other spaces, which are fixed in Gymnasium."""
+    env, other = FlowEnv(scenario(ONE)), FlowEnv(scenario(ONE), **settings)
+    other.reset(seed=1)
+    with pytest.raises(ValueError, match="state: is of an agent with other settings"):
+        env.restore(other.save())
+
+
+def test_before_its_first_decision_an_agent_is_paid_nothing() -> None:
+    """docs/reference/environments.md: a flow of two segments is over before slow start is."""
+    short = scenario(ONE, 'flow.agent.app={ kind = "file", size = "2 kB" }')
+    one, several = FlowEnv(short, reward="log_utility"), ParallelFlows(short, reward="log_utility")
+    many = VectorFlowEnv(short, num_envs=1, reward="log_utility")
+    for env in (one, several, many):
+        env.reset(seed=1)
+    _, paid, terminated, *_ = one.step(HOLD)
+    assert (paid, terminated) == (0.0, True)
+    assert several.step({"agent": HOLD})[1] == {"agent": 0.0}
+    assert many.step(np.array([HOLD]))[1].tolist() == [0.0]

@@ -50,7 +50,7 @@ def test_defaults_on_the_page_are_those_in_force(kind: str) -> None:
         needed = NEEDED.get(name, {})
         if default == "required":
             assert parameter in needed
-            with pytest.raises(ValueError, match="missing field"):
+            with pytest.raises(ValueError, match="is missing; give it"):
                 FlowEnv(scenario(LOSSY), **{kind: name})
             continue
         table = {"kind": name, **needed}

@@ -1,7 +1,7 @@
 //! What an agent may do, and what follows for the window and the rate.
 //!
 //! Sources: with each. Departures: a window never falls below two segments (RFC 5681's floor for ssthresh) nor grows above
-//! a million, a rate never below two segments a round trip.
+//! a million, a rate never below two segments a round trip nor above 1 Tbit/s.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, math};
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,8 @@ pub const ACTIONS: &[Described] = &[
 const LEAST_SEGMENTS: u64 = 2;
 /// Greatest window, in segments.
 const MOST_SEGMENTS: u64 = 1_000_000;
+/// Greatest rate, in bit/s.
+const MOST_BPS: u64 = 1_000_000_000_000;
 /// What the choices of [`Action::CubicPace`] add to the window, in segments.
 const CUBIC_STEPS: [i64; 4] = [-1, 0, 1, 1];
 /// A window that follows a rate holds so many of its round trips, so that the rate and not the window limits.
@@ -172,10 +174,10 @@ impl Action {
                 Some(("segments", "is empty; give at least one number of segments to add".to_owned()))
             }
             Self::Aurora { step } | Self::PacedWindow { step, .. } if !(*step > 0.0 && *step <= 10.0) => {
-                Some(("step", format!("= {step} is out of range; give a number above 0, at most 10")))
+                Some(("step", format!("= {step:?} is out of range; give a number above 0, at most 10")))
             }
             Self::PacedWindow { gain, .. } if !(*gain > 0.0 && *gain <= 100.0) => {
-                Some(("gain", format!("= {gain} is out of range; give a number above 0, at most 100")))
+                Some(("gain", format!("= {gain:?} is out of range; give a number above 0, at most 100")))
             }
             Self::PacingRate { low_bps, high_bps } if *low_bps == 0 || low_bps >= high_bps => {
                 Some(("low_bps", format!("= {low_bps} must be above 0 and below high_bps = {high_bps}")))
@@ -183,6 +185,12 @@ impl Action {
             Self::Cwnd { low_segments, high_segments } if *low_segments == 0 || low_segments >= high_segments => Some(
                 ("low_segments", format!("= {low_segments} must be above 0 and below high_segments = {high_segments}")),
             ),
+            Self::PacingRate { high_bps, .. } if *high_bps > MOST_BPS => {
+                Some(("high_bps", format!("= {high_bps} is out of range; give at most {MOST_BPS}")))
+            }
+            Self::Cwnd { high_segments, .. } if *high_segments > MOST_SEGMENTS => {
+                Some(("high_segments", format!("= {high_segments} is out of range; give at most {MOST_SEGMENTS}")))
+            }
             _ => None,
         }
     }
@@ -204,8 +212,8 @@ impl Action {
             }
             Self::PacedWindow { step, gain } => {
                 let Setting { cwnd, .. } = window((ground.cwnd.0 as f64 * math::pow(2.0, step * value)) as u64, ground);
-                let rate = gain * cwnd.0 as f64 * 8.0 / ground.srtt.as_secs_f64().max(1e-6);
-                Setting { cwnd, pacing_rate: Some(Bandwidth(rate.min(1e12) as u64)) }
+                let rate = ground.bounded(gain * cwnd.0 as f64 * 8.0 / ground.round_trip());
+                Setting { cwnd, pacing_rate: Some(Bandwidth(rate as u64)) }
             }
             Self::Orca => window((ground.cwnd.0 as f64 * math::pow(2.0, value)) as u64, ground),
             Self::Cwnd { low_segments, high_segments } => {
@@ -229,8 +237,19 @@ impl Action {
 impl Ground {
     /// The rate in force, in bit/s: the one set, or the window's.
     fn rate(&self) -> f64 {
-        let of_window = || self.cwnd.0 as f64 * 8.0 / self.srtt.as_secs_f64().max(1e-6);
+        let of_window = || self.cwnd.0 as f64 * 8.0 / self.round_trip();
         self.pacing_rate.map_or_else(of_window, |rate| rate.0 as f64)
+    }
+
+    /// The smoothed round trip, in seconds.
+    fn round_trip(&self) -> f64 {
+        self.srtt.as_secs_f64().max(1e-6)
+    }
+
+    /// A rate in bit/s within its bounds.
+    fn bounded(&self, rate: f64) -> f64 {
+        let least = (LEAST_SEGMENTS * self.mss.0) as f64 * 8.0 / self.round_trip();
+        rate.max(least).min(MOST_BPS as f64)
     }
 }
 
@@ -245,10 +264,8 @@ fn window(cwnd: u64, ground: &Ground) -> Setting {
 }
 
 fn rate_and_window(rate: f64, ground: &Ground) -> Setting {
-    let round_trip = ground.srtt.as_secs_f64().max(1e-6);
-    let least = (LEAST_SEGMENTS * ground.mss.0) as f64 * 8.0 / round_trip;
-    let rate = rate.clamp(least, 1e12);
-    let cwnd = (WINDOW_GAIN * rate * round_trip / 8.0) as u64;
+    let rate = ground.bounded(rate);
+    let cwnd = (WINDOW_GAIN * rate * ground.round_trip() / 8.0) as u64;
     Setting { pacing_rate: Some(Bandwidth(rate as u64)), ..window(cwnd, ground) }
 }
 
@@ -295,6 +312,23 @@ mod tests {
         assert_eq!(action.setting(1.0, &ground()), doubled);
         assert_eq!(action.setting(-1.0, &ground()).cwnd, Bytes(10_000));
         assert_eq!(action.setting(0.0, &ground()).pacing_rate, Some(Bandwidth(2_000_000)));
+    }
+
+    /// The module's own bound: two segments of 1000 octets in 100 ms are 160 kbit/s.
+    #[test]
+    fn no_gain_takes_a_rate_below_two_segments_a_round_trip() {
+        let action = Action::PacedWindow { step: 1.0, gain: 1e-9 };
+        assert_eq!(action.setting(0.0, &ground()).pacing_rate, Some(Bandwidth(160_000)));
+    }
+
+    #[test]
+    fn ends_beyond_what_is_ever_set_are_refused() {
+        let window = Action::Cwnd { low_segments: 2, high_segments: 1_000_001 };
+        let rate = Action::PacingRate { low_bps: 1, high_bps: 1_000_000_000_001 };
+        for (action, field) in [(window, "high_segments"), (rate, "high_bps")] {
+            assert_eq!(action.mistake().expect("nothing would come of it").0, field);
+        }
+        assert_eq!(Action::Cwnd { low_segments: 2, high_segments: 1_000_000 }.mistake(), None);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Agent {
     is_in_charge: bool,
     is_waiting: bool,
     in_recovery: bool,
+    /// The flow's own controller answered the last episode: it is the one to undo it.
+    own_answered: bool,
     /// The last action chose the steeper of CUBIC's curves.
     is_faster: bool,
     clock: DecisionClock,
@@ -68,6 +70,7 @@ impl Agent {
             is_in_charge: false,
             is_waiting: false,
             in_recovery: false,
+            own_answered: true,
             is_faster: false,
             clock: DecisionClock::new(config.decision),
             interval: Interval::default(),
@@ -217,8 +220,12 @@ impl Agent {
         view.segments(self.clock.acked()) > CUBIC.count(self.is_faster, cwnd, w_max, since)
     }
 
+    /// Who moves the window says so. A stack's slow start that is over, of a controller without ssthresh, stays so.
     fn in_slow_start(&self) -> bool {
-        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+        if self.own_moves() {
+            return self.own.is_in_slow_start();
+        }
+        self.ssthresh.map_or(self.config.has_slow_start, |ssthresh| self.cwnd < ssthresh)
     }
 
     /// True if the flow's own controller moves the window.
@@ -230,13 +237,14 @@ impl Agent {
         (self.cwnd, self.ssthresh) = (self.own.cwnd(), self.own.ssthresh());
     }
 
+    /// After the flow's own controller has moved the window. One that has it again asks the agent nothing.
     fn settle_charge(&mut self, now: SimTime) {
-        let belongs = self.config.has_slow_start || !self.in_slow_start();
+        let belongs = self.config.has_slow_start || !self.own.is_in_slow_start();
         if belongs && !self.is_in_charge {
             self.is_in_charge = true;
             self.begin_interval(now);
         } else if !belongs {
-            self.is_in_charge = false;
+            (self.is_in_charge, self.is_waiting) = (false, false);
             self.clock.stop();
         }
     }
@@ -250,7 +258,7 @@ impl CongestionController for Agent {
     fn on_ack(&mut self, ack: &AckEvent) {
         self.rtt = ack.rtt;
         self.since.get_or_insert(ack.now);
-        self.flight_size = ack.prior_flight_size.saturating_sub(ack.newly_acked);
+        self.flight_size = Bytes(ack.snd_nxt.saturating_sub(ack.snd_una));
         self.in_recovery = ack.in_recovery;
         self.interval.on_ack(ack);
         if self.own_moves() {
@@ -273,7 +281,8 @@ impl CongestionController for Agent {
         self.note_window_rate(event.now);
         let before = self.cwnd;
         self.is_faster = false;
-        if self.config.answers_losses && self.is_in_charge && !event.is_timeout() {
+        self.own_answered = !self.config.answers_losses || !self.is_in_charge || event.is_timeout();
+        if !self.own_answered {
             self.ssthresh = Some(self.cwnd);
         } else {
             self.own.on_congestion(event);
@@ -288,7 +297,9 @@ impl CongestionController for Agent {
     }
 
     fn on_spurious(&mut self, now: SimTime) {
-        self.own.on_spurious(now);
+        if self.own_answered {
+            self.own.on_spurious(now);
+        }
         if !self.config.answers_losses {
             self.follow_own();
             self.settle_charge(now);
@@ -378,7 +389,7 @@ impl CongestionController for Agent {
     }
 
     fn state(&self) -> &'static str {
-        match (self.own_moves(), self.is_in_slow_start()) {
+        match (self.own_moves(), self.in_slow_start()) {
             (true, _) => self.own.state(),
             (false, true) => "slow_start",
             (false, false) => "congestion_avoidance",
@@ -386,7 +397,7 @@ impl CongestionController for Agent {
     }
 
     fn is_in_slow_start(&self) -> bool {
-        if self.own_moves() { self.own.is_in_slow_start() } else { self.in_slow_start() }
+        self.in_slow_start()
     }
 
     fn early_exit(&self) -> Option<EarlyExit> {

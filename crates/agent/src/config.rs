@@ -4,8 +4,9 @@ use std::fmt;
 
 use ackclock_declare::Library;
 use ackclock_units::SimDuration;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use crate::action::{ACTIONS, Action, ActionSpace};
 use crate::decision::{DECISIONS, Decision};
@@ -51,42 +52,41 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// As written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    #[serde(default = "default_observations")]
-    observations: Vec<Value>,
-    #[serde(default = "one")]
-    history: usize,
-    #[serde(default)]
-    scaled: bool,
-    #[serde(default = "default_decision")]
-    decide: Value,
-    #[serde(default = "default_action")]
-    action: Value,
-    #[serde(default = "default_reward")]
-    reward: Value,
-    #[serde(default)]
-    slow_start: Side,
-    #[serde(default)]
-    on_loss: Side,
-}
+/// A table of settings, of which fields are taken one by one.
+struct Written(Map<String, Value>);
 
-/// Who does something.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Side {
-    #[default]
-    Stack,
-    Agent,
+const FIELDS: [&str; 8] = ["observations", "history", "scaled", "decide", "action", "reward", "slow_start", "on_loss"];
+
+impl Written {
+    fn of(text: &str) -> Result<Self, ConfigError> {
+        let table = match serde_json::from_str(text) {
+            Ok(Value::Object(table)) => table,
+            Ok(other) => return Err(ConfigError(format!("agent = {other} must be a table"))),
+            Err(error) => return Err(ConfigError(format!("agent: {error}; write JSON"))),
+        };
+        match table.keys().find(|name| !FIELDS.contains(&name.as_str())) {
+            None => Ok(Self(table)),
+            Some(name) => Err(unknown("agent", name, &FIELDS.join(", "))),
+        }
+    }
+
+    fn take<T: DeserializeOwned>(&mut self, name: &str, default: impl FnOnce() -> T) -> Result<T, ConfigError> {
+        let Some(value) = self.0.remove(name) else { return Ok(default()) };
+        T::deserialize(&value).map_err(|error| wrong(&format!("agent.{name}"), &value, &error))
+    }
+
+    /// Whether something is the agent's, and not the stack's.
+    fn is_agents(&mut self, name: &str) -> Result<bool, ConfigError> {
+        match self.0.remove(name) {
+            None => Ok(false),
+            Some(Value::String(side)) if side == "agent" || side == "stack" => Ok(side == "agent"),
+            Some(other) => Err(ConfigError(format!("agent.{name} = {other} must be \"stack\" or \"agent\""))),
+        }
+    }
 }
 
 fn default_observations() -> Vec<Value> {
     ["threshold_segments", "cwnd_segments", "rtt_ms"].map(Value::from).to_vec()
-}
-fn one() -> usize {
-    1
 }
 fn default_decision() -> Value {
     json!("window")
@@ -103,26 +103,28 @@ impl AgentConfig {
     /// "reward": "dqn", "slow_start": "stack", "on_loss": "stack"}`; what is left out is as here, with the observations of
     /// DQN-based `NewReno`. Names are those of the catalogue, and of the library that is open.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
-        let written: Written = serde_json::from_str(text).map_err(|error| ConfigError(format!("agent: {error}")))?;
-        if written.observations.is_empty() {
+        let mut written = Written::of(text)?;
+        let observations: Vec<Value> = written.take("observations", default_observations)?;
+        if observations.is_empty() {
             return Err(ConfigError("agent.observations is empty; name at least one".to_owned()));
         }
-        if written.history == 0 || written.history > MOST_HISTORY {
-            let given = written.history;
-            return Err(ConfigError(format!("agent.history = {given} is out of range; give 1 to {MOST_HISTORY}")));
+        let history: usize = written.take("history", || 1)?;
+        if history == 0 || history > MOST_HISTORY {
+            return Err(ConfigError(format!("agent.history = {history} is out of range; give 1 to {MOST_HISTORY}")));
         }
-        let observations = AnyObservation::read_all(&written.observations, written.scaled)?;
-        let action: Action = kind("action", written.action, &names(ACTIONS))?;
+        let is_scaled = written.take("scaled", || false)?;
+        let observations = AnyObservation::read_all(&observations, is_scaled)?;
+        let action: Action = kind("action", written.take("action", default_action)?, &names(ACTIONS))?;
         refuse("action", action.mistake())?;
         Ok(Self {
             observations,
-            history: written.history,
-            is_scaled: written.scaled,
-            decision: decision(&written.decide)?,
+            history,
+            is_scaled,
+            decision: decision(&written.take("decide", default_decision)?)?,
             action,
-            reward: AnyReward::read(written.reward)?,
-            has_slow_start: written.slow_start == Side::Agent,
-            answers_losses: written.on_loss == Side::Agent,
+            reward: AnyReward::read(written.take("reward", default_reward)?)?,
+            has_slow_start: written.is_agents("slow_start")?,
+            answers_losses: written.is_agents("on_loss")?,
         })
     }
 
@@ -178,7 +180,11 @@ pub(crate) fn refuse(field: &str, mistake: Option<(&'static str, String)>) -> Re
 }
 
 /// A table with a `kind`, or the kind alone.
-pub(crate) fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, known: &[&str]) -> Result<T, ConfigError> {
+pub(crate) fn kind<T: DeserializeOwned + Serialize>(
+    field: &str,
+    value: Value,
+    known: &[&str],
+) -> Result<T, ConfigError> {
     let value = if value.is_string() { json!({ "kind": value }) } else { value };
     let name = value.get("kind").and_then(Value::as_str).unwrap_or_default();
     if !known.contains(&name) {
@@ -186,7 +192,59 @@ pub(crate) fn kind<T: for<'de> Deserialize<'de>>(field: &str, value: Value, know
         let given = value.get("kind").map_or_else(|| value.to_string(), ToString::to_string);
         return Err(ConfigError(format!("agent.{field} = {given} is unknown; there are {names}")));
     }
-    serde_json::from_value(value).map_err(|error| ConfigError(format!("agent.{field}: {error}")))
+    let place = format!("agent.{field}");
+    let read = T::deserialize(&value).map_err(|error| of_field::<T>(&place, &value, &error))?;
+    // Of a kind without parameters serde takes any.
+    let all = serde_json::to_value(&read).unwrap_or_default();
+    match value.as_object().and_then(|given| given.keys().find(|name| all.get(name).is_none())) {
+        None => Ok(read),
+        Some(extra) => Err(unknown(&place, extra, &format!("{name} has no parameters"))),
+    }
+}
+
+/// An error of a table, told of the field that makes it: without that the table has another one, or none.
+fn of_field<T: DeserializeOwned>(place: &str, value: &Value, error: &serde_json::Error) -> ConfigError {
+    let text = error.to_string();
+    if let Some(name) = text.strip_prefix("missing field ") {
+        return ConfigError(format!("{place}.{} is missing; give it", name.trim_matches('`')));
+    }
+    let makes_it = |name: &&String| {
+        let mut without = value.clone();
+        if let Some(table) = without.as_object_mut() {
+            table.remove(*name);
+        }
+        T::deserialize(&without).err().map(|error| error.to_string()).as_deref() != Some(&text)
+    };
+    let names = value.as_object().into_iter().flat_map(Map::keys);
+    match names.filter(|name| *name != "kind").find(makes_it) {
+        Some(name) if text.starts_with("unknown field") => {
+            unknown(place, name, &format!("there are {}", expected(error)))
+        }
+        Some(name) => wrong(&format!("{place}.{name}"), &value[name], error),
+        None => ConfigError(format!("{place}: {text}")),
+    }
+}
+
+fn unknown(place: &str, name: &str, known: &str) -> ConfigError {
+    ConfigError(format!("{place} must not hold a field {name:?}; {known}"))
+}
+
+/// A value that is of another kind than the one it has to be of.
+fn wrong(place: &str, value: &Value, error: &serde_json::Error) -> ConfigError {
+    ConfigError(format!("{place} = {value} must be {}", expected(error)))
+}
+
+/// What serde had expected, in words of the field.
+fn expected(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once("expected ").map_or(text.as_str(), |(_, expected)| expected) {
+        "usize" | "u64" => "a whole number of at least 0".to_owned(),
+        "i32" => format!("whole numbers from {} to {}", i32::MIN, i32::MAX),
+        "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        other => other.trim_start_matches("one of ").replace('`', ""),
+    }
 }
 
 /// The names of a catalogue.

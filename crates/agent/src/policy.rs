@@ -83,7 +83,7 @@ impl Policy {
         let config = agent_config(&model, settings)?;
         let opset = model.opset_import.iter().find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));
         let built = build(graph, opset.map_or(1, |opset| opset.version), config.history, config.observations.len())?;
-        let form = form(config.action.space(), built.outputs, built.is_index)?;
+        let form = form(config.action.space(), built.outputs, built.index_below)?;
         let learner = learner(&model, &config)?;
         if learner.is_some_and(|learner| !learner.fits(form, built.outputs)) {
             let what =
@@ -173,19 +173,21 @@ fn agent_config(model: &ModelProto, settings: Option<&str>) -> Result<AgentConfi
 }
 
 /// How outputs become an action.
-fn form(space: ActionSpace, outputs: usize, is_index: bool) -> Result<Form, PolicyError> {
-    match space {
-        ActionSpace::Discrete(choices) if outputs == choices && !is_index => Ok(Form::Values),
-        ActionSpace::Discrete(_) if outputs == 1 && is_index => Ok(Form::Action),
-        ActionSpace::Discrete(choices) => Err(PolicyError::of_file(
-            format!("gives {outputs} numbers where the action has {choices} choices"),
-            format!(
+fn form(space: ActionSpace, outputs: usize, index_below: Option<usize>) -> Result<Form, PolicyError> {
+    match (space, index_below) {
+        (ActionSpace::Discrete(choices), None) if outputs == choices => Ok(Form::Values),
+        (ActionSpace::Discrete(choices), Some(below)) if outputs == 1 && below == choices => Ok(Form::Action),
+        (ActionSpace::Range(..), None) if outputs == 1 => Ok(Form::Action),
+        (ActionSpace::Discrete(choices), _) => {
+            let given =
+                index_below.map_or(format!("{outputs} numbers"), |below| format!("the number of one of {below}"));
+            let remedy = format!(
                 "export {choices} values, one for each choice, or their ArgMax; or let the agent have the action that it was trained with"
-            ),
-        )),
-        ActionSpace::Range(..) if outputs == 1 && !is_index => Ok(Form::Action),
-        ActionSpace::Range(low, high) => {
-            let given = if is_index { "the number of a choice".to_owned() } else { format!("{outputs} numbers") };
+            );
+            Err(PolicyError::of_file(format!("gives {given} where the action has {choices} choices"), remedy))
+        }
+        (ActionSpace::Range(low, high), _) => {
+            let given = index_below.map_or(format!("{outputs} numbers"), |_| "the number of a choice".to_owned());
             Err(PolicyError::of_file(
                 format!("gives {given} where the action is one number from {low} to {high}"),
                 "export the mean of the action alone; or let the agent have the action that it was trained with",

@@ -53,6 +53,10 @@ const LEAST_MBPS: f64 = 1e-3;
 const LEAST_QUEUEING_MS: f64 = 0.1;
 /// An RTT that is unknown because nothing came back, in ms.
 const LEAST_RTT_MS: f64 = 1e-3;
+/// Greatest weight.
+const MOST_WEIGHT: f64 = 1e9;
+/// Greatest alpha: the utility of the least throughput, 10^(3 (alpha - 1)), is still a number.
+const MOST_ALPHA: f64 = 100.0;
 
 /// A reward with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,12 +115,13 @@ fn five() -> f64 {
 }
 
 impl Reward {
-    /// What is wrong with the parameters, if anything.
+    /// What is wrong with the parameters, if anything. Within these ranges every reward is a finite number.
     pub(crate) fn mistake(&self) -> Option<(&'static str, String)> {
-        let finite = |name, value: f64| {
-            (!value.is_finite() || value < 0.0)
-                .then(|| (name, format!("= {value} is out of range; give a number of at least 0")))
+        let within = |name, value: f64, most: f64| {
+            (!(0.0..=most).contains(&value))
+                .then(|| (name, format!("= {value:?} is out of range; give a number from 0 to {most}")))
         };
+        let finite = |name, value| within(name, value, MOST_WEIGHT);
         match *self {
             Self::Orca { loss_weight, delay_slack } => {
                 finite("loss_weight", loss_weight).or_else(|| finite("delay_slack", delay_slack))
@@ -126,7 +131,7 @@ impl Reward {
                 Some(("alpha", "= 1 divides by zero; its limit is the reward log_utility".to_owned()))
             }
             Self::AlphaFairness { alpha, delay_weight } => {
-                finite("alpha", alpha).or_else(|| finite("delay_weight", delay_weight))
+                within("alpha", alpha, MOST_ALPHA).or_else(|| finite("delay_weight", delay_weight))
             }
             Self::Dqn | Self::Aurora | Self::Power | Self::None => None,
         }
@@ -184,4 +189,27 @@ fn rtt_ms(view: &View<'_>) -> f64 {
 
 fn least_rtt_ms(view: &View<'_>) -> f64 {
     (view.rtt.min_rtt.as_secs_f64() * 1e3).max(LEAST_RTT_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_that_make_a_reward_no_number_are_refused() {
+        let weight = 1.000_001e9;
+        for (reward, field) in [
+            (Reward::Orca { loss_weight: weight, delay_slack: 1.0 }, "loss_weight"),
+            (Reward::Orca { loss_weight: 1.0, delay_slack: f64::INFINITY }, "delay_slack"),
+            (Reward::LogUtility { delay_weight: weight }, "delay_weight"),
+            (Reward::Copa { delay_weight: f64::NAN }, "delay_weight"),
+            (Reward::AlphaFairness { alpha: 100.1, delay_weight: 1.0 }, "alpha"),
+        ] {
+            assert_eq!(reward.mistake().expect("refused").0, field);
+        }
+        // Of the ends that are allowed the powers of the least throughput and RTT are numbers: (10^-3)^-99 = 10^297.
+        assert_eq!(Reward::AlphaFairness { alpha: MOST_ALPHA, delay_weight: MOST_WEIGHT }.mistake(), None);
+        assert!((MOST_WEIGHT * math::pow(LEAST_MBPS, 1.0 - MOST_ALPHA)).is_finite());
+        assert!((MOST_WEIGHT * math::pow(LEAST_RTT_MS, 1.0 - MOST_ALPHA)).is_finite());
+    }
 }

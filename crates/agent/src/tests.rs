@@ -247,7 +247,37 @@ fn mistakes_name_the_field_the_value_and_what_there_is() {
         (r#"{"reward": {"kind": "alpha_fairness", "alpha": 1}}"#, vec!["alpha", "log_utility"]),
         (r#"{"decide": "sometimes"}"#, vec!["agent.decide", "sometimes", "window"]),
         (r#"{"decide": {"acks": 0}}"#, vec!["agent.decide", "out of range"]),
-        (r#"{"decides": "ack"}"#, vec!["decides", "decide"]),
+        (r#"{"decides": "ack"}"#, vec!["agent must not hold a field \"decides\"", "decide"]),
+        (r#"{"history": -1}"#, vec!["agent.history = -1 must be a whole number of at least 0"]),
+        (r#"{"history": 1.5}"#, vec!["agent.history = 1.5 must be a whole number"]),
+        (r#"{"scaled": 1}"#, vec!["agent.scaled = 1 must be true or false"]),
+        (r#"{"observations": 3}"#, vec!["agent.observations = 3 must be a list"]),
+        (r#"{"slow_start": "both"}"#, vec!["agent.slow_start = \"both\" must be \"stack\" or \"agent\""]),
+        (
+            r#"{"action": {"kind": "deltas", "segments": [1e12]}}"#,
+            vec!["agent.action.segments = [1", "whole numbers from -2147483648"],
+        ),
+        (
+            r#"{"action": {"kind": "pacing_rate", "low_bps": -1, "high_bps": 5}}"#,
+            vec!["agent.action.low_bps = -1 must be a whole number"],
+        ),
+        (r#"{"action": {"kind": "pacing_rate", "high_bps": 5}}"#, vec!["agent.action.low_bps is missing"]),
+        (
+            r#"{"action": {"kind": "aurora", "step": 0.1, "stepp": 1}}"#,
+            vec!["agent.action must not hold a field \"stepp\"; there are step"],
+        ),
+        (
+            r#"{"action": {"kind": "orca", "step": 1}}"#,
+            vec!["agent.action must not hold a field \"step\"; orca has no parameters"],
+        ),
+        (
+            r#"{"reward": {"kind": "power", "delay_weight": 1}}"#,
+            vec!["agent.reward must not hold", "power has no parameters"],
+        ),
+        (
+            r#"{"reward": {"kind": "copa", "delay_weight": "1"}}"#,
+            vec!["agent.reward.delay_weight = \"1\" must be a number"],
+        ),
     ] {
         let error = AgentConfig::from_json(settings).expect_err(settings).to_string();
         for word in words {
@@ -266,4 +296,56 @@ fn until_it_is_in_charge_an_agent_tells_what_the_own_controller_does() {
     assert_eq!((agent.state(), agent.is_in_slow_start(), agent.limits_itself()), ("startup", true, false));
     let after = self::agent("{}");
     assert_eq!(after.state(), "congestion_avoidance");
+}
+
+/// `CongestionController::is_in_slow_start`: what has no ssthresh says by itself whether it looks for what the path takes. TIMELY never does.
+#[test]
+fn an_own_controller_without_ssthresh_hands_over_when_it_has_begun() {
+    let config = Arc::new(AgentConfig::from_json("{}").expect("a right configuration"));
+    let own = ControllerConfig::Timely(ackclock_cc::TimelyConfig::default());
+    let mut agent = Agent::new(&config, Controller::new(&own, Bytes(MSS), Bytes(20 * MSS), None), Bytes(MSS));
+    agent.on_ack(&ack(100, MSS, 100));
+    assert!(agent.is_waiting() && agent.is_in_charge());
+    assert_eq!(value(&agent, 100, "in_slow_start"), 0.0);
+}
+
+/// RFC 5681 section 3.1: after a timeout the window is one segment, and slow start is the stack's here.
+#[test]
+fn an_agent_that_waits_is_no_longer_asked_once_the_stack_starts_slowly() {
+    let mut agent = agent("{}");
+    agent.on_ack(&ack(100, MSS, 100));
+    assert!(agent.is_waiting());
+    let cause = CongestionCause::Timeout { repeated: false };
+    agent.on_congestion(&CongestionEvent { cause, ..loss(400) });
+    assert!(!agent.is_waiting() && !agent.is_in_charge());
+}
+
+/// RFC 5681's FlightSize: sent and not cumulatively acknowledged, which SACKs leave as it is, and the ACK that fills a hole lowers by all that
+/// lay behind it.
+#[test]
+fn the_flight_is_what_is_not_cumulatively_acknowledged() {
+    let mut agent = agent(r#"{"decide": "ack"}"#);
+    agent.on_ack(&AckEvent { is_cumulative: false, snd_una: 0, snd_nxt: 20 * MSS, ..ack(100, MSS, 100) });
+    assert_eq!(value(&agent, 100, "flight_size_segments"), 20.0);
+    agent.on_ack(&AckEvent { snd_una: 19 * MSS, snd_nxt: 20 * MSS, ..ack(110, MSS, 100) });
+    assert_eq!(value(&agent, 110, "flight_size_segments"), 1.0);
+}
+
+/// What the own controller did not answer it has nothing to undo of: the timeout before was no mistake.
+#[test]
+fn an_episode_that_the_agent_answered_is_not_undone_by_the_own_controller() {
+    let mut agent = agent(r#"{"on_loss": "agent", "action": "orca"}"#);
+    agent.on_ack(&ack(100, MSS, 100));
+    let cause = CongestionCause::Timeout { repeated: false };
+    agent.on_congestion(&CongestionEvent { cause, ..loss(400) });
+    assert_eq!(agent.cwnd(), Bytes(MSS));
+    for ms in 500..510 {
+        agent.on_ack(&ack(ms, MSS, 100)); // slow start to the ten segments that the timeout left as ssthresh
+    }
+    let before = agent.cwnd();
+    assert!(before >= Bytes(10 * MSS) && agent.is_in_charge(), "{before:?}");
+    agent.on_congestion(&loss(600));
+    agent.on_spurious(at(610));
+    agent.on_ack(&ack(620, MSS, 100));
+    assert!(agent.cwnd() < Bytes(12 * MSS), "20 segments were those before the timeout: {:?}", agent.cwnd());
 }

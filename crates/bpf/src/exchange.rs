@@ -44,8 +44,12 @@ pub enum Event {
     Ack,
     /// A fast recovery begins.
     Loss,
-    /// The retransmission timer expires.
+    /// The retransmission timer expires, and an episode begins.
     Timeout,
+    /// It expires within an episode.
+    TimeoutWithin,
+    /// Data leaves while nothing is in flight.
+    Idle,
 }
 
 /// Words that parameters take.

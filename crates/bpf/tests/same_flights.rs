@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use ackclock::{Run, dumbbell};
 use ackclock_bpf::replay::Replay;
-use ackclock_bpf::{Flight, FlightEvent, Program, host, machine};
+use ackclock_bpf::{Flight, FlightEvent, Program, Report, host, machine};
 use ackclock_units::SimDuration;
 use mirror::{Apart, Mirror, Told};
 
@@ -19,7 +19,15 @@ const PATHS: [(&str, &str, &str, &str); 4] = [
     ("5 Mbit/s", "80 ms", "0.5 bdp", "reno"),
 ];
 
+/// Half of the link's rate for a third of the time.
+const PAUSING: &str = r#"{ kind = "on_off", on = "300 ms", off = "700 ms", rate = "10 Mbit/s" }"#;
+
 fn run(name: &str, path: (&str, &str, &str, &str), loss: bool, told: Told) -> Apart {
+    let lossy: &[(&str, &str)] = &[("topology.bottleneck.loss", r#"{ kind = "random", p = 0.005 }"#)];
+    run_with(name, path, told, if loss { lossy } else { &[] })
+}
+
+fn run_with(name: &str, path: (&str, &str, &str, &str), told: Told, settings: &[(&str, &str)]) -> Apart {
     let program = Program::find(name).expect("there is one");
     let config = program.config(&[]).expect("defaults are in range");
     let apart = Arc::new(Mutex::new(Apart::default()));
@@ -34,8 +42,8 @@ fn run(name: &str, path: (&str, &str, &str, &str), loss: bool, told: Told) -> Ap
     if !beside.is_empty() {
         dumbbell = dumbbell.flows(beside);
     }
-    if loss {
-        dumbbell = dumbbell.set("topology.bottleneck.loss", "{ kind = \"random\", p = 0.005 }");
+    for (place, value) in settings {
+        dumbbell = dumbbell.set(place, value);
     }
     let scenario = dumbbell.build().unwrap_or_else(|error| panic!("{error}"));
     Run::of(&scenario).finish().unwrap_or_else(|error| panic!("{error}"));
@@ -86,6 +94,41 @@ fn told_the_same_both_have_the_same_windows() {
         show(name, PATHS[0], &apart);
         assert_means(name, PATHS[0], &apart, 0.01);
     }
+}
+
+/// draft-ietf-ccwg-bbr, `HandleRestartFromIdle`: "if packets_in_flight == 0 and C.app_limited": the rate is that of the path again, below
+/// which Down paces; without the second term nothing changes.
+#[test]
+fn only_an_application_that_pauses_makes_bbr_idle() {
+    const DOWN: u32 = 2;
+    let program = Program::find("bbr3").expect("there is one");
+    let params = program.params(&program.config(&[]).expect("defaults are in range"), 0).expect("in range");
+    let mut flight = Flight::new(params, 10);
+    let mut last = Report::default();
+    for (event, report) in run("bbr3", PATHS[0], false, Told::AsTheKernel).told {
+        flight.set(event, report);
+        host::fly("bbr3", &mut flight);
+        last = report;
+        if flight.state_number == DOWN {
+            break;
+        }
+    }
+    let rate = flight.pacing_rate;
+    for (is_app_limited, is_faster) in [(0, false), (1, true)] {
+        flight.set(FlightEvent::Idle, Report { inflight: 0, is_app_limited, ..last });
+        host::fly("bbr3", &mut flight);
+        assert_eq!(flight.pacing_rate > rate, is_faster, "{rate} and {}", flight.pacing_rate);
+    }
+}
+
+/// Pauses of the application are told, and both go on alike after them. (The rules of BBR in C begin here without the round trip of the
+/// handshake, which the kernel would have told, so that the first ACKs part the two by a segment.)
+#[test]
+fn both_go_on_alike_after_pauses() {
+    let apart = run_with("copa", PATHS[0], Told::AsTheKernel, &[("flow.mirror.app", PAUSING)]);
+    show("copa", PATHS[0], &apart);
+    assert!(apart.idles > 5, "{}", apart.idles);
+    assert!(apart.window < 1e-2, "{}", apart.window);
 }
 
 /// At most 0.4 % of the mean on three paths; on the slowest, where a decision is a segment or two of 25, some 6 %.

@@ -177,7 +177,7 @@ impl LiveFlow {
             newly_ce_marked: Bytes::ZERO,
             prior_flight_size: prior,
             snd_una: 0,
-            snd_nxt: 0,
+            snd_nxt: self.segments(u64::from(ack.inflight) + u64::from(ack.lost)).0,
             rtt_sample,
             rtt: self.rtt,
             timestamps: None,

@@ -74,7 +74,7 @@ impl Slot {
             return SlotStep::default();
         }
         let step = self.environment.step(&[action]);
-        let reward = self.environment.reward_and_observe(0, row);
+        let reward = self.environment.reward_and_observe(0, step, row);
         self.is_over = step.is_last();
         SlotStep { reward, terminated: step.terminated, truncated: step.truncated }
     }

@@ -95,7 +95,8 @@ impl PyEnvironment {
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
         self.check(0, action)?;
         let ((step, reward), observation) = self.observed(py, 0, |environment, row| {
-            (environment.step(&[action]), environment.reward_and_observe(0, row))
+            let step = environment.step(&[action]);
+            (step, environment.reward_and_observe(0, step, row))
         })?;
         Ok((observation, reward, step.terminated, step.truncated, PyDict::new(py)))
     }

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ackclock import input_files
+from ackclock.bounds import whole
 from ackclock.decoding import decoded
 from ackclock.evolve.figures import Worth
+from ackclock.evolve.network import PARAMETERS
 from ackclock.evolve.paths import FAMILIES, families
 from ackclock.evolve.search import Plan, Vector
-from ackclock.evolve.training import FILES, Course, learn
+from ackclock.evolve.training import FILES, MOST_PROCESSES, Course, learn
 from ackclock.storage import OutputExistsError, check_file
 
 
@@ -36,22 +38,26 @@ def main() -> None:
     try:
         for name in FILES:
             check_file(given.output / name, force=given.force)
-    except OutputExistsError as error:
+        plan = Plan(given.candidates, given.deviation, given.generations, given.tie)
+        worth = Worth(given.delay_weight, given.loss_weight)
+        chosen = families(given.folder, given.families.split(","))
+        course = Course(plan, worth, given.paths, given.seed)
+        whole("processes", given.processes, 1, MOST_PROCESSES)
+    except (OutputExistsError, ValueError) as error:
         parser.error(str(error))
-    plan = Plan(given.candidates, given.deviation, given.generations, given.tie)
-    worth = Worth(given.delay_weight, given.loss_weight)
     begin = None if given.begin is None else _parameters(given.begin)
-    chosen = families(given.folder, given.families.split(","))
-    course = Course(plan, worth, given.paths, given.seed)
     learn(chosen, course, given.output, begin=begin, processes=given.processes, on_choice=_say)
 
 
 def _parameters(file: Path) -> Vector:
     remedy = "give the parameters.json of an earlier run"
     try:
-        return np.array(decoded(input_files.text(file, remedy=remedy)), dtype=np.float64)
+        parameters = np.array(decoded(input_files.text(file, remedy=remedy)), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise SystemExit(f"{file}: {error}; {remedy}") from error
+    if parameters.shape != (PARAMETERS,) or not np.isfinite(parameters).all():
+        raise SystemExit(f"{file}: must hold {PARAMETERS} finite numbers in a list; {remedy}")
+    return parameters
 
 
 def _say(row: dict[str, Any]) -> None:

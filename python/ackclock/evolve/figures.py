@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ackclock.bounds import real
+
 if TYPE_CHECKING:
     from ackclock.evolve.paths import Link
 
@@ -82,6 +84,11 @@ class Worth:
 
     delay_weight: float = 0.5
     loss_weight: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Refuse weights that would pay for delay or loss, or make what a path is worth no number."""
+        real("delay_weight", self.delay_weight, 0, 1e9)
+        real("loss_weight", self.loss_weight, 0, 1e9)
 
     def of(self, figures: Figures) -> float:
         """Return what a path is worth.

@@ -117,7 +117,13 @@ def families(folder: Path, names: Sequence[str] = FAMILIES) -> list[Family]:
     Args:
         folder: Holds a file for each.
         names: Which of them.
+
+    Raises:
+        ValueError: If there is no such family.
     """
+    for name in names:
+        if name not in FAMILIES:
+            raise ValueError(f"families: unknown {name!r}; there are {', '.join(FAMILIES)}")
     return [Family(name, folder / f"{name}.toml") for name in names]
 
 

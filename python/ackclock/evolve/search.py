@@ -8,10 +8,14 @@ on a path is set against the others there, so that easy and hard paths, slow and
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ackclock.bounds import real, whole
+
+MOST_GENERATIONS: Final = 10_000
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -33,6 +37,13 @@ class Plan:
     deviation: float = 0.1
     generations: int = 100
     tie: float = 0.02
+
+    def __post_init__(self) -> None:
+        """Refuse what no search could go by: half of the candidates are better, and a step has a length."""
+        whole("candidates", self.candidates, 2, 100_000)
+        real("deviation", self.deviation, 1e-12, 1e12)
+        whole("generations", self.generations, 0, MOST_GENERATIONS)
+        real("tie", self.tie, 0, 1e12)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,20 @@ from typing import Any, Final, Self
 import numpy as np
 
 from ackclock import storage
+from ackclock.bounds import whole
 from ackclock.evolve import network
 from ackclock.evolve.figures import Figures, Worth
 from ackclock.evolve.paths import Family
-from ackclock.evolve.search import Matrix, Plan, Search, Vector
+from ackclock.evolve.search import MOST_GENERATIONS, Matrix, Plan, Search, Vector
 from ackclock.running import mapped
 from ackclock.toml_text import toml_text
 
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
-_MOST_GENERATIONS = 10_000
 FILES: Final = ("policy.onnx", "parameters.json", "curve.json")
 """What is written of the best so far."""
+
+MOST_PROCESSES: Final = 1000
 
 CHOOSE_EVERY = 10
 """Generations from one choice to the next."""
@@ -46,6 +48,11 @@ class Course:
     worth: Worth
     paths: int
     seed: int
+
+    def __post_init__(self) -> None:
+        """Refuse a seed whose paths would be among those that are set aside."""
+        whole("paths", self.paths, 1, CHOOSING_SEEDS[0] // MOST_GENERATIONS)
+        whole("seed", self.seed, 0, CHOOSING_SEEDS[0] // (MOST_GENERATIONS * self.paths) - 1)
 
 
 @dataclass(slots=True)
@@ -103,12 +110,7 @@ def learn(
 
 def _seeds(course: Course, generation: int) -> range:
     """Return the seeds of a generation's paths, which no other generation meets, nor another seed of the course."""
-    begin = (course.seed * _MOST_GENERATIONS + generation) * course.paths
-    if begin + course.paths > CHOOSING_SEEDS[0]:
-        raise ValueError(
-            f"seed = {course.seed} with {course.paths} paths a generation draws paths that are set aside; "
-            f"give a seed below {CHOOSING_SEEDS[0] // (_MOST_GENERATIONS * course.paths)}"
-        )
+    begin = (course.seed * MOST_GENERATIONS + generation) * course.paths
     return range(begin, begin + course.paths)
 
 
@@ -123,6 +125,7 @@ class Runner:
             course: What a path pays.
             processes: How many run candidates at once.
         """
+        processes = whole("processes", processes, 1, MOST_PROCESSES)
         self._families, self._course = families, course
         # In sessions of their own an interrupt from the terminal reaches the one that saves, and not these.
         self._pool = ProcessPoolExecutor(processes, initializer=os.setsid) if processes > 1 else None

@@ -1,7 +1,7 @@
 """How an agent is set up, and the spaces that follow."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -47,7 +47,8 @@ class AgentSettings:
         Raises:
             ValueError: If one is nothing that JSON could hold, such as NaN or an array.
         """
-        named = {one.name: getattr(self, one.name) for one in fields(self)} | {"observations": list(self.observations)}
+        named = {one.name: getattr(self, one.name) for one in fields(self)}
+        named["observations"] = listed(self.observations)
         return f"{{{', '.join(f'{json.dumps(name)}: {_json(name, value)}' for name, value in named.items())}}}"
 
     def changed(self, changes: Mapping[str, Any]) -> "AgentSettings":
@@ -59,14 +60,38 @@ class AgentSettings:
         return replace(self, **changes)
 
 
+def listed(observations: Any) -> list[Any]:
+    """Return observations as a list.
+
+    Args:
+        observations: As given.
+
+    Raises:
+        ValueError: If they are one name alone, or nothing to iterate over.
+    """
+    if isinstance(observations, str):
+        raise ValueError(f"observations = {observations!r} is one name; give a list, [{observations!r}]")
+    if not isinstance(observations, Iterable):
+        raise ValueError(f"observations = {observations!r}: must be a list of names")
+    return list(observations)
+
+
 def _json(name: str, value: object) -> str:
     try:
-        return json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False)
+        json.loads(text, parse_int=_in_64_bits)
+        return text
     except (TypeError, ValueError) as error:
         said = (
             f"agent.{name} = {value!r} cannot be read ({error}); write texts, finite numbers, lists and tables of them"
         )
         raise ValueError(said) from error
+
+
+def _in_64_bits(digits: str) -> int:
+    if abs(number := int(digits)) >> 64:
+        raise ValueError(f"{digits[:20]}... has more than 64 bits")
+    return number
 
 
 def number_of(action: Any, space: "spaces.Space[Any]") -> float:

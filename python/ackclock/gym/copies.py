@@ -1,12 +1,14 @@
 """Environments in other processes: what is pickled of one are the arguments that it was made of."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from gymnasium import spaces
+
+from ackclock.bounds import whole
 
 _T = TypeVar("_T")
 
@@ -54,18 +56,20 @@ def _own(value: Any) -> Any:
     return value
 
 
-def check_seed(seed: int) -> int:
+_MOST_SEED = (1 << 64) - 1
+
+
+def check_seed(seed: Any, *, after: int = 0) -> int:
     """Return the seed of a scenario, if it is one.
 
     Args:
         seed: As given.
+        after: So many seeds that follow it are to be some, too.
 
     Raises:
         ValueError: If it is negative, or has more than 64 bits.
     """
-    if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed = {seed}: must be 0 to 2^64 - 1")
-    return seed
+    return whole("seed", seed, 0, _MOST_SEED - after)
 
 
 def check_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
@@ -78,6 +82,8 @@ def check_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -
     Raises:
         ValueError: If it does not understand one; the message names it.
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(f"options = {options!r}: must be a dictionary, or None")
     for name in options or {}:
         if name not in known:
             there = f"; there is {', '.join(known)}" if known else "; reset takes none here"

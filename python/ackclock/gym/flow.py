@@ -81,11 +81,12 @@ class Values(Mapping[str, float]):
 class State:
     """A simulation at one moment, held by `FlowEnv.save`."""
 
-    __slots__ = ("_core", "is_running", "own")
+    __slots__ = ("_core", "is_running", "own", "settings")
 
-    def __init__(self, core: Environment, own: OwnObservations, *, is_running: bool) -> None:
+    def __init__(self, core: Environment, own: OwnObservations, settings: AgentSettings, *, is_running: bool) -> None:
         """Hold a copy of the core's environment, what was shown of one's own, and whether its episode goes on."""
         self._core: Environment = copy.copy(core)
+        self.settings: AgentSettings = settings
         self.own: OwnObservations = own.copy()
         self.is_running: bool = is_running
 
@@ -183,7 +184,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
         self.scenario: Scenario = loaded(scenario)
-        self.flow: str = first_flow(self.scenario) if flow is None else flow
+        self.flow: str = named_flow(self.scenario, flow)
         self.render_mode = render_mode
         self._own_reward = reward if callable(reward) else None
         self._own: OwnObservations = OwnObservations(observations, history=history, scaled=scaled)
@@ -227,8 +228,9 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         check_options(options)
         if self._is_closed:
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
-        super().reset(seed=seed)
-        scenario_seed = int(self.np_random.integers(_SEEDS)) if seed is None else check_seed(seed)
+        given = None if seed is None else check_seed(seed)
+        super().reset(seed=given)
+        scenario_seed = int(self.np_random.integers(_SEEDS)) if given is None else given
         if self.kernel is not None:
             return self._begin_on(self.kernel, scenario_seed)
         named = self._core.reset(scenario_seed)
@@ -260,7 +262,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
             return self._step_on(self.kernel, number_of(action, self.action_space))
         try:
             stepped = self._core.step(action if self._takes_number or len(action) != 1 else action[0])
-        except (TypeError, LookupError):
+        except (TypeError, LookupError, OverflowError):
             number_of(action, self.action_space)  # raises if that is why
             raise
         if self._has_own:
@@ -326,16 +328,23 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """
         if self.kernel is not None:
             raise ValueError("a connection on the kernel cannot be saved; simulate for that")
-        return State(self._core, self._own, is_running=self._is_running)
+        return State(self._core, self._own, self.settings, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
         """Go on from a moment that was saved, in this environment or in one like it.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
+            ValueError: If the state is of an agent with other settings, or this one is on the kernel.
         """
         if self._is_closed:
             raise ClosedEnvironmentError("restore() after close(); make a new environment")
+        if self.kernel is not None:
+            raise ValueError("a connection on the kernel cannot be restored; simulate for that")
+        if state.settings != self.settings or not state.own.is_like(self._own):
+            raise ValueError(
+                f"state: is of an agent with other settings, {state.settings}; restore it in one like that"
+            )
         self._core, self._own, self._is_running = state.core(), state.own.copy(), state.is_running
 
     def clone(self) -> "FlowEnv":
@@ -384,6 +393,17 @@ def drawn_of(values: Mapping[str, Any]) -> dict[str, Any]:
 def loaded(scenario: ScenarioLike) -> Scenario:
     """Return a scenario, from its file if need be."""
     return scenario if isinstance(scenario, Scenario) else Scenario.load(Path(scenario))
+
+
+def named_flow(scenario: Scenario, flow: str | None) -> str:
+    """Return the name of the agent's flow: that which is given, or else that of the first.
+
+    Raises:
+        ValueError: If it is no name, or the scenario has no flow.
+    """
+    if not isinstance(flow, str | None):
+        raise ValueError(f"flow = {flow!r}: must be the name of a flow, such as {first_flow(scenario)!r}")
+    return first_flow(scenario) if flow is None else flow
 
 
 def first_flow(scenario: Scenario) -> str:

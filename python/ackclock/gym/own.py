@@ -9,6 +9,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ackclock.gym.agent import listed
+
 Row = NDArray[np.float32]
 
 
@@ -62,6 +64,7 @@ class OwnObservations:
         Raises:
             ValueError: If there are `Own` alone, or a range is wrong.
         """
+        observations = listed(observations)
         self._own = [one for one in observations if isinstance(one, Own)]
         self.named = tuple(one for one in observations if not isinstance(one, Own))
         self._places = [place for place, one in enumerate(observations) if isinstance(one, Own)]
@@ -113,6 +116,14 @@ class OwnObservations:
         newest = np.array([[self._value(one, values) for one in self._own]], np.float32)
         self._rows = np.concatenate([self._rows[1:], newest])
         return self._joined(named, self._rows if named.ndim == 2 else self._rows[-1])
+
+    def is_like(self, other: "OwnObservations") -> bool:
+        """Return whether another one shows the same at the same places.
+
+        Args:
+            other: The other one.
+        """
+        return self._own == other._own and self._places == other._places
 
     def copy(self) -> Self:
         """Return one that goes on alike."""

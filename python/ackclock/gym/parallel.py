@@ -172,9 +172,10 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         """
         if self._is_closed:
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
-        if seed is not None:
-            self._random = np.random.default_rng(check_seed(seed))
-        scenario_seed = int(self._random.integers(_SEEDS)) if seed is None else seed
+        given = None if seed is None else check_seed(seed)
+        if given is not None:
+            self._random = np.random.default_rng(given)
+        scenario_seed = int(self._random.integers(_SEEDS)) if given is None else given
         named = self._core.reset_all(scenario_seed)
         self.agents = list(self.possible_agents)
         for own in self._own.values():
@@ -202,6 +203,8 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
             raise ClosedEnvironmentError("step() after close(); make a new environment")
         if not self.agents:
             raise ResetNeeded("step() without an episode under way; call reset() first")
+        if not isinstance(actions, Mapping):
+            raise ValueError(f"actions = {actions!r}: must be a dictionary with an action for each agent")
         numbers = [self._number(place, name, actions) for name, place in self._places.items()]
         named, paid, over, is_time_over = self._core.step_all(numbers)
         observations, infos = self._all_of(named), self._infos()
@@ -292,7 +295,12 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
 def _by_agent(agents: Sequence[str] | Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     if isinstance(agents, str):
         raise ValueError(f"agents = {agents!r} is one name; give a list, [{agents!r}]")
+    if not isinstance(agents, Sequence | Mapping) or not all(isinstance(name, str) for name in agents):
+        raise ValueError(f"agents = {agents!r}: must be a list of names of flows, or a dictionary of settings by name")
     if isinstance(agents, Mapping):
+        for name, changes in agents.items():
+            if not isinstance(changes, Mapping):
+                raise ValueError(f"agents[{name!r}] = {changes!r}: must be a dictionary of settings")
         return dict(agents)
     if twice := {name for name in agents if list(agents).count(name) > 1}:
         raise ValueError(f"agents names {', '.join(sorted(twice))} twice; a flow can have one agent")

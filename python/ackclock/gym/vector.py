@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock._core import Scenario
-from ackclock.gym.agent import NUMBERS, AgentSettings, spaces_of
+from ackclock.bounds import whole
+from ackclock.gym.agent import NUMBERS, AgentSettings, listed, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
-from ackclock.gym.flow import ScenarioLike, drawn_of, first_flow, loaded
+from ackclock.gym.flow import ScenarioLike, drawn_of, loaded, named_flow
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 from ackclock.gym.own import Own
-from ackclock.system import cores
+from ackclock.system import cores, physical_bytes
 
 _SEEDS = 2**63
+_MOST_THREADS = 1_000
+"""More than any machine has cores; what is beyond is a mistake rather than a wish."""
 
 
 class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
@@ -70,7 +73,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
 
         Args:
             scenario: The scenario, or the path of its file.
-            num_envs: How many.
+            num_envs: How many, from 1 to those that the machine's memory has room for.
             flow: Name of the agent's flow; the first one if not given.
             observations: Names of observations, in the order in which they are to come.
             history: Observations of so many decisions, the latest last.
@@ -81,7 +84,8 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             reward: Likewise of a reward.
             slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
             on_loss: Who answers losses and marks; timeouts are the stack's.
-            threads: How many threads simulate; one for each core if not given. Results do not depend on it.
+            threads: How many threads simulate, from 1 to 1000; one for each core if not given. Results do not depend on
+                it.
             copy: Return arrays of their own with every step.
             autoreset: When an environment whose episode is over begins another: `NEXT_STEP` or `SAME_STEP`, or
                 Gymnasium's text of it, such as "SameStep".
@@ -91,7 +95,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong.
         """
-        if any(isinstance(one, Own) for one in observations):
+        if any(isinstance(one, Own) for one in listed(observations)):
             raise ValueError(
                 "observations made of functions need gymnasium.vector.SyncVectorEnv; name some of the catalogue, or a "
                 "class of yours (ackclock.parts.Observation)"
@@ -104,10 +108,10 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         if render_mode is not None:
             raise ValueError("many environments at once are not drawn; give no render_mode")
         mode = _autoreset_mode(autoreset)
-        if num_envs < 1:
-            raise ValueError(f"num_envs = {num_envs}; give at least 1")
         self.scenario: Scenario = loaded(scenario)
-        self.flow: str = first_flow(self.scenario) if flow is None else flow
+        num_envs = whole("num_envs", num_envs, 1, max(physical_bytes() // max(self.scenario.memory_bytes, 1), 1))
+        threads = cores() if threads is None else whole("threads", threads, 1, _MOST_THREADS)
+        self.flow: str = named_flow(self.scenario, flow)
         self.settings: AgentSettings = AgentSettings(
             observations=observations,
             history=history,
@@ -120,7 +124,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         )
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self._resets_at_once = mode is AutoresetMode.SAME_STEP
-        self._core = _core.VectorEnvironment(one, num_envs, threads or cores(), self._resets_at_once)
+        self._core = _core.VectorEnvironment(one, num_envs, threads, self._resets_at_once)
         self.num_envs = num_envs
         self._copy = copy
         self.metadata = {"autoreset_mode": mode}
@@ -154,19 +158,25 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         if self.closed:
             raise ClosedEnvironmentError("reset() after close(); make new environments")
         begins = self._mask(options)
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        if isinstance(seed, int) or seed is None:
-            seeds: list[int | None] = [None if seed is None else seed + index for index in range(self.num_envs)]
-        else:
-            seeds = list(seed)
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments; give one for each")
-        drawn = [int(self.np_random.integers(_SEEDS)) if one is None else check_seed(one) for one in seeds]
+        seeds = self._seeds(seed)
+        super().reset(seed=seeds[0] if seed is not None and not isinstance(seed, Sequence | np.ndarray) else None)
+        drawn = [int(self.np_random.integers(_SEEDS)) if one is None else one for one in seeds]
         chosen = [one if is_wanted else None for one, is_wanted in zip(drawn, begins, strict=True)]
         self._core.reset(chosen, self._observations)
         self._is_begun = True
         self._terminated[begins] = self._truncated[begins] = False
         return self._own(self._observations), self._begun({}, begins)
+
+    def _seeds(self, seed: Any) -> list[int | None]:
+        """A seed for each; None where one is to be drawn."""
+        if seed is None:
+            return [None] * self.num_envs
+        if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
+            first = check_seed(seed, after=self.num_envs - 1)
+            return [first + index for index in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments; give one for each")
+        return [None if one is None else check_seed(one) for one in seed]
 
     def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
         """Where episodes are to begin."""

@@ -16,8 +16,8 @@ use super::{operators, states};
 pub(crate) struct Value {
     pub(crate) shape: Vec<usize>,
     pub(crate) content: Content,
-    /// It is the number of a choice.
-    pub(crate) is_index: bool,
+    /// It is the number of a choice, of which there are so many.
+    pub(crate) index_below: Option<usize>,
 }
 
 /// Where its numbers are.
@@ -37,12 +37,12 @@ pub(crate) struct Builder {
     values: BTreeMap<String, Value>,
 }
 
-/// A network, how many numbers it gives, and whether the one number is that of a choice.
+/// A network, how many numbers it gives, and of how many choices the one number is, if it is one's.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) network: Network,
     pub(crate) outputs: usize,
-    pub(crate) is_index: bool,
+    pub(crate) index_below: Option<usize>,
 }
 
 /// The output that is an action's, by its name; else the first.
@@ -73,7 +73,7 @@ pub(crate) fn build(graph: &GraphProto, opset: i64, history: usize, width: usize
     };
     builder.network.output = operand;
     let outputs = count(&value.shape).unwrap_or(usize::MAX);
-    Ok(Built { network: builder.network, outputs, is_index: value.is_index })
+    Ok(Built { network: builder.network, outputs, index_below: value.index_below })
 }
 
 /// The nodes that the output needs, in the order of the file, and the names that no node gives.
@@ -115,7 +115,7 @@ impl Builder {
             let shape =
                 declared(input)?.into_iter().flatten().map(|dim| dim.map_or(1, |dim| dim.max(0) as usize)).collect();
             let content = Content::Floats(Operand::Memory(self.memory()));
-            self.values.insert(input.name.clone(), Value { shape, content, is_index: false });
+            self.values.insert(input.name.clone(), Value { shape, content, index_below: None });
         }
         let [input] = inputs[..] else {
             let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
@@ -125,7 +125,7 @@ impl Builder {
             return Err(PolicyError::of_file(what, remedy));
         };
         let shape = input_shape(input, history, width)?;
-        let value = Value { shape, content: Content::Floats(Operand::Slot(0)), is_index: false };
+        let value = Value { shape, content: Content::Floats(Operand::Slot(0)), index_below: None };
         self.values.insert(input.name.clone(), value);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl Builder {
                 Content::Floats(Operand::Constant(self.network.constants.len() - 1))
             }
         };
-        Value { shape: tensor.shape, content, is_index: false }
+        Value { shape: tensor.shape, content, index_below: None }
     }
 
     /// The place of numbers that are kept from one evaluation to the next.
@@ -157,7 +157,7 @@ impl Builder {
     /// Adds a step; its numbers have this shape.
     pub(crate) fn step(&mut self, step: Step, shape: Vec<usize>) -> Value {
         self.network.steps.push(step);
-        Value { shape, content: Content::Floats(Operand::Slot(self.network.steps.len())), is_index: false }
+        Value { shape, content: Content::Floats(Operand::Slot(self.network.steps.len())), index_below: None }
     }
 
     pub(crate) fn value(&self, name: &str) -> Result<&Value, PolicyError> {

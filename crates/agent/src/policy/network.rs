@@ -145,35 +145,29 @@ impl Operation {
 
 impl Unary {
     fn of(self, x: f32) -> f32 {
-        let wide = f64::from(x);
+        self.at(f64::from(x)) as f32
+    }
+
+    /// In 64 bits, of which [`Self::of`] is rounded once: what takes 32 bits alone comes out as if it had.
+    pub(crate) fn at(self, x: f64) -> f64 {
         match self {
             Self::Relu if x > 0.0 => x,
             Self::Relu => 0.0,
-            Self::LeakyRelu(slope) => {
-                if x < 0.0 {
-                    slope * x
-                } else {
-                    x
-                }
-            }
-            Self::Elu(scale) => {
-                if x < 0.0 {
-                    (f64::from(scale) * math::exp_m1(wide)) as f32
-                } else {
-                    x
-                }
-            }
-            Self::Exp => math::exp(wide) as f32,
-            Self::Tanh => math::tanh(wide) as f32,
-            Self::Sigmoid => (1.0 / (1.0 + math::exp(-wide))) as f32,
-            Self::Softplus => (wide.max(0.0) + math::ln_1p(math::exp(-wide.abs()))) as f32,
-            Self::Gelu(false) => (0.5 * wide * (1.0 + math::erf(wide * std::f64::consts::FRAC_1_SQRT_2))) as f32,
+            Self::LeakyRelu(slope) if x < 0.0 => f64::from(slope) * x,
+            Self::Elu(scale) if x < 0.0 => f64::from(scale) * math::exp_m1(x),
+            Self::LeakyRelu(_) | Self::Elu(_) => x,
+            Self::Exp => math::exp(x),
+            Self::Tanh => math::tanh(x),
+            Self::Sigmoid => 1.0 / (1.0 + math::exp(-x)),
+            Self::Softplus => x.max(0.0) + math::ln_1p(math::exp(-x.abs())),
+            Self::Gelu(false) => 0.5 * x * (1.0 + math::erf(x * std::f64::consts::FRAC_1_SQRT_2)),
             Self::Gelu(true) => {
-                let inner = (2.0 / std::f64::consts::PI).sqrt() * (wide + 0.044_715 * wide * wide * wide);
-                (0.5 * wide * (1.0 + math::tanh(inner))) as f32
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+                0.5 * x * (1.0 + math::tanh(inner))
             }
             Self::Clip(low, high) => {
                 // ONNX's Min(max, Max(input, min)): where min is above max, every input becomes max. NaN stays what it is.
+                let (low, high) = (f64::from(low), f64::from(high));
                 let least = if x < low { low } else { x };
                 if least > high { high } else { least }
             }

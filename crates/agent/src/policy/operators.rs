@@ -181,7 +181,9 @@ fn constant(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyErro
 /// Whole numbers are exact in floats, as far as they number choices; a float that is cut to a whole number is another.
 fn cast(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
-    if value.is_index || matches!(integer(node, "to", 0), to if to == i64::from(FLOAT) || to == i64::from(DOUBLE)) {
+    if value.index_below.is_some()
+        || matches!(integer(node, "to", 0), to if to == i64::from(FLOAT) || to == i64::from(DOUBLE))
+    {
         return Ok(value.clone());
     }
     Err(wrong(node, "rounds what it computes", "export the network in 32-bit floats"))
@@ -340,6 +342,7 @@ fn arg_max(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError
     if integer(node, "select_last_index", 0) != 0 {
         return Err(wrong(node, "takes the last of equals", "export it with select_last_index = 0"));
     }
+    let index_below = Some(row(node, input(builder, node, 0)?)?);
     let value = each(builder, node, Operation::ArgMax)?;
-    Ok(Value { shape: vec![1; value.shape.len()], is_index: true, ..value })
+    Ok(Value { shape: vec![1; value.shape.len()], index_below, ..value })
 }

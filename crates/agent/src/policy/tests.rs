@@ -236,6 +236,16 @@ fn mistakes_say_where_they_are_and_what_to_do() {
         ),
         (file(vec![node("Relu", &["x"], "y")], vec![], 2, RANGE), vec!["gives 2 numbers", "-2 to 2", "mean"]),
         (two_layers(&TWO.replace("[-1, 1]", "[-1, 0, 1]")), vec!["gives 2 numbers where the action has 3 choices"]),
+        (
+            // ONNX: ArgMax of two values is 0 or 1, which never is the third of three choices
+            file(
+                vec![with_integer(node("ArgMax", &["x"], "y"), "axis", 1)],
+                vec![],
+                1,
+                &TWO.replace("[-1, 1]", "[-1, 0, 1]"),
+            ),
+            vec!["gives the number of one of 2 where the action has 3 choices", "their ArgMax"],
+        ),
         (two_layers(r#"{"observations": ["speed"]}"#), vec!["ackclock.agent", "\"speed\"", "cwnd_segments"]),
         (file(vec![], vec![], 2, TWO), vec!["0 inputs", "one input"]),
     ] {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* One event for a controller, as the kernel's stack would bring it: for comparing its numbers with those of crates/cc, on the
  * host and, by the bytecode itself, in the kernel. The order of calls is that of the kernel: measurements of every ACK, growth where the window may grow, ssthresh where an
- * episode begins. */
+ * episode begins; and of a timeout within an episode, and of what leaves after idle time, that it is. */
 #ifndef ACKCLOCK_DRIVE_H
 #define ACKCLOCK_DRIVE_H
 
-enum event { BEGIN, ACK, LOSS, TIMEOUT };
+enum event { BEGIN, ACK, LOSS, TIMEOUT, TIMEOUT_WITHIN, IDLE };
 
 #define PARAMS 12
 #define STATE 64
@@ -52,6 +52,12 @@ INLINE void drive(struct exchange *x)
 		if (threshold)
 			w->ssthresh = most(threshold, 2 * ONE);
 		w->cwnd = ONE;
+	} else if (x->event == TIMEOUT_WITHIN) {
+		rule_on_timeout(r, p, cwnd);
+		w->after_timeout = 1;
+		w->cwnd = ONE;
+	} else if (x->event == IDLE) {
+		rule_on_idle(r, p);
 	}
 	x->cwnd = whole(w->cwnd);
 	x->ssthresh = whole(w->ssthresh);

@@ -94,6 +94,7 @@ struct tcp_sock {
 	__u32 total_retrans;
 	__u32 delivered;
 	__u32 lost;
+	__u32 app_limited;
 	__u32 srtt_us;
 	__u32 mdev_us;
 	__u32 rttvar_us;

@@ -119,6 +119,7 @@ void BPF_PROG(ca_state, struct sock *sk, __u8 state)
 	steer_socket(f, sk);
 }
 
+/* Data leaves while nothing is in flight. */
 SEC("struct_ops")
 void BPF_PROG(ca_event, struct sock *sk, __u32 event)
 {
@@ -130,6 +131,7 @@ void BPF_PROG(ca_event, struct sock *sk, __u32 event)
 	read_between(&a, sk, f);
 	/* tcp_mstamp is of before the pause */
 	a.now_us = bpf_ktime_get_ns() / 1000;
+	a.is_app_limited = ((struct tcp_sock *)sk)->app_limited != 0;
 	rule_on_idle(&f->rule, &params, &a, &f->steering);
 	steer_socket(f, sk);
 }

@@ -114,22 +114,42 @@ __u32 BPF_PROG(ca_ssthresh, struct sock *sk)
 	return whole(f->window.ssthresh);
 }
 
-/* The retransmission timer has expired; ssthresh has been asked for before. */
-SEC("struct_ops")
-void BPF_PROG(ca_event, struct sock *sk, __u32 event)
+/* An episode begins with an expiry of the retransmission timer; ssthresh has been asked for before. */
+INLINE void begin_loss(struct flow *f, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct flow *f = flow_of(sk);
-	u64 threshold;
+	u64 threshold = rule_on_timeout(&f->rule, &params, q32(tp->snd_cwnd));
 
-	if (!f || event != CA_EVENT_LOSS)
-		return;
-	threshold = rule_on_timeout(&f->rule, &params, q32(tp->snd_cwnd));
-	f->window.after_timeout = 1;
 	if (threshold) {
 		f->window.ssthresh = most(threshold, 2 * ONE);
 		tp->snd_ssthresh = whole(f->window.ssthresh);
 	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(ca_event, struct sock *sk, __u32 event)
+{
+	struct flow *f = flow_of(sk);
+
+	if (!f)
+		return;
+	if (event == CA_EVENT_LOSS)
+		begin_loss(f, (struct tcp_sock *)sk);
+	else if (event == CA_EVENT_TX_START)
+		rule_on_idle(&f->rule, &params);
+	else if (event == CA_EVENT_CWND_RESTART)
+		f->window.after_timeout = 0;
+}
+
+/* The retransmission timer has expired, within an episode or not: of one that is under way nothing else tells. */
+SEC("struct_ops")
+void BPF_PROG(ca_state, struct sock *sk, __u8 state)
+{
+	struct flow *f = flow_of(sk);
+
+	if (!f || state != TCP_CA_Loss)
+		return;
+	f->window.after_timeout = 1;
+	rule_on_timeout(&f->rule, &params, f->window.cwnd);
 }
 
 SEC("struct_ops")
@@ -140,4 +160,4 @@ __u32 BPF_PROG(ca_undo, struct sock *sk)
 	return most(tp->snd_cwnd, tp->prior_cwnd);
 }
 
-OPERATIONS(CA_NAME, .pkts_acked = (void *)ca_acked, .cong_avoid = (void *)ca_cong_avoid);
+OPERATIONS(CA_NAME, .pkts_acked = (void *)ca_acked, .cong_avoid = (void *)ca_cong_avoid, .set_state = (void *)ca_state);

@@ -27,6 +27,7 @@ pub(crate) struct Apart {
     pub(crate) acks: u32,
     pub(crate) losses: u32,
     pub(crate) timeouts: u32,
+    pub(crate) idles: u32,
     /// The greatest difference of the windows and of the rates, as a part of the former.
     pub(crate) window: f64,
     pub(crate) rate: f64,
@@ -268,7 +269,14 @@ impl CongestionController for Mirror {
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
-        self.controller.on_send(sent);
+        let sent = SendEvent { now: whole_us(sent.now), ..*sent };
+        self.controller.on_send(&sent);
+        if !sent.idle_for.is_zero() {
+            let (now_us, delivered) = (sent.now.0 / MICROSECOND, self.segments(self.delivered));
+            let is_app_limited = u8::from(sent.is_app_limited);
+            self.tell(FlightEvent::Idle, Report { now_us, delivered, is_app_limited, ..Report::default() });
+            self.apart.lock().expect("one thread").idles += 1;
+        }
     }
 
     fn on_handshake(&mut self, srtt: SimDuration) {

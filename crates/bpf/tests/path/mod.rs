@@ -7,7 +7,7 @@ use ackclock_bpf::{Ack, Event};
 use ackclock_cc::delivery::DeliveryReport;
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, RestartCause, RestartEvent, RttStats,
-    SegmentTimestamps,
+    SegmentTimestamps, SendEvent,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -24,8 +24,10 @@ pub(crate) struct Path {
     pub(crate) queue: u64,
     /// So many ACKs, of one to eight segments.
     pub(crate) acks: u32,
-    /// One in so many losses is found by the timer.
+    /// One in so many losses is found by the timer; and of the losses within an episode.
     pub(crate) timeout_of: u64,
+    /// The application pauses at one in so many ACKs; 0: never.
+    pub(crate) pause_of: u64,
     pub(crate) seed: u64,
 }
 
@@ -34,6 +36,10 @@ pub(crate) struct Path {
 pub(crate) enum Happening {
     Ack(Box<AckEvent>),
     Congestion(CongestionEvent),
+    /// The timer expires within an episode.
+    TimeoutWithin(SimTime),
+    /// Data leaves after a pause.
+    Idle(SendEvent),
 }
 
 /// A segment under way: its number, when it left, when it reaches the receiver; `None` if the queue had no room.
@@ -55,6 +61,8 @@ pub(crate) struct Sender {
     round_end: u64,
     /// Until this number is acknowledged, losses are of the episode under way.
     recovery_end: Option<u64>,
+    /// The application has nothing to send until all has arrived.
+    pauses: bool,
     srtt: u64,
     least: u64,
 }
@@ -72,6 +80,7 @@ impl Sender {
             round: 0,
             round_end: 0,
             recovery_end: None,
+            pauses: false,
             srtt: 0,
             least: u64::MAX,
         }
@@ -105,7 +114,13 @@ impl Sender {
 
     /// What happens next to a flow with this window, octets.
     pub(crate) fn next(&mut self, cwnd: u64) -> Vec<Happening> {
-        self.send(cwnd / MSS);
+        if self.pauses && self.flight.is_empty() {
+            return vec![Happening::Idle(self.go_on())];
+        }
+        if !self.pauses {
+            self.send(cwnd / MSS);
+            self.pauses = self.path.pause_of > 0 && self.draw(self.path.pause_of) == 0;
+        }
         let most = 1 + self.draw(2) + if self.draw(20) == 0 { self.draw(7) } else { 0 };
         let arrived = self.flight.iter().take_while(|segment| segment.arrives.is_some()).count() as u64;
         if arrived == 0 {
@@ -121,6 +136,13 @@ impl Sender {
         let received = last.arrives.expect("counted");
         self.now = self.now.max(received + self.back()) / MICROSECOND * MICROSECOND;
         vec![Happening::Ack(Box::new(self.ack(acked, first.sent, last.sent, received)))]
+    }
+
+    fn go_on(&mut self) -> SendEvent {
+        let idle_for = SimDuration(300 * MILLISECOND);
+        (self.pauses, self.now) = (false, self.now + idle_for.0);
+        let (size, flight_size) = (Bytes(MSS), Bytes(MSS));
+        SendEvent { now: SimTime(self.now), size, flight_size, idle_for, is_app_limited: true }
     }
 
     fn ack(&mut self, acked: u64, first_sent: u64, last_sent: u64, received: u64) -> AckEvent {
@@ -176,10 +198,14 @@ impl Sender {
             *segment = Segment { sent: self.now, arrives };
         }
         self.link_free_at = self.link_free_at.max(self.now);
-        if self.recovery_end.is_some() {
-            return Vec::new();
-        }
         let is_timeout = self.draw(self.path.timeout_of) == 0;
+        if self.recovery_end.is_some() {
+            if !is_timeout {
+                return Vec::new();
+            }
+            self.recovery_end = None; // it is a repair after a timeout from here on
+            return vec![Happening::TimeoutWithin(SimTime(self.now))];
+        }
         self.recovery_end = (!is_timeout).then_some(self.nxt);
         let cause = if is_timeout { CongestionCause::Timeout { repeated: false } } else { CongestionCause::Loss };
         let flight_size = Bytes(cwnd);
@@ -202,15 +228,16 @@ pub(crate) fn tell(controller: &mut Controller, happening: &Happening) {
         Happening::Congestion(event) => {
             controller.on_congestion(event);
             if event.is_timeout() {
-                controller.on_restart(&RestartEvent {
-                    now: event.now,
-                    cause: RestartCause::Timeout,
-                    window: Bytes(MSS),
-                    ssthresh: None,
-                });
+                restart(controller, event.now);
             }
         }
+        Happening::TimeoutWithin(now) => restart(controller, *now),
+        Happening::Idle(sent) => controller.on_send(sent),
     }
+}
+
+fn restart(controller: &mut Controller, now: SimTime) {
+    controller.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window: Bytes(MSS), ssthresh: None });
 }
 
 /// The same for the rules in C.
@@ -221,6 +248,8 @@ pub(crate) fn translate(happening: &Happening) -> (Event, Ack) {
             let kind = if event.is_timeout() { Event::Timeout } else { Event::Loss };
             (kind, Ack { now_ns: event.now.0, ..Ack::default() })
         }
+        Happening::TimeoutWithin(now) => (Event::TimeoutWithin, Ack { now_ns: now.0, ..Ack::default() }),
+        Happening::Idle(sent) => (Event::Idle, Ack { now_ns: sent.now.0, ..Ack::default() }),
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn shape(builder: &Builder, node: &NodeProto) -> Result<Value, Policy
         return Err(wrong(node, "takes a part of a shape", LAYERS));
     }
     let dims: Vec<i64> = input(builder, node, 0)?.shape.iter().map(|dim| *dim as i64).collect();
-    Ok(Value { shape: vec![dims.len()], content: Content::Integers(dims), is_index: false })
+    Ok(Value { shape: vec![dims.len()], content: Content::Integers(dims), index_below: None })
 }
 
 /// One number, as often as a shape has room; by default zero.
@@ -215,7 +215,7 @@ pub(super) fn gather(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
             return Err(wrong(node, &what, "export for a sequence of one, and nothing that takes numbers apart"));
         }
     };
-    Ok(Value { shape, content, is_index: value.is_index })
+    Ok(Value { shape, content, index_below: value.index_below })
 }
 
 /// Whole numbers one after the other.
@@ -227,5 +227,5 @@ pub(super) fn concat(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
             Content::Floats(_) => return Err(wrong(node, "joins what it computes", LAYERS)),
         }
     }
-    Ok(Value { shape: vec![all.len()], content: Content::Integers(all), is_index: false })
+    Ok(Value { shape: vec![all.len()], content: Content::Integers(all), index_below: None })
 }

@@ -699,10 +699,10 @@ INLINE void rule_on_undo(struct rule *r, const struct params *p, const struct re
 	steer(r, s);
 }
 
-/* HandleRestartFromIdle. */
+/* HandleRestartFromIdle: nothing is in flight, and that because the application had nothing to send, not for pacing. */
 INLINE void rule_on_idle(struct rule *r, const struct params *p, const struct report *a, struct steering *s)
 {
-	if (!r->has_rtt)
+	if (!a->is_app_limited || !r->has_rtt)
 		return;
 	r->idle_restart = 1;
 	r->extra_since_us = a->now_us;

@@ -176,7 +176,17 @@ INLINE u64 rule_decrease(struct rule *r, const struct params *p, u64 now_ns, u64
 
 INLINE u64 rule_on_timeout(struct rule *r, const struct params *p, u64 cwnd)
 {
+	forget_round(r);
 	r->grows = 1;
 	return cwnd / 2;
+}
+
+/* Linux (tcp_vegas_cwnd_event): what leaves after idle time measures BaseRTT anew. */
+INLINE void rule_on_idle(struct rule *r, const struct params *p)
+{
+	if (p->variant != LINUX)
+		return;
+	r->least_rtt_ns = 0;
+	forget_round(r);
 }
 #endif
