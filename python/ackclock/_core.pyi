@@ -1032,8 +1032,9 @@ class Environment:
     """A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
 
     Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
-    observations, or (history, n) with a history above 1, the latest decision last. Once a part of one's own has failed,
-    every call raises RuntimeError.
+    observations, or (history, n) with a history above 1, the latest decision last. After Ctrl-C, or once a part of
+    one's own has failed, every call raises RuntimeError until an episode begins. An agent that there is not is an
+    IndexError.
 
     Args:
         scenario: The scenario.
@@ -1203,7 +1204,8 @@ class LiveFlow:
 class VectorEnvironment:
     """Copies of an environment with one agent, stepped on threads.
 
-    They hold the GIL only while a part in Python is asked. Once one has failed, every call raises RuntimeError.
+    They hold the GIL only while a part in Python is asked. After Ctrl-C, or once a part has failed, every call raises
+    RuntimeError until an episode begins in each.
 
     Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
 

@@ -3,6 +3,7 @@
 Seeds of scenarios are 0 to 2^64 - 1 (docs/reference/scenario.md), counts at least one.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock.gym import FlowEnv, ParallelFlows, VectorFlowEnv
+from ackclock import _core
+from ackclock.gym import AgentSettings, FlowEnv, ParallelFlows, VectorFlowEnv
 from gym_scenarios import ONE, TWO, scenario
 
 NO_COUNTS: tuple[Any, ...] = (-1, 0, 10**30, 10**12, 1.5, "2", True, float("nan"))
@@ -102,3 +104,15 @@ def test_an_action_that_no_float_holds() -> None:
         one.reset(seed=1)
         with pytest.raises(ValueError, match="an action must be"):
             one.step(action)
+
+
+def test_places_in_the_core() -> None:
+    one = _core.Environment(scenario(ONE), [("agent", AgentSettings().to_json())])
+    many = _core.VectorEnvironment(one, 2, 1, False)
+    for call in (one.is_waiting, one.spaces, lambda agent: one.read(agent, "rtt_ms")):
+        with pytest.raises(IndexError, match="agent = 1: must be 0 to 0"):
+            call(1)
+    for of_index in (many.episode, many.outcome):
+        with pytest.raises(IndexError, match="index = 2: must be 0 to 1"):
+            of_index(2)
+    assert json.loads(one.spaces(0))["action"] == {"choices": 7}

@@ -201,8 +201,13 @@ def test_an_exception_of_a_controller_on_a_thread_ends_the_environments(threads:
         envs.reset(seed=1)
         for _ in range(100):
             envs.step(np.array([3, 3, 3]))
-    with pytest.raises(RuntimeError, match="make a new environment"):
-        envs.reset(seed=1)
+    with pytest.raises(RuntimeError, match=r"begin another one with reset\(\)"):
+        envs.step(np.array([3, 3, 3]))
+    with pytest.raises(RuntimeError, match=r"begin another one with reset\(\)"):
+        envs.reset(seed=1, options={"reset_mask": np.array([True, False, False])})
+    first = VectorFlowEnv(envs.scenario, num_envs=3, threads=threads).reset(seed=1)[0]
+    assert envs.reset(seed=1)[0].tobytes() == first.tobytes()
+    envs.step(np.array([3, 3, 3]))
 
 
 @pytest.mark.parametrize(

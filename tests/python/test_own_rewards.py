@@ -251,8 +251,9 @@ def test_a_failure_ends_the_episode_and_says_where(
         (note,) = caught.value.__notes__
         assert re.fullmatch(r"in reward of fails \(own_\d+\.Fails\) at \d+\.\d+ s of simulated time", note)
         assert caught.value.ackclock_part.startswith("fails (")  # type: ignore[attr-defined]
-        with pytest.raises(RuntimeError, match="make a new environment"):
-            env.reset(seed=1)
+        with pytest.raises(RuntimeError, match="begin another one with reset"):
+            env.step(action)
+        env.reset(seed=1)
 
 
 def test_an_observation_that_cannot_be_made_or_copied_says_so(write: Write) -> None:

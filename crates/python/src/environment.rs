@@ -3,7 +3,7 @@
 use ackclock_agent::{ActionSpace, AgentConfig};
 use ackclock_env::{Autoreset, Buffers, Environment, VectorEnvironment};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -26,8 +26,9 @@ type FlowState = (u64, f64, u64);
 /// A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
 ///
 /// Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
-/// observations, or (history, n) with a history above 1, the latest decision last. Once a part of one's own has failed,
-/// every call raises RuntimeError.
+/// observations, or (history, n) with a history above 1, the latest decision last. After Ctrl-C, or once a part of
+/// one's own has failed, every call raises RuntimeError until an episode begins. An agent that there is not is an
+/// IndexError.
 ///
 /// Args:
 ///     scenario: The scenario.
@@ -37,8 +38,9 @@ type FlowState = (u64, f64, u64);
 ///     ValueError: If a setting is wrong, there is no such flow, or one has two agents.
 #[pyclass(module = "ackclock._core", name = "Environment")]
 pub(crate) struct PyEnvironment {
-    /// `None` after an exception of a part.
-    inner: Option<Environment>,
+    inner: Environment,
+    /// An exception went through the episode: what is left of it is of no use.
+    is_broken: bool,
     shapes: Vec<Vec<usize>>,
     /// The last observation, kept so that a step takes no memory but its array's.
     row: Vec<f32>,
@@ -58,7 +60,7 @@ impl PyEnvironment {
         let shapes = agents.iter().map(|(_, config)| shape(config)).collect();
         let scenario = scenario.inner.clone();
         let inner = PartFailure::catch(|| Environment::new(scenario, agents))?.map_err(to_value_error)?;
-        Ok(Self { inner: Some(inner), shapes, row: Vec::new() })
+        Ok(Self { inner, is_broken: false, shapes, row: Vec::new() })
     }
 
     /// Return the spaces of an agent, as JSON.
@@ -70,7 +72,7 @@ impl PyEnvironment {
     ///     `observation` with `shape`, `low` and `high`, null where there is no end; `action` with `choices`, or with
     ///     `low` and `high`.
     fn spaces(&self, agent: usize) -> PyResult<String> {
-        Ok(self.get()?.config(agent).spaces().to_string())
+        Ok(self.get()?.config(self.place(agent)?).spaces().to_string())
     }
 
     /// Begin an episode, run to its first decision, and return the first agent's observation.
@@ -78,7 +80,7 @@ impl PyEnvironment {
     /// Args:
     ///     seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
     fn reset<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Observation<'py>> {
-        self.drive(|environment| environment.reset(seed))?;
+        self.begin(seed)?;
         self.observe(py, 0)
     }
 
@@ -106,7 +108,7 @@ impl PyEnvironment {
     /// Args:
     ///     seed: As of `reset`.
     fn reset_all<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Vec<Observation<'py>>> {
-        self.drive(|environment| environment.reset(seed))?;
+        self.begin(seed)?;
         (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect()
     }
 
@@ -143,7 +145,7 @@ impl PyEnvironment {
     /// Args:
     ///     agent: Its place.
     fn is_waiting(&self, agent: usize) -> PyResult<bool> {
-        Ok(self.get()?.is_waiting(agent))
+        Ok(self.get()?.is_waiting(self.place(agent)?))
     }
 
     /// Return the value of an observation now, in the unit of its name, whether the agent is shown it or not.
@@ -157,6 +159,7 @@ impl PyEnvironment {
     fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
         let observation = ackclock_agent::Observation::named(name)
             .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))?;
+        let agent = self.place(agent)?;
         Ok(self.get_mut()?.read(agent, observation))
     }
 
@@ -170,7 +173,7 @@ impl PyEnvironment {
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let inner = PartFailure::catch(|| inner.clone())?;
-        Ok(Self { inner: Some(inner), shapes: self.shapes.clone(), row: Vec::new() })
+        Ok(Self { inner, is_broken: false, shapes: self.shapes.clone(), row: Vec::new() })
     }
 
     /// Simulated time since the episode began, in seconds.
@@ -211,25 +214,34 @@ impl PyEnvironment {
 
 impl PyEnvironment {
     fn get(&self) -> PyResult<&Environment> {
-        self.inner.as_ref().ok_or_else(over)
+        if self.is_broken { Err(over()) } else { Ok(&self.inner) }
     }
 
     fn get_mut(&mut self) -> PyResult<&mut Environment> {
-        self.inner.as_mut().ok_or_else(over)
+        if self.is_broken { Err(over()) } else { Ok(&mut self.inner) }
+    }
+
+    fn place(&self, agent: usize) -> PyResult<usize> {
+        place(agent, "agent", self.shapes.len())
     }
 
     fn check(&self, agent: usize, action: f64) -> PyResult<()> {
         check(&[action], &self.get()?.config(agent).action.space())
     }
 
-    /// Moves the simulation on. The exception of a part ends it.
+    /// Begins an episode, of which nothing depends on the one before, however that ended.
+    fn begin(&mut self, seed: u64) -> PyResult<()> {
+        self.is_broken = false;
+        self.drive(|environment| environment.reset(seed)).map(drop)
+    }
+
+    /// Moves the simulation on. Whatever unwinds it ends the episode.
     fn drive<T>(&mut self, work: impl FnOnce(&mut Environment) -> T) -> PyResult<T> {
-        let environment = self.get_mut()?;
-        let done = PartFailure::catch(|| work(environment));
-        if done.is_err() {
-            self.inner = None;
-        }
-        done
+        self.get()?;
+        self.is_broken = true;
+        let done = PartFailure::catch(|| work(&mut self.inner))?;
+        self.is_broken = false;
+        Ok(done)
     }
 
     fn observe<'py>(&mut self, py: Python<'py>, agent: usize) -> PyResult<Observation<'py>> {
@@ -259,7 +271,8 @@ impl PyEnvironment {
 
 /// Copies of an environment with one agent, stepped on threads.
 ///
-/// They hold the GIL only while a part in Python is asked. Once one has failed, every call raises RuntimeError.
+/// They hold the GIL only while a part in Python is asked. After Ctrl-C, or once a part has failed, every call raises
+/// RuntimeError until an episode begins in each.
 ///
 /// Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
 ///
@@ -275,8 +288,26 @@ impl PyEnvironment {
 pub(crate) struct PyVectorEnvironment {
     /// `None` after an exception of a part.
     inner: Option<VectorEnvironment>,
+    plan: Plan,
     /// Of one environment.
     space: ActionSpace,
+}
+
+/// What vectors are made of.
+#[derive(Clone)]
+struct Plan {
+    environment: Environment,
+    count: usize,
+    threads: usize,
+    autoreset: Autoreset,
+}
+
+impl Plan {
+    fn make(&self) -> PyResult<VectorEnvironment> {
+        let Self { environment, count, threads, autoreset } = self;
+        let made = PartFailure::catch(|| VectorEnvironment::new(environment, *count, *threads, *autoreset));
+        made?.map_err(to_value_error)
+    }
 }
 
 #[pymethods]
@@ -285,9 +316,10 @@ impl PyVectorEnvironment {
     fn new(environment: &PyEnvironment, count: usize, threads: usize, same_step: bool) -> PyResult<Self> {
         let autoreset = if same_step { Autoreset::SameStep } else { Autoreset::NextStep };
         let environment = environment.get()?;
-        let inner = PartFailure::catch(|| VectorEnvironment::new(environment, count, threads, autoreset))?;
-        let inner = Some(inner.map_err(to_value_error)?);
-        Ok(Self { inner, space: environment.config(0).action.space() })
+        let environment = PartFailure::catch(|| environment.clone())?;
+        let space = environment.config(0).action.space();
+        let plan = Plan { environment, count, threads, autoreset };
+        Ok(Self { inner: Some(plan.make()?), plan, space })
     }
 
     /// Begin an episode in each.
@@ -307,7 +339,10 @@ impl PyVectorEnvironment {
     ) -> PyResult<()> {
         let observations = observations.as_slice_mut().map_err(to_value_error)?;
         self.expect("seeds", seeds.len(), 1)?;
-        self.expect("observations", observations.len(), self.get()?.observation_len())?;
+        self.expect("observations", observations.len(), self.row())?;
+        if self.inner.is_none() && seeds.iter().all(Option::is_some) {
+            self.inner = Some(self.plan.make()?);
+        }
         self.drive(py, |environment| environment.reset(&seeds, observations))
     }
 
@@ -346,11 +381,11 @@ impl PyVectorEnvironment {
         };
         self.expect("actions", actions.len(), 1)?;
         check(actions, &self.space)?;
-        self.expect("observations", buffers.observations.len(), self.get()?.observation_len())?;
+        self.expect("observations", buffers.observations.len(), self.row())?;
         self.expect("rewards", buffers.rewards.len(), 1)?;
         self.expect("terminated", buffers.terminated.len(), 1)?;
         self.expect("truncated", buffers.truncated.len(), 1)?;
-        self.expect("finals", buffers.finals.len(), self.get()?.observation_len())?;
+        self.expect("finals", buffers.finals.len(), self.row())?;
         self.drive(py, |environment| environment.step(actions, buffers))
     }
 
@@ -360,8 +395,8 @@ impl PyVectorEnvironment {
     ///     ValueError: If there are no threads for it.
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
-        let inner = PartFailure::catch(|| inner.copy())?.map_err(to_value_error)?;
-        Ok(Self { inner: Some(inner), space: self.space })
+        let (inner, plan) = PartFailure::catch(|| (inner.copy(), self.plan.clone()))?;
+        Ok(Self { inner: Some(inner.map_err(to_value_error)?), plan, space: self.space })
     }
 
     /// Return what tells an environment's episode from others.
@@ -372,7 +407,7 @@ impl PyVectorEnvironment {
     /// Returns:
     ///     Its seed, the time since it began in seconds, and what was drawn for it, by place.
     fn episode<'py>(&self, py: Python<'py>, index: usize) -> PyResult<(u64, f64, Bound<'py, PyAny>)> {
-        let environment = self.get()?.environment(index);
+        let environment = self.get()?.environment(place(index, "index", self.plan.count)?);
         Ok((environment.seed(), environment.now().as_secs_f64(), values_of(py, environment.drawn())?))
     }
 
@@ -381,7 +416,7 @@ impl PyVectorEnvironment {
     /// Args:
     ///     index: Number of the environment.
     fn outcome(&self, index: usize) -> PyResult<PyOutcome> {
-        let inner = self.get()?;
+        let (inner, index) = (self.get()?, place(index, "index", self.plan.count)?);
         PyOutcome::new(PartFailure::catch(|| inner.outcome(index))?)
     }
 }
@@ -401,8 +436,13 @@ impl PyVectorEnvironment {
         done
     }
 
+    /// Numbers in an observation of one.
+    fn row(&self) -> usize {
+        self.plan.environment.config(0).observation_len()
+    }
+
     fn expect(&self, what: &str, given: usize, each: usize) -> PyResult<()> {
-        let wanted = self.get()?.count() * each;
+        let wanted = self.plan.count * each;
         if given == wanted {
             return Ok(());
         }
@@ -433,6 +473,14 @@ fn is_choice(action: f64, choices: usize) -> bool {
     (0.0..choices).contains(&action) && action.fract() == 0.0
 }
 
+/// A place among so many.
+fn place(given: usize, what: &str, count: usize) -> PyResult<usize> {
+    if given < count {
+        return Ok(given);
+    }
+    Err(PyIndexError::new_err(format!("{what} = {given}: must be 0 to {}", count - 1)))
+}
+
 fn shape(config: &AgentConfig) -> Vec<usize> {
     let row = config.observations.len();
     if config.history == 1 { vec![row] } else { vec![config.history, row] }
@@ -440,7 +488,7 @@ fn shape(config: &AgentConfig) -> Vec<usize> {
 
 fn over() -> PyErr {
     PyRuntimeError::new_err(
-        "the simulation was ended by Ctrl-C or by a part of one's own that failed; make a new environment",
+        "the episode was ended by Ctrl-C or by a part of one's own that failed; begin another one with reset()",
     )
 }
 

@@ -254,6 +254,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Raises:
             ResetNeeded: If no episode has begun, or the last one is over.
             ClosedEnvironmentError: If the environment was closed.
+            RuntimeError: If Ctrl-C, or a failure of a part of one's own, has ended the episode; `reset` begins another.
             ValueError: If the action is none.
         """
         if not self._is_running:

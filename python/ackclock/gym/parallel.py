@@ -197,6 +197,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         Raises:
             ResetNeeded: If no episode has begun, or the last one is over.
             ClosedEnvironmentError: If the environment was closed.
+            RuntimeError: If Ctrl-C, or a failure of a part of one's own, has ended the episode; `reset` begins another.
             ValueError: If an agent that waits has no action, or one that is none.
         """
         if self._is_closed:

@@ -206,6 +206,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         Raises:
             ResetNeeded: If no episode has begun.
             ClosedEnvironmentError: If the environments were closed.
+            RuntimeError: If Ctrl-C, or a failure of a part of one's own, has ended the episodes; `reset` begins others.
             ValueError: If there are too few or too many, or one is no member of the action space.
         """
         if self.closed:
