@@ -4,6 +4,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::path::Path;
 
+use crate::attachments::BYTE_ORDER_MARK;
+
 /// The longest scenario that is read.
 pub const MOST_OF_SCENARIO: u64 = 64 << 20;
 /// The longest policy: sixteen million weights.
@@ -33,20 +35,24 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// As [`read_file`], of text.
+/// As [`read_file`], of text, without a byte order mark.
 ///
 /// # Errors
 ///
 /// As of [`read_file`]; if it is not UTF-8, with the first place where it is not.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read_file(path, most)?).map_err(|error| {
+    let mut text = String::from_utf8(read_file(path, most)?).map_err(|error| {
         let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let line = before.split(|octet| *octet == b'\n').count();
         let at = before.len() - before.iter().rposition(|octet| *octet == b'\n').map_or(0, |end| end + 1) + 1;
         let octet = rest.first().copied().unwrap_or_default();
         let message = format!("it is not text in UTF-8: octet {octet:#04x} in line {line}, the {at}. of that line");
         io::Error::new(ErrorKind::InvalidData, message)
-    })
+    })?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
 }
 
 /// A link that leads nowhere is there, and what it names is not.
@@ -102,6 +108,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("ackclock-reading-{}", std::process::id()));
         std::fs::write(&path, b"ab\ncd\xff").expect("written");
         let error = read_text(&path, 100).expect_err("no text").to_string();
+        std::fs::write(&path, "\u{feff}{}").expect("written"); // RFC 8259 section 8.1: it may be ignored
+        assert_eq!(read_text(&path, 100).expect("text"), "{}");
         std::fs::remove_file(&path).expect("removed");
         assert_eq!(error, "it is not text in UTF-8: octet 0xff in line 2, the 3. of that line");
     }

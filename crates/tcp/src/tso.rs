@@ -4,7 +4,8 @@
 //!
 //! Departures: none known. A burst aims at what pacing would send in a millisecond, unless the controller asks for other bursts
 //! ([`BurstRule`]); a sender that has sent within the last millisecond, pacing included, waits for a burst's worth of window, or
-//! for a third of it, if the next ACK is near: a millisecond away, or half a round trip if that is less (Linux since 6.18).
+//! for a part of it (`window_divisor`), if the next ACK is near: a millisecond away, or half a round trip if that is less (Linux
+//! since 6.18).
 
 use ackclock_cc::BurstRule;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
@@ -135,8 +136,16 @@ impl TsoBursts {
             && opening.unsent > opening.mss
             && opening.allowed < burst
             && opening.allowed < opening.unsent
-            && opening.allowed < opening.window / 3
+            && self.is_little(opening)
             && opening.first_sent.is_some_and(is_near)
+    }
+
+    /// True if so small a part of the window is open that waiting for more pays.
+    fn is_little(&self, opening: &Opening) -> bool {
+        match self.config.window_divisor {
+            0 => opening.allowed <= 3 * opening.mss,
+            divisor => opening.allowed < opening.window / u64::from(divisor),
+        }
     }
 
     /// So much has left.
@@ -173,8 +182,6 @@ impl TsoBursts {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::Bytes;
-
     use super::*;
     use crate::config::Counting;
     use crate::scoreboard::Scoreboard;
@@ -182,7 +189,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn bursts() -> TsoBursts {
-        TsoBursts::new(BurstConfig { enabled: true, min_segments: 2, max_octets: Bytes(65_536) })
+        TsoBursts::new(BurstConfig { enabled: true, ..BurstConfig::default() })
     }
 
     /// 100 Mbit/s paced, 60 ms.
@@ -275,5 +282,18 @@ mod tests {
         bursts.end();
         let spread = Opening { paced_until: SimTime(102 * MS), ..opening(2_000) };
         assert!(!bursts.begin(SimTime(102 * MS), &spread, true)); // two milliseconds after it left, and none after its end
+    }
+
+    #[test]
+    fn a_sender_waits_for_a_part_of_its_window() {
+        let begins = |window_divisor, allowed| {
+            let mut bursts = TsoBursts::new(BurstConfig { enabled: true, window_divisor, ..BurstConfig::default() });
+            bursts.on_sent(SimTime(100 * MS), 1_000);
+            bursts.begin(SimTime(100 * MS + 500_000), &opening(allowed), true)
+        };
+        // Of a window of 500 000 octets, in bursts of 12 000; tcp_tso_win_divisor of Linux's ip-sysctl.rst.
+        assert!(!begins(3, 11_000));
+        assert!(begins(100, 5_000) && !begins(100, 4_000));
+        assert!(begins(0, 4_000) && !begins(0, 3_000));
     }
 }

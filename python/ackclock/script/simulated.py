@@ -26,6 +26,9 @@ _LARGEST_BUFFER = 4_194_304
 _UNSET_BUFFERS = {"SO_SNDBUF": 16_384, "SO_RCVBUF": 131_072}
 """The same where nobody has set them, before there is a connection: the middle of `tcp_wmem` and `tcp_rmem`."""
 
+_WINDOW_DIVISOR = 3
+"""Linux's `tcp_tso_win_divisor`; a script that sets it to this does not ask for bursts."""
+
 _HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
 _ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
 _TO_HERE = Addresses(_THERE, _HERE)
@@ -66,6 +69,7 @@ class SimulatedHost:
             "cubic": {},
             "pacing": {},
             "passive": {},
+            "tso": {},
             "largest": {"SO_SNDBUF": _LARGEST_BUFFER, "SO_RCVBUF": _LARGEST_BUFFER},
             "unset": dict(_UNSET_BUFFERS),
         }
@@ -147,7 +151,11 @@ class SimulatedHost:
         kind = controller or self._controller
         of_cubic = self._tables["cubic"]
         chosen = {"kind": kind, **of_cubic} if kind == "cubic" and of_cubic else kind
-        return json.dumps({"tcp": self._tcp | dict(own or {}), "controller": chosen})
+        tcp = self._tcp | dict(own or {})
+        if self._tables["tso"].get("window_divisor", _WINDOW_DIVISOR) != _WINDOW_DIVISOR:
+            bursts = tcp.get("tso")
+            tcp["tso"] = {**(bursts if isinstance(bursts, dict) else {}), **self._tables["tso"]}
+        return json.dumps({"tcp": tcp, "controller": chosen})
 
     # ---- the connection ---------------------------------------------------------------------------------------------
 

@@ -114,6 +114,7 @@ SWITCHES: Mapping[str, Callable[[str], Changes]] = {
     "tcp_comp_sack_slack_ns": lambda value: {"tcp.sack_compression.slack": f"{int(value)} ns"},
     "tcp_comp_sack_rtt_percent": _number("tcp.sack_compression.rtt_percent"),
     "tcp_min_tso_segs": lambda value: {"tcp.tso": {"min_segments": max(1, int(value))}},
+    "tcp_tso_win_divisor": _number("tso.window_divisor"),
     "tcp_pacing_ss_ratio": _pacing("slow_start_ratio"),
     "tcp_pacing_ca_ratio": _pacing("avoidance_ratio"),
     "tcp_congestion_control": lambda value: {"controller": value},
@@ -155,7 +156,6 @@ ONLY: Mapping[str, tuple[str, ...]] = {
     "tcp_rfc1337": ("0",),
     "tcp_stdurg": ("0",),
     "tcp_tso_rtt_log": ("9",),
-    "tcp_tso_win_divisor": ("3",),
 }
 
 AT_LEAST: Mapping[str, int] = {

@@ -255,6 +255,8 @@ declare! {
         min_segments: u32 = default(2).source("Linux's tcp_min_tso_segs"),
         /// Most data in a burst.
         max_octets as "max_size": Bytes = default(Bytes(65_536)).at_most(MAX_WINDOW).source("Linux's gso_max_size"),
+        /// A sender stops waiting for a burst once one part in so many of its window is open; 0 is more than three segments.
+        window_divisor: u32 = default(3).source("Linux's tcp_tso_win_divisor"),
     }
     apart {
         /// Wait for a burst's worth of window to open before sending, as Linux's TSO does.
