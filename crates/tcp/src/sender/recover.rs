@@ -181,8 +181,7 @@ impl Sender {
             LossRecovery::Sack if self.config.rate_halving => {
                 RecoveryWindow::Halving(RateHalving::new(prior_cwnd, ssthresh))
             }
-            // A mark may come with nothing in flight (on a window update): no ACK will come to spread the reduction over.
-            LossRecovery::Sack if self.config.prr && !self.board.is_empty() => {
+            LossRecovery::Sack if self.config.prr => {
                 let from = match self.config.decrease_from {
                     //= rfc9937-5-recover-fs
                     // RFC 9937: what was outstanding and not delivered before this ACK.
