@@ -144,7 +144,7 @@ pub(crate) struct Scoreboard {
     sacked: RangeSet,
     /// Retransmissions that may still be in the network; entries may be stale.
     retransmissions: VecDeque<Retransmission>,
-    /// Retransmissions that an undo took for arriving after all lie below this.
+    /// Probes, and retransmissions that an undo took for arriving after all, lie below this.
     resent_below: u64,
     /// No lost segment reaches above this.
     lost_below: u64,

@@ -164,7 +164,9 @@ impl Sender {
         if self.is_at_host(range) {
             return None;
         }
-        let segment = self.retransmit(now, range);
+        let now = self.pacer.departure(now);
+        self.board.on_probed(range, now);
+        let segment = self.account(now, range, true);
         self.tlp.on_probe(self.board.high_data(), true);
         self.count_probe();
         Some(segment)
@@ -188,6 +190,7 @@ impl Sender {
         let now = self.pacer.departure(now);
         let is_first = range.start <= self.board.una();
         self.board.on_retransmitted(range, now);
+        self.recovery.on_sent(self.board.weight(range.len()));
         self.recovery.undo_mut().on_retransmission(self.clock.tick(now));
         if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
             self.timer.stall_since(now);
@@ -464,6 +467,7 @@ impl Sender {
         let was_empty = self.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.mss());
         self.board.on_new_data(len, now);
+        self.recovery.on_sent(self.board.weight(len));
         let ends_burst = self.note_burst(now, len);
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
@@ -499,7 +503,6 @@ impl Sender {
                 self.counters.retransmitted_octets += payload;
             }
         }
-        self.recovery.on_sent(self.board.weight(range.len()));
         self.feed.on_sent(now, range, &self.board, is_retransmission);
         let idle_since = self.idleness.idle_since.take();
         let idle_for = idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since));
