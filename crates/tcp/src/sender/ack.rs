@@ -329,7 +329,9 @@ impl Sender {
         let mss = self.mss();
         // More may have been presumed than this ACK covers, and it may cover less than a segment.
         let delivered = acked.saturating_sub(self.board.sacked()).max(mss.min(acked));
-        self.board.unpresume(acked.saturating_sub(mss));
+        if self.board.unpresume(acked.saturating_sub(mss)) {
+            self.take_for_reordered(acked);
+        }
         delivered
     }
 

@@ -105,14 +105,20 @@ impl Sender {
     pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
         if outcome.is_duplicate {
             let mss = self.mss();
-            if self.board.presume(mss) {
-                // More duplicate ACKs than segments that may have left: all may come in any order (Linux).
-                self.recovery.adapt_to_reordering(self.board.count() as u32);
-                self.counters.reorderings += 1;
+            let newly = self.board.presume(mss);
+            if newly < mss {
+                self.take_for_reordered(0);
             }
             outcome.delivered += mss;
             self.counters.delivered += mss;
         }
+    }
+
+    /// More duplicate ACKs came than segments may have left the network: all that was outstanding, with what the last ACK covers, may come
+    /// in any order (Linux).
+    pub(super) fn take_for_reordered(&mut self, acked: u64) {
+        self.recovery.set_reordering(self.board.count() as u32 + acked.div_ceil(self.mss()) as u32);
+        self.counters.reorderings += 1;
     }
 
     /// Marks what is lost by now. Returns how much that is.
