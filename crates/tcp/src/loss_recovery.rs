@@ -55,7 +55,7 @@ impl Recovery {
             phase: Phase::Open,
             method: config.loss_recovery,
             emulates_sack: false,
-            rack: (config.loss_detection == LossDetection::Rack).then(Rack::default),
+            rack: (config.loss_detection == LossDetection::Rack).then(|| Rack::new(config)),
             is_fack: config.loss_detection == LossDetection::Fack,
             undo: Undo::new(config.undo),
             dup_thresh: config.dup_thresh,
