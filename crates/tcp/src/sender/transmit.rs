@@ -215,7 +215,7 @@ impl Sender {
         }
         //= rfc3042-2-peers-window
         let window = self.usable_window();
-        if window < available && !self.is_worth_sending(now, window) {
+        if window < available && !self.is_worth_sending(window) {
             self.arm_persist(now);
             return self.stop(now, Limit::Window);
         }
@@ -481,14 +481,14 @@ impl Sender {
         peer.min(self.queue.room_to_send(self.board.una(), high))
     }
 
-    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst may
-    /// end with whatever the window has room for.
-    fn is_worth_sending(&self, now: SimTime, window: u64) -> bool {
+    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst that is under way may
+    /// end with whatever the window has room for (Linux).
+    fn is_worth_sending(&self, window: u64) -> bool {
         window > 0
             && (self.queue.overrides_silly_window()
                 //= rfc9293-3.8.6.2.1-sender-silly-window
                 || window >= self.peer.largest() / 2
-                || (self.bursts.is_under_way(self.pacer.departure(now)) && !self.is_held_back(window)))
+                || (self.bursts.is_incomplete() && !self.is_held_back(window)))
     }
 
     /// Books a segment that leaves now.
