@@ -109,8 +109,8 @@ impl Sender {
             if newly < mss {
                 self.take_for_reordered(0);
             }
-            outcome.delivered += mss;
-            self.counters.delivered += mss;
+            outcome.delivered += newly;
+            self.counters.delivered += newly;
         }
     }
 
