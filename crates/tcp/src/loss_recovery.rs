@@ -55,7 +55,7 @@ impl Recovery {
             phase: Phase::Open,
             method: config.loss_recovery,
             emulates_sack: false,
-            rack: (config.loss_detection == LossDetection::Rack).then(Rack::default),
+            rack: (config.loss_detection == LossDetection::Rack).then(|| Rack::new(config)),
             is_fack: config.loss_detection == LossDetection::Fack,
             undo: Undo::new(config.undo),
             dup_thresh: config.dup_thresh,
@@ -183,6 +183,11 @@ impl Recovery {
         if let Some(rack) = &mut self.rack {
             rack.on_reordering();
         }
+    }
+
+    /// Without SACK, so many segments come in any order, be that more or less than was thought (Linux).
+    pub(crate) fn set_reordering(&mut self, degree: u32) {
+        self.dup_thresh = degree.min(self.max_dup_thresh);
     }
 
     /// The receiver reported a duplicate that ends at `end`, in which so many retransmissions lie; `is_probe`: of a tail loss
@@ -353,7 +358,7 @@ impl Recovery {
     /// A timeout. Amid SACKs for as many segments as once meant a loss, the reordering was over-estimated (Linux).
     pub(crate) fn doubt_reordering(&mut self, board: &Scoreboard) {
         if board.sacked() >= u64::from(self.least_dup_thresh) * board.mss() {
-            self.dup_thresh = self.least_dup_thresh;
+            self.dup_thresh = self.dup_thresh.min(self.least_dup_thresh);
         }
     }
 

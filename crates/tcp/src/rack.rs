@@ -16,6 +16,7 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
+use crate::config::TcpConfig;
 use crate::scoreboard::{Scoreboard, Sent};
 
 /// Recoveries for which a wider reordering window is kept (`RACK.reo_wnd_persist`).
@@ -41,6 +42,8 @@ pub(crate) struct Rack {
     /// A DSACK was seen since the window was last adapted (`RACK.dsack_round`), and the round trip that it was in.
     dsack_seen: bool,
     adapted_in_round: Option<u64>,
+    /// The reordering window counts at a timeout, too.
+    waits_at_timeout: bool,
 }
 
 /// What the reordering window depends on besides RACK's own state.
@@ -54,6 +57,10 @@ pub(crate) struct ReoWndInputs {
 }
 
 impl Rack {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        Self { waits_at_timeout: config.rack_window_at_timeout, ..Self::default() }
+    }
+
     /// RFC 8985 section 6.2, step 2: `sent` was delivered at `now`. `answers_original`: it is a retransmission, and the ACK
     /// echoes a timestamp of before that.
     pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration, answers_original: bool) {
@@ -132,7 +139,8 @@ impl Rack {
 
     /// How long ago a segment must have left to be lost when the retransmission timer fires (section 6.3).
     pub(crate) fn timeout(&self, inputs: &ReoWndInputs) -> SimDuration {
-        self.rtt + self.reordering_window(inputs)
+        let window = if self.waits_at_timeout { self.reordering_window(inputs) } else { SimDuration::ZERO };
+        self.rtt + window
     }
 }
 

@@ -335,22 +335,22 @@ impl Receiver {
         // Cut off what lies outside the window.
         let window_end = self.window_end();
         let start = arrival.start.max(self.rcv_nxt);
-        let end = (arrival.start + arrival.len).min(window_end).min(self.fin_at.unwrap_or(u64::MAX));
-        let fin_at = arrival.start + arrival.len;
+        let behind = arrival.start + arrival.len;
+        let data_end = behind.min(window_end).min(self.fin_at.unwrap_or(u64::MAX));
         // A FIN before data that has come is a mistake of the peer's, and no end.
         let last = self.out_of_order.last().map_or(self.rcv_nxt, |range| range.end);
-        if arrival.has_fin && self.fin_at.is_none() && (last..=window_end).contains(&fin_at) {
-            self.fin_at = Some(fin_at);
+        if arrival.has_fin && self.fin_at.is_none() && (last..=window_end).contains(&behind) {
+            self.fin_at = Some(behind);
         }
-        let (before, had) = (self.rcv_nxt, self.payload_octets());
+        let end = data_end + u64::from(arrival.has_fin && self.fin_at == Some(data_end)); // it takes a number of its own
+        let (before, had, was_finished) = (self.rcv_nxt, self.payload_octets(), self.is_finished());
         let has_reported = std::mem::take(&mut self.has_reported);
         self.note_duplicate(arrival);
         if start < end {
             self.place(start, end);
         }
-        let data_end = self.rcv_nxt;
-        if self.fin_at == Some(self.rcv_nxt) {
-            self.rcv_nxt += 1;
+        let finishes = self.is_finished() && !was_finished;
+        if finishes {
             self.acks.on_fin(now);
         }
         self.reader.catch_up(now);
@@ -359,14 +359,14 @@ impl Receiver {
         }
         if self.rcv_nxt == before {
             if start < end {
-                self.acknowledge_above_hole(now, end - start, arrival, has_reported);
+                self.acknowledge_above_hole(now, data_end.saturating_sub(start), arrival, has_reported);
             } else if arrival.len > 0 {
                 // A duplicate, or beyond the window (RFC 5681 section 4.2).
                 self.acks.on_useless(window_end - self.rcv_nxt, self.mss);
             } else {
                 self.acks.request();
             }
-        } else if data_end > before {
+        } else if self.rcv_nxt - u64::from(finishes) > before {
             self.acknowledge(now, self.rcv_nxt - before, arrival);
             self.tune(now);
         }
@@ -404,7 +404,7 @@ impl Receiver {
 
     /// RFC 2883 section 4: what has arrived before is reported once; where ACKs are gathered, it is forgotten when something else arrives (Linux).
     fn note_duplicate(&mut self, arrival: &Arrival) {
-        let end = arrival.start + arrival.len;
+        let end = arrival.start + arrival.len + u64::from(arrival.has_fin);
         if self.acks.gathers() {
             self.duplicate = None;
         }

@@ -144,7 +144,7 @@ pub(crate) struct Scoreboard {
     sacked: RangeSet,
     /// Retransmissions that may still be in the network; entries may be stale.
     retransmissions: VecDeque<Retransmission>,
-    /// Retransmissions that an undo took for arriving after all lie below this.
+    /// Probes, and retransmissions that an undo took for arriving after all, lie below this.
     resent_below: u64,
     /// No lost segment reaches above this.
     lost_below: u64,
@@ -419,19 +419,20 @@ impl Scoreboard {
         self.newly_lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Without SACK, `octets` more are presumed to have left the network; never more than all but one segment. Returns true if more
-    /// have been than may.
-    pub(crate) fn presume(&mut self, amount: u64) -> bool {
+    /// Without SACK, `amount` more is presumed to have left the network; never more than all but one segment. Returns how much of it is.
+    pub(crate) fn presume(&mut self, amount: u64) -> u64 {
         let most = self.outstanding - self.lost_out.max(self.mss.min(self.outstanding));
-        let presumed = self.presumed + amount;
-        self.presumed = presumed.min(most);
-        presumed > most
+        let before = self.presumed;
+        self.presumed = (before + amount).min(most);
+        self.presumed.saturating_sub(before)
     }
 
-    /// Of what is presumed, `amount` has now been acknowledged.
-    pub(crate) fn unpresume(&mut self, amount: u64) {
-        self.presumed = self.presumed.saturating_sub(amount); // it may have been forgotten since
+    /// Of what is presumed, `amount` has now been acknowledged. Returns true if more was left than may have left the network.
+    pub(crate) fn unpresume(&mut self, amount: u64) -> bool {
+        let left = self.presumed.saturating_sub(amount); // it may have been forgotten since
+        self.presumed = left;
         self.presume(0);
+        self.presumed < left
     }
 
     pub(crate) fn forget_presumed(&mut self) {

@@ -290,7 +290,7 @@ impl Sender {
 
     /// Something is SACKed, lost or retransmitted; a probe by itself is no disorder.
     fn is_in_disorder(&self) -> bool {
-        self.board.sacked() + self.board.lost() > 0 || (self.board.retransmitted() > 0 && !self.tlp.is_out())
+        self.board.sacked() + self.board.lost() + self.board.retransmitted() > 0
     }
 
     /// Octets that the application may still write.

@@ -169,11 +169,6 @@ impl TsoBursts {
         self.room
     }
 
-    /// A segment of a burst has left at this very moment.
-    pub(crate) fn is_under_way(&self, now: SimTime) -> bool {
-        self.config.enabled && self.last_sent == now
-    }
-
     /// Nothing more can be sent for now: the burst ends here.
     pub(crate) fn end(&mut self) {
         self.room = 0;

@@ -85,10 +85,10 @@ impl Receiver {
         SackBlocks::new(self.recent.ranges.map(|range| self.block(range)), self.recent.len.min(limit))
     }
 
-    /// A range as it is reported: a FIN takes a sequence number behind the data that it came with.
+    /// A range as it is reported.
     fn block(&self, range: Range) -> SackBlock {
         let seq = |offset| Seq::of_offset(self.peer_initial, offset);
-        SackBlock { start: seq(range.start), end: seq(range.end + u64::from(self.fin_at == Some(range.end))) }
+        SackBlock { start: seq(range.start), end: seq(range.end) }
     }
 
     /// RFC 2883 section 4: the duplicate comes first, then the block that it lies in, if there is one, and others.

@@ -254,4 +254,15 @@ impl Scoreboard {
         }
         self.retransmissions.push_back(Retransmission { start: range.start, at: now, high_data: self.high_data() });
     }
+
+    /// A segment left again as a tail loss probe. No recovery has retransmitted it, so that it counts once in pipe (RFC 6675 sections 2
+    /// and 4, `HighRxt`).
+    pub(crate) fn on_probed(&mut self, range: Range, now: SimTime) {
+        let index = self.index_of(range.start);
+        let sent = &mut self.segments[index];
+        sent.at = now;
+        sent.marks |= EVER_RETRANSMITTED;
+        self.resent_below = self.resent_below.max(range.end);
+        self.retransmissions.push_back(Retransmission { start: range.start, at: now, high_data: self.high_data() });
+    }
 }

@@ -214,7 +214,9 @@ impl Sender {
             self.validation.on_acked(delivered, new_round);
         }
         self.counters.delivered += delivered;
-        let marked = if self.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
+        let told = if self.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
+        // With nothing outstanding, the ACK of the last segment has told of every mark already (Linux).
+        let marked = if prior_flight > 0 { told } else { 0 };
         self.counters.delivered_ce += (marked * self.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
         self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
@@ -327,7 +329,9 @@ impl Sender {
         let mss = self.mss();
         // More may have been presumed than this ACK covers, and it may cover less than a segment.
         let delivered = acked.saturating_sub(self.board.sacked()).max(mss.min(acked));
-        self.board.unpresume(acked.saturating_sub(mss));
+        if self.board.unpresume(acked.saturating_sub(mss)) {
+            self.take_for_reordered(acked);
+        }
         delivered
     }
 

@@ -1,4 +1,7 @@
 //! The retransmission timer expired: slow start over what is lost, unless F-RTO or an undo finds that nothing was.
+//!
+//! Departures: an ACK that covers all that is outstanding proves a timeout spurious, too, where a segment that was sent once is among
+//! it (Linux); RFC 5682 section 3.1 falls back to slow start then.
 
 use ackclock_cc::{CongestionCause, RestartCause};
 use ackclock_events::{LossDetection, RecoveryCause};
@@ -16,13 +19,15 @@ impl Sender {
         if outcome.advanced && self.recovery.undo().is_spurious(ack.echoed_tick()) {
             return self.undo_timeout(now, recovered);
         }
-        if loss.frto != Frto::Off && !recovered {
+        if loss.frto != Frto::Off {
             //= rfc5682-3.1-second-ack
             if outcome.original_arrived {
                 return self.undo_timeout(now, recovered);
             }
-            loss = self.watch_for_spurious(loss, outcome);
-            self.recovery.set_loss_phase(loss);
+            if !recovered {
+                loss = self.watch_for_spurious(loss, outcome);
+                self.recovery.set_loss_phase(loss);
+            }
         }
         if recovered {
             self.recovery.on_success();

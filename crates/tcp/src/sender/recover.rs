@@ -105,14 +105,20 @@ impl Sender {
     pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
         if outcome.is_duplicate {
             let mss = self.mss();
-            if self.board.presume(mss) {
-                // More duplicate ACKs than segments that may have left: all may come in any order (Linux).
-                self.recovery.adapt_to_reordering(self.board.count() as u32);
-                self.counters.reorderings += 1;
+            let newly = self.board.presume(mss);
+            if newly < mss {
+                self.take_for_reordered(0);
             }
-            outcome.delivered += mss;
-            self.counters.delivered += mss;
+            outcome.delivered += newly;
+            self.counters.delivered += newly;
         }
+    }
+
+    /// More duplicate ACKs came than segments may have left the network: all that was outstanding, with what the last ACK covers, may come
+    /// in any order (Linux).
+    pub(super) fn take_for_reordered(&mut self, acked: u64) {
+        self.recovery.set_reordering(self.board.count() as u32 + acked.div_ceil(self.mss()) as u32);
+        self.counters.reorderings += 1;
     }
 
     /// Marks what is lost by now. Returns how much that is.
@@ -181,8 +187,7 @@ impl Sender {
             LossRecovery::Sack if self.config.rate_halving => {
                 RecoveryWindow::Halving(RateHalving::new(prior_cwnd, ssthresh))
             }
-            // A mark may come with nothing in flight (on a window update): no ACK will come to spread the reduction over.
-            LossRecovery::Sack if self.config.prr && !self.board.is_empty() => {
+            LossRecovery::Sack if self.config.prr => {
                 let from = match self.config.decrease_from {
                     //= rfc9937-5-recover-fs
                     // RFC 9937: what was outstanding and not delivered before this ACK.

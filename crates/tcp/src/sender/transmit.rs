@@ -164,7 +164,9 @@ impl Sender {
         if self.is_at_host(range) {
             return None;
         }
-        let segment = self.retransmit(now, range);
+        let now = self.pacer.departure(now);
+        self.board.on_probed(range, now);
+        let segment = self.account(now, range, true);
         self.tlp.on_probe(self.board.high_data(), true);
         self.count_probe();
         Some(segment)
@@ -188,6 +190,7 @@ impl Sender {
         let now = self.pacer.departure(now);
         let is_first = range.start <= self.board.una();
         self.board.on_retransmitted(range, now);
+        self.recovery.on_sent(self.board.weight(range.len()));
         self.recovery.undo_mut().on_retransmission(self.clock.tick(now));
         if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
             self.timer.stall_since(now);
@@ -212,7 +215,7 @@ impl Sender {
         }
         //= rfc3042-2-peers-window
         let window = self.usable_window();
-        if window < available && !self.is_worth_sending(now, window) {
+        if window < available && !self.is_worth_sending(window) {
             self.arm_persist(now);
             return self.stop(now, Limit::Window);
         }
@@ -464,6 +467,7 @@ impl Sender {
         let was_empty = self.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.mss());
         self.board.on_new_data(len, now);
+        self.recovery.on_sent(self.board.weight(len));
         let ends_burst = self.note_burst(now, len);
         let segment = self.account(now, Range { start, end: start + len }, false);
         self.on_sent_data(now, was_empty);
@@ -477,14 +481,14 @@ impl Sender {
         peer.min(self.queue.room_to_send(self.board.una(), high))
     }
 
-    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst may
-    /// end with whatever the window has room for.
-    fn is_worth_sending(&self, now: SimTime, window: u64) -> bool {
+    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst that is under way may
+    /// end with whatever the window has room for (Linux).
+    fn is_worth_sending(&self, window: u64) -> bool {
         window > 0
             && (self.queue.overrides_silly_window()
                 //= rfc9293-3.8.6.2.1-sender-silly-window
                 || window >= self.peer.largest() / 2
-                || (self.bursts.is_under_way(self.pacer.departure(now)) && !self.is_held_back(window)))
+                || (self.bursts.is_incomplete() && !self.is_held_back(window)))
     }
 
     /// Books a segment that leaves now.
@@ -499,7 +503,6 @@ impl Sender {
                 self.counters.retransmitted_octets += payload;
             }
         }
-        self.recovery.on_sent(self.board.weight(range.len()));
         self.feed.on_sent(now, range, &self.board, is_retransmission);
         let idle_since = self.idleness.idle_since.take();
         let idle_for = idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since));
