@@ -144,7 +144,7 @@ impl Simulation {
 
     fn conclude(mut self) -> Outcome {
         let now = self.hosts.now();
-        self.end_measurement();
+        self.end_measurement_with_run();
         let links = self.link_summaries.take().expect("the measurement has just ended");
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);
         let (config, streams, connections) = (&*self.config, self.streams.list(), &mut self.hosts.connections);
