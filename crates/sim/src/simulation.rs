@@ -254,6 +254,9 @@ impl Simulation {
 
     fn after_segment(&mut self, end: EndpointId, role: Role, has_data: bool) {
         self.counters.packets_delivered += u64::from(has_data);
+        if let Role::Applications { sends: Some(stream), .. } = role {
+            self.streams.count_round_trip(stream, &self.hosts);
+        }
         self.after_call(end, role);
         if has_data && let Role::Applications { delivers: Some(stream), .. } = role {
             self.streams.on_data(stream, &mut self.hosts);
