@@ -210,30 +210,41 @@ impl Link {
         self.rest.served.as_ref()?.inspect(now, name)
     }
 
-    /// Begins the measurement window: averages from here on.
+    /// Begins the measurement window, before what happens at `now`: averages from here on.
     pub fn begin_measurement(&mut self, now: SimTime) {
-        self.advance(now);
+        let before = just_before(now);
+        self.advance(before);
         if let Some(served) = &mut self.rest.served {
             served.begin_measurement(now);
         }
-        let window = self.window(now);
+        let window = self.window(now, before);
         self.rest.counts.stats.restart(window);
     }
 
-    /// Ends the measurement window and returns what was measured.
+    /// Ends the measurement window where the run ends, behind what happens at `now`, and returns what was measured.
     pub fn end_measurement(&mut self, now: SimTime) -> LinkStats {
-        self.advance(now);
+        self.end_behind(now, now)
+    }
+
+    /// Ends the measurement window before what happens at `now`, and returns what was measured.
+    pub fn end_measurement_before(&mut self, now: SimTime) -> LinkStats {
+        self.end_behind(now, just_before(now))
+    }
+
+    /// The window ends at `now`; what has happened by `last` is in it.
+    fn end_behind(&mut self, now: SimTime, last: SimTime) -> LinkStats {
+        self.advance(last);
         let mut stats = std::mem::take(&mut self.rest.counts.stats);
         let used = self.rest.served.as_ref().and_then(|served| served.used(stats.window_start(), now));
-        stats.finish(self.window(now), self.waiting(), used);
+        stats.finish(self.window(now, last), self.waiting(), used);
         stats
     }
 
-    /// What a link's counts are at `now`, up to which it has been advanced.
-    fn window(&self, now: SimTime) -> Window {
+    /// What a link's counts are at `now`, of what has happened by `last`, up to which it has been advanced.
+    fn window(&self, now: SimTime, last: SimTime) -> Window {
         let delivered = (self.rest.turns << 32 | u64::from(self.transit.left())) + self.rest.waits.passed();
         let begun = match &self.rest.served {
-            None => Some(delivered + (self.held_packets() - self.not_begun(now)) as u64),
+            None => Some(delivered + (self.held_packets() - self.not_begun(last)) as u64),
             Some(_) => None,
         };
         Window { at: now, busy: self.busy_time(now), delivered, begun }
@@ -327,6 +338,11 @@ impl Link {
         self.transit.push_back(InTransit { arrival, packet });
         self.transit.len() == 1
     }
+}
+
+/// The last instant before `now`.
+fn just_before(now: SimTime) -> SimTime {
+    SimTime(now.0.saturating_sub(1))
 }
 
 /// What a served link has.

@@ -187,6 +187,9 @@ pub(crate) fn check(
     checker.changes();
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
+    if is_whole && !checker.diagnostics.has_mistake_in("host") {
+        checker.review_hosts(&hosts, &flows, &traffic);
+    }
     let network = std::mem::take(&mut checker.network);
     let (seed, duration) = (checker.seed, checker.duration.unwrap_or_default());
     diagnostics.is_empty().then(|| SimulationConfig {

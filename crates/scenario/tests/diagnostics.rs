@@ -190,7 +190,7 @@ rate = "10 Mbit/s"
 delay = "8 ms"
 loss = { kind = "random", p = 0.01 }
 discard = [{ kind = "list", positions = [5], of = "data", flow = "first" }]
-queue = { kind = "priority", bands = [{ of = "acks" }, { flows = ["video", "datagrams"], limit = "90 packets" }] }
+queue = { kind = "priority", bands = [{ of = "acks" }, { flows = ["video", "datagrams"], limit = "90 packets" }, {}] }
 
 [topology.bottleneck.reverse]
 queue = { kind = "red", limit = "100 packets" }
@@ -337,4 +337,27 @@ fn what_is_nested_too_deeply_is_told_with_its_line() {
         assert_eq!(first.line, Some(2), "{error}");
         assert_eq!((&*first.message, &*first.remedy), ("lists or tables are nested too deeply", "nest them less"));
     }
+}
+
+/// A key has an effect, or is refused at its place with what to do.
+#[test]
+fn a_key_that_can_have_no_effect_is_refused() {
+    let of = |old: &str, new: &str| mistakes(&with(old, new)).into_iter().map(|found| found.field).collect::<Vec<_>>();
+    for (old, new, place) in [
+        ("interval = \"100 ms\"", "links = \"none\"\nwhich_links = [\"bottleneck\"]", "trace.which_links"),
+        ("interval = \"100 ms\"", "flows = \"none\"\nper = \"event\"", "trace.per"),
+        (
+            "delay = \"8 ms\",",
+            "delay = \"8 ms\", discard = [{ kind = \"nth\", n = 5, from = \"10 s\" }],",
+            "topology.bottleneck.discard[0].from",
+        ),
+        ("[tcp]", "[[host]]\nname = \"datagrams.left\"\ntcp = { mss = 500 }\n[tcp]", "host[0].tcp"),
+        ("[tcp]", "[[host]]\nname = \"first.left\"\n[tcp]", "host[0]"),
+    ] {
+        assert_eq!(of(old, new), [place], "{new}");
+    }
+    assert_eq!(
+        of("[tcp]", "[[host]]\nname = [\"datagrams.left\", \"first.left\"]\ntcp = { mss = 500 }\n[tcp]"),
+        [""; 0]
+    );
 }

@@ -455,3 +455,40 @@ node = "left"
     let outcome = Simulation::new(scenario(text).config()).finish();
     assert!(outcome.engine.events < 100_000, "{:?}", outcome.engine);
 }
+
+/// The reference: `rtt_ms` is of the samples, each of which an ACK gave. The handshake's is told by no ACK of data: one of some 2,000.
+#[test]
+fn round_trips_are_those_that_acks_told_of() {
+    for controller in ["bbr", "cubic"] {
+        let text = format!(
+            "duration = \"5 s\"\ntrace = {{ events = \"all\" }}\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\" }}\n[[flow]]\nname = \"f\"\ncontroller = \"{controller}\"\n"
+        );
+        let (told, outcome) = watch(&scenario(&text));
+        let samples: Vec<f64> = told
+            .of(SourceKind::Flow, "f")
+            .filter_map(|event| match event {
+                Event::AckArrived(ack) => Some(ack.rtt_sample?.as_millis_f64()),
+                _ => None,
+            })
+            .collect();
+        let expected = samples.iter().sum::<f64>() / samples.len() as f64;
+        let mean = outcome.summary.flows[0].rtt_ms.as_ref().expect("samples").mean;
+        assert!((mean / expected - 1.0).abs() < 5e-4, "{controller}: {mean} ms, and {expected} ms by the events");
+    }
+}
+
+/// RFC 6298 section 2.1: the first timeout is after 1 s, as it comes, and whether the connection is ever opened or not.
+#[test]
+fn timeouts_of_a_syn_are_told_of_when_they_are() {
+    for lost in ["kind = \"nth\", n = 1", "kind = \"every\", k = 1"] {
+        let text = format!(
+            "duration = \"5 s\"\ntrace = {{ events = \"all\" }}\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", discard = [{{ {lost} }}] }}\n[[flow]]\nname = \"f\"\n"
+        );
+        let (told, outcome) = watch(&scenario(&text));
+        check_flows(&told, &outcome.summary, lost);
+        let first = told.records.iter().find(|record| matches!(record.event, Event::TimedOut { .. }));
+        assert_eq!(first.map(|record| record.time), Some(SimTime(1_000_000_000)), "{lost}");
+    }
+}

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use ackclock_scenario::Scenario;
-use ackclock_sim::{ColumnData, Outcome, Simulation, Table};
+use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};
 use serde_json::Value;
 
 /// What a number is of.
@@ -120,9 +120,8 @@ const FIELDS: &[(&str, Of)] = &[
     ("datagrams.name", Run),
     ("datagrams.sent", Window(Sum)),
     ("datagrams.received", Begun(Sum)),
-    // What is lost at the end of a window has no later one in it that arrived.
-    ("datagrams.lost", Begun(Apart)),
-    ("datagrams.out_of_order", Begun(Apart)),
+    ("datagrams.lost", Begun(Sum)),
+    ("datagrams.out_of_order", Begun(Sum)),
     ("datagrams.marked", Begun(Sum)),
     ("datagrams.duplicates", Begun(Sum)),
     ("datagrams.sent_bps", Window(Mean)),
@@ -385,4 +384,81 @@ fn timeouts_of_the_handshake_are_counted() {
     assert_eq!((flow.timeouts, outcome.events.records.len(), flow.retransmitted_segments), (2, 2, 0));
     let flow = &crate::common::run(&text("")).flows[0];
     assert_eq!(flow.timeouts, 0);
+}
+
+fn summary(text: &str) -> Summary {
+    let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    Simulation::new(scenario.config()).finish().summary
+}
+
+/// Pairs of packets of 1 ms, one pair each 10 ms until 95 ms, over three links of 9 ms; the second of each waits for the first.
+fn pairs(window: &str, further: &str) -> Summary {
+    let link = format!("{{ rate = \"8 Mbit/s\", delay = \"9 ms\"{further} }}");
+    let flow = |name: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nprotocol = {{ kind = \"udp\", payload = \"972 B\", until = \"95 ms\" }}\n\
+             app = {{ kind = \"cbr\", rate = \"777.6 kbit/s\" }}\n"
+        )
+    };
+    summary(&format!(
+        "duration = \"1 s\"\n{window}\n[topology]\nkind = \"chain\"\nlinks = [{link}, {link}, {link}]\n\
+         nodes = [\"A\", {{ name = \"R\", kind = \"router\" }}, {{ name = \"S\", kind = \"router\" }}, \"B\"]\n{}{}",
+        flow("first"),
+        flow("second")
+    ))
+}
+
+/// The reference: a window has what happens from its beginning on and before its end. The firsts of the pairs come out of the links at
+/// 10, 20, 30, ... ms, each later by 10 ms for each link before, ten in all; the seconds a millisecond later. It does not matter
+/// whether packets enter a link ahead of time.
+#[test]
+fn a_window_has_what_happens_at_its_beginning_and_not_what_happens_at_its_end() {
+    for further in ["", ", loss = { kind = \"random\", p = 0.0 }"] {
+        let delivered = |window: &str| {
+            let links = pairs(window, further).links.into_iter();
+            links
+                .filter(|link| ["A->R", "R->S", "S->B"].contains(&link.name.as_str()))
+                .map(|link| link.delivered_packets)
+        };
+        let counts = |window: &str| delivered(window).collect::<Vec<_>>();
+        assert_eq!(counts("measure = { from = \"100 ms\" }"), [2, 4, 6], "{further}");
+        assert_eq!(counts("measure = { to = \"100 ms\" }"), [18, 16, 14], "{further}");
+        assert_eq!(counts("measure = { from = \"90 ms\", to = \"91 ms\" }"), [1, 1, 1], "{further}");
+        // The second of a pair begins to leave at 81 ms, when it has waited for a millisecond.
+        let wait = |window: &str| pairs(window, further).links[0].queueing_delay_ms.mean;
+        assert!((wait("measure = { from = \"81 ms\", to = \"82 ms\" }") - 1.0).abs() < 1e-9, "{further}");
+        assert_eq!(wait("measure = { from = \"80 ms\", to = \"81 ms\" }").to_bits(), 0, "{further}");
+    }
+}
+
+/// Before a flow starts there is nothing to leave out.
+#[test]
+fn a_window_that_begins_with_all_flows_has_their_first_packets() {
+    let links = |window: &str| {
+        let text = format!(
+            "duration = \"3 s\"\n{window}\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\" }}\n[[flow]]\nname = \"tcp\"\nstart = \"1 s\"\n\
+             [[flow]]\nname = \"quic\"\nprotocol = \"quic\"\nstart = \"1 s\"\n"
+        );
+        let links = summary(&text).links.into_iter();
+        links.map(|link| (link.name, link.delivered_packets, link.drops, link.queueing_delay_ms)).collect::<Vec<_>>()
+    };
+    let whole = format!("{:?}", links(""));
+    assert_eq!(format!("{:?}", links("measure = { from = \"1 s\" }")), whole);
+    assert_eq!(format!("{:?}", links("measure = { from = \"0 s\" }")), whole);
+}
+
+/// Jain, Chiu, Hawe 1984: of one user alone the index is 1. A flow that was reset before the window is no user in it.
+#[test]
+fn who_was_reset_before_the_window_shares_nothing_in_it() {
+    let jain = |from: u32| {
+        let text = format!(
+            "duration = \"6 s\"\nmeasure = {{ from = \"{from} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
+             access = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\nbottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\" }}\n\
+             [[flow]]\nname = \"stays\"\n[[flow]]\nname = \"goes\"\nabort_at = \"2 s\"\n"
+        );
+        summary(&text).jain_index.expect("one of them has goodput")
+    };
+    assert!((jain(3) - 1.0).abs() < 1e-12, "{}", jain(3));
+    assert!(jain(1) < 0.999, "{}", jain(1));
 }

@@ -162,7 +162,7 @@ impl Network {
             [path.first(), path.last()].map(|link| *link.expect("a route between two hosts has a link"));
         self.host_noise.add(first, from.noise);
         self.host_noise.add(last, to.noise);
-        if from.counts_waiting && self.links[first.index()].is_served() {
+        if from.counts_waiting {
             self.departures.want(first);
             self.watch_link(first);
         }
@@ -360,15 +360,14 @@ impl Network {
     /// `LOOKS`: there is a discarder, a capture, or somebody who watches.
     fn pass<const LOOKS: bool>(&mut self, mut at: LinkId, mut packet: UnderWay) {
         if LOOKS && self.is_discarded(at, packet.packet) {
-            if self.departures.are_wanted(at) {
-                self.note_refused(at, packet.packet, packet.hop);
-            }
+            self.note_refused(at, packet.packet, packet.hop);
             self.drop_on_arrival(at, packet.packet, DropCause::Discarder);
             return self.links[at.index()].on_discarded();
         }
         let now = self.now();
         let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
         let Some(mut passage) = link.admit(now, packet.size) else {
+            self.note_refused(at, packet.packet, packet.hop);
             return self.drop_on_arrival(at, packet.packet, DropCause::Queue);
         };
         if LOOKS {

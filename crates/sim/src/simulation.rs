@@ -144,7 +144,7 @@ impl Simulation {
 
     fn conclude(mut self) -> Outcome {
         let now = self.hosts.now();
-        self.end_measurement();
+        self.end_measurement_with_run();
         let links = self.link_summaries.take().expect("the measurement has just ended");
         self.short_flows.count_what_is_under_way(&self.hosts, &mut self.relays);
         let (config, streams, connections) = (&*self.config, self.streams.list(), &mut self.hosts.connections);
@@ -254,6 +254,9 @@ impl Simulation {
 
     fn after_segment(&mut self, end: EndpointId, role: Role, has_data: bool) {
         self.counters.packets_delivered += u64::from(has_data);
+        if let Role::Applications { sends: Some(stream), .. } = role {
+            self.streams.count_round_trip(stream, &self.hosts);
+        }
         self.after_call(end, role);
         if has_data && let Role::Applications { delivers: Some(stream), .. } = role {
             self.streams.on_data(stream, &mut self.hosts);

@@ -42,6 +42,8 @@ pub(crate) struct Stream {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     from: Border,
+    /// The stream had failed before the window began.
+    had_failed: bool,
     /// Where the window ends, or the stream, whichever comes first: for its rates.
     until: Option<Border>,
     /// At the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
@@ -97,6 +99,7 @@ impl Stream {
     /// The measurement window begins.
     pub(crate) fn begin_measurement(&mut self, now: SimTime, connections: &Connections) {
         self.measured.from = self.border(now, connections);
+        self.measured.had_failed = connections.view(self.sender).is_aborted();
         self.rtt = Histogram::default();
     }
 
@@ -126,6 +129,11 @@ impl Stream {
     /// RTT samples of the measurement window, microseconds.
     pub(crate) fn round_trips(&self) -> &Histogram {
         self.measured_rtt.as_deref().unwrap_or(&self.rtt)
+    }
+
+    /// It had failed before the measurement window began, in which it is no more.
+    pub(crate) fn had_failed(&self) -> bool {
+        self.measured.had_failed
     }
 
     /// Bits per second read and sent between the borders.

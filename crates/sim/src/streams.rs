@@ -52,15 +52,19 @@ impl Streams {
         &self.list
     }
 
+    /// A packet has come to the endpoint that sends a stream: the round trip that it measured counts.
+    pub(crate) fn count_round_trip(&mut self, id: StreamId, hosts: &Hosts) {
+        let stream = &mut self.list[id.index()];
+        if let Some(sample) = hosts.view(stream.sender).latest_rtt_sample() {
+            stream.on_rtt_sample(sample);
+        }
+    }
+
     /// What follows every call into the endpoint that sends a stream.
     pub(crate) fn after_call(&mut self, id: StreamId, hosts: &mut Hosts, recorder: &mut Recorder) {
         let stream = &mut self.list[id.index()];
-        let sender = hosts.view(stream.sender);
-        if let Some(sample) = sender.latest_rtt_sample() {
-            stream.on_rtt_sample(sample);
-        }
         if recorder.per_event {
-            let ends = [sender, hosts.view(stream.receiver)];
+            let ends = [stream.sender, stream.receiver].map(|end| hosts.view(end));
             recorder.record_flow(hosts.now(), id, stream, ends);
         }
         // An acceptor may get all of a small file, and its end, with the segment that completes the handshake.

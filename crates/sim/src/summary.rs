@@ -52,7 +52,8 @@ pub fn takes_part(flow: &FlowSummary, [from, until]: [SimTime; 2]) -> bool {
 /// Goodputs of the flows that take part. A connection's stream back follows the one there.
 fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime; 2]) -> Vec<f64> {
     let mut goodputs: Vec<(EndpointId, f64)> = Vec::with_capacity(flows.len());
-    for (stream, flow) in streams.iter().zip(flows).filter(|(_, flow)| takes_part(flow, window)) {
+    let take_part = |(stream, flow): &(&Stream, &FlowSummary)| !stream.had_failed() && takes_part(flow, window);
+    for (stream, flow) in streams.iter().zip(flows).filter(take_part) {
         match goodputs.last_mut().filter(|(receiver, _)| *receiver == stream.sender) {
             Some((_, there)) => *there += flow.goodput_bps,
             None => goodputs.push((stream.receiver, flow.goodput_bps)),

@@ -5,7 +5,7 @@
 //! Departures: octets are those of payloads, without what a kernel's buffers take beside them. Once fewer wait than the limit, the
 //! sender goes on at the moment at which the burst has left, as with a completion that is told at once. Of what an uplink serves packet by
 //! packet it is not known when it leaves: the sender is told when it has ([`HostQueue::on_left`]), or when it was dropped there. Which
-//! burst an octet was of is not told; the first is taken to have left first.
+//! burst an octet was of is not told; the first is taken to have left first. What another uplink drops is told, too.
 
 use std::collections::VecDeque;
 
@@ -84,8 +84,31 @@ impl HostQueue {
         self.wake
     }
 
-    /// So many octets of what was handed to the host have left, or were dropped there.
-    pub(crate) fn on_left(&mut self, now: SimTime, mut octets: u64) {
+    /// So many octets of what was handed to the host have left, or were dropped there; where it is known when segments leave, it is told of
+    /// what was dropped alone.
+    pub(crate) fn on_left(&mut self, now: SimTime, octets: u64) {
+        if self.bursts.back().is_some_and(|last| last.leaves_at < SimTime::NEVER) {
+            self.forget(octets);
+        } else {
+            self.take_left(octets);
+        }
+        if self.octets <= self.limit {
+            self.wake = now;
+        }
+    }
+
+    /// So many octets of what was handed over now were dropped.
+    fn forget(&mut self, mut octets: u64) {
+        while let Some(last) = self.bursts.back_mut().filter(|_| octets > 0) {
+            let of_last = octets.min(last.octets);
+            last.octets -= of_last;
+            self.octets -= of_last;
+            octets -= of_last;
+            self.bursts.pop_back_if(|last| last.octets == 0);
+        }
+    }
+
+    fn take_left(&mut self, mut octets: u64) {
         while octets > 0 {
             let first = self.bursts.front_mut().expect("what leaves the host was handed to it");
             let of_first = octets.min(first.octets - first.left);
@@ -96,17 +119,17 @@ impl HostQueue {
                 self.bursts.pop_front();
             }
         }
-        if self.octets <= self.limit {
-            self.wake = now;
-        }
     }
 
-    /// So many octets were handed to the host, of the burst under way or of one that begins; they leave at that time, or it will be told
-    /// when ([`SimTime::NEVER`]).
-    pub(crate) fn on_sent(&mut self, octets: u64, leaves_at: SimTime) {
+    /// So many octets were handed to the host, of the burst under way or of one that begins, as one does where all before it has left; they
+    /// leave at that time, or it will be told when ([`SimTime::NEVER`]). What waits no longer does not count.
+    pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64, leaves_at: SimTime) {
+        if leaves_at <= now {
+            return;
+        }
         self.octets += octets;
         match self.bursts.back_mut() {
-            Some(last) if !self.begins => {
+            Some(last) if !self.begins && last.leaves_at > now => {
                 last.octets += octets;
                 last.leaves_at = leaves_at;
             }
@@ -137,8 +160,8 @@ mod tests {
         let mut queue = HostQueue::new(Bytes(4 << 20));
         for (burst, leaves_at) in [(1, 10), (2, 20), (3, 30)] {
             assert!(!queue.await_room(SimTime(burst), 3_000));
-            queue.on_sent(500, SimTime((leaves_at - 1) * MS));
-            queue.on_sent(500, SimTime(leaves_at * MS)); // the rest of the same burst
+            queue.on_sent(SimTime(burst), 500, SimTime((leaves_at - 1) * MS));
+            queue.on_sent(SimTime(burst), 500, SimTime(leaves_at * MS)); // the rest of the same burst
         }
         assert!(!queue.await_room(SimTime(5 * MS), 3_000)); // not more than the limit
         assert!(queue.await_room(SimTime(5 * MS), 1_999));
@@ -154,8 +177,8 @@ mod tests {
         let mut queue = HostQueue::new(Bytes(4 << 20));
         for burst in 1..=3 {
             assert!(!queue.await_room(SimTime(burst), 3_000));
-            queue.on_sent(500, SimTime::NEVER);
-            queue.on_sent(500, SimTime::NEVER);
+            queue.on_sent(SimTime(burst), 500, SimTime::NEVER);
+            queue.on_sent(SimTime(burst), 500, SimTime::NEVER);
         }
         assert!(queue.await_room(SimTime(MS), 1_999));
         assert_eq!(queue.wake(), SimTime::NEVER);
@@ -169,5 +192,30 @@ mod tests {
         assert!(!queue.await_room(SimTime(40 * MS), 1_999));
         queue.on_left(SimTime(50 * MS), 500);
         assert!(!queue.await_room(SimTime(50 * MS), 0));
+    }
+
+    #[test]
+    fn what_the_uplink_dropped_does_not_wait() {
+        let mut queue = HostQueue::new(Bytes(4 << 20));
+        assert!(!queue.await_room(SimTime(1), 3_000));
+        for leaves_at in [10, 20, 20, 20] {
+            queue.on_sent(SimTime(1), 1_000, SimTime(leaves_at * MS)); // two have room, two do not
+        }
+        queue.on_left(SimTime(1), 2_000);
+        assert!(!queue.await_room(SimTime(2), 2_000));
+        assert!(queue.await_room(SimTime(2), 1_999));
+        assert_eq!(queue.wake(), SimTime(20 * MS));
+        queue.on_sent(SimTime(30 * MS), 1_000, SimTime(20 * MS)); // dropped before an idle link
+        assert!(!queue.await_room(SimTime(30 * MS), 0));
+    }
+
+    #[test]
+    fn a_segment_that_comes_when_all_before_it_has_left_waits_alone() {
+        let mut queue = HostQueue::new(Bytes(4 << 20));
+        assert!(!queue.await_room(SimTime(1), 3_000));
+        queue.on_sent(SimTime(1), 500, SimTime(10 * MS));
+        queue.on_sent(SimTime(20 * MS), 500, SimTime(30 * MS)); // let go by `fq`, without being asked for room
+        assert!(!queue.await_room(SimTime(21 * MS), 500));
+        assert!(queue.await_room(SimTime(21 * MS), 499));
     }
 }

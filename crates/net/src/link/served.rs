@@ -62,6 +62,9 @@ pub(crate) struct Served {
     latest_wait: SimDuration,
 }
 
+/// Of a link that has been idle for longer, a queue is told of so many changes of its rate; nothing waits there.
+const MOST_TOLD: u32 = 1_000;
+
 /// The packet in service.
 #[derive(Clone, Copy, Debug)]
 struct InService {
@@ -257,16 +260,19 @@ impl Served {
         true
     }
 
-    /// Tells the queue the rate of the link, if that has changed. An outage is none: what waits is there when it is over.
+    /// Tells the queue of each change of the link's rate, as of when it was: of many the last. An outage is none: what waits is there when
+    /// it is over.
     fn set_rate(&mut self, now: SimTime) {
-        if now < self.rate_known_until {
-            return;
-        }
-        let (rate, until) = self.rate.step_at(now).unwrap_or((Bandwidth(0), SimTime::NEVER));
-        self.rate_known_until = until;
-        if rate > Bandwidth(0) && rate != self.known_rate {
-            self.known_rate = rate;
-            self.queue.set_rate(now, rate);
+        let mut told = 0;
+        while now >= self.rate_known_until {
+            let at = if told < MOST_TOLD { self.rate_known_until } else { now };
+            let (rate, until) = self.rate.step_at(at).unwrap_or((Bandwidth(0), SimTime::NEVER));
+            self.rate_known_until = until;
+            told += 1;
+            if rate > Bandwidth(0) && rate != self.known_rate {
+                self.known_rate = rate;
+                self.queue.set_rate(at, rate);
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 //!
 //! **Departures**: marks are on by default, as for the other disciplines here; the draft allows them, Linux has them off.
 
-use ackclock_declare::{About, declare, default};
+use ackclock_declare::{About, Review, declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
@@ -49,6 +49,10 @@ impl Parameters for FqPieConfig {
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
         vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        self.control.review(review);
     }
 }
 

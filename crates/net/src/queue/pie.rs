@@ -14,7 +14,7 @@
 //! appendix has it, below half the target. A measured departure counts the octets that left, where the pseudocode takes
 //! them for 16 KiB whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
 
-use ackclock_declare::{About, declare, default, unset, words};
+use ackclock_declare::{About, Review, declare, default, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::fifo::{Fifo, Head};
@@ -90,6 +90,15 @@ declare! {
     check super::review;
 }
 
+impl PieParameters {
+    pub(super) fn review(&self, review: &mut Review<'_>) {
+        if !self.ecn && review.is_given("mark_threshold") {
+            let remedy = "leave it out, or write ecn = true";
+            review.report("mark_threshold", "must be left out where ecn = false: nothing is marked", remedy);
+        }
+    }
+}
+
 impl Parameters for PieConfig {
     const ABOUT: About = About {
         name: "pie",
@@ -101,6 +110,10 @@ impl Parameters for PieConfig {
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
         vec![("limit".to_owned(), self.limit)]
+    }
+
+    fn review(&self, review: &mut Review<'_>) {
+        self.control.review(review);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use ackclock_declare::{About, declare, required, unset};
+use ackclock_declare::{About, Review, declare, required, unset};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link};
@@ -55,9 +55,22 @@ impl Parameters for PriorityConfig {
     fn limits(&self) -> Vec<(String, QueueLimit)> {
         self.bands.iter().enumerate().map(|(index, band)| (format!("bands[{index}].limit"), band.limit)).collect()
     }
+
+    fn review(&self, review: &mut Review<'_>) {
+        let Some((last, others)) = self.bands.split_last() else { return };
+        if !last.takes_all() {
+            let message = "takes every packet that no band before it does, whatever it names";
+            let remedy = "remove its of, flows and max_size, or add a last band for the others: {}";
+            review.report(format!("bands[{}]", others.len()), message, remedy);
+        }
+    }
 }
 
 impl BandConfig {
+    fn takes_all(&self) -> bool {
+        self.class == PacketClass::Any && self.flows.is_none() && self.largest.is_none()
+    }
+
     fn takes(&self, packet: &Packet) -> bool {
         self.class.has(packet)
             && self.flows.as_ref().is_none_or(|flows| flows.0.contains(&packet.connection().index()))

@@ -3,6 +3,7 @@
 use ackclock_declare::Context;
 use ackclock_net::{DiscardRule as Rule, DiscarderConfig, NamedRule};
 use ackclock_sim::FlowConfig;
+use ackclock_units::SimTime;
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
@@ -42,6 +43,10 @@ impl Checker<'_, '_> {
 
     fn discard_rule(&mut self, rule: &DiscardRule, path: &FieldPath, flows: &[FlowConfig]) -> Rule {
         let NamedRule { flow, rule } = self.chosen(rule, &Context::default(), path);
+        if self.is_over_at(rule.from.saturating_since(SimTime::ZERO)) {
+            let remedy = format!("use a time before the end of the run at {}, or remove the rule", self.run_end());
+            self.report(&path.key("from"), "must be before the end of the run", remedy);
+        }
         let remedy = "remove flow, and choose packets by class, position or time";
         let flow = flow.and_then(|name| self.number_of_flow(&name, &path.key("flow"), flows, remedy));
         Rule { flows: flow.map(|flow| vec![flow]), ..rule }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ackclock_cc::{Setting, Stack};
 use ackclock_declare::Context;
 use ackclock_net::NodeId;
+use ackclock_sim::{FlowConfig, TrafficConfig};
 use ackclock_tcp::TcpConfig;
 
 use super::controllers::table_of_switches;
@@ -65,8 +66,26 @@ impl<'a> Checker<'a, '_> {
                 let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
                 tables.entry(node).or_default().extend(layer);
             }
+            if host.tcp.is_none() {
+                self.report_lack(&path, "must have a tcp table", "add tcp = { ... }, or remove the host");
+            }
         }
         tables
+    }
+
+    /// Hosts whose table of TCP no connection would look at.
+    pub(crate) fn review_hosts(&mut self, hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
+        let groups = traffic.arrivals.iter().map(|group| &group.flow);
+        let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
+        let ends: BTreeSet<NodeId> = connections.flat_map(|flow| [flow.from, flow.to]).collect();
+        let (used, idle): (Vec<_>, Vec<_>) = hosts.iter().partition(|(node, _)| ends.contains(node));
+        let is_used = |layer: &Layer<'_>| {
+            used.iter().flat_map(|(_, layers)| layers.iter()).any(|one| std::ptr::eq(one.table, layer.table))
+        };
+        for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
+            let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
+            self.report(&layer.path, "must be of a host that has a connection of TCP", remedy);
+        }
     }
 
     /// As [`Self::tcp`], for an end of a flow; what was read for the one before is not read again.

@@ -36,6 +36,16 @@ impl Checker<'_, '_> {
         let flow_series = chosen(table.flows, &series_of_flows(flows));
         let link_series = chosen(table.links, &self.telling_series(&traced_links));
         let internals = self.internals(table.internals.as_ref(), &path);
+        let choices = [
+            ("which_links", table.which_links.is_some() && link_series.is_empty(), "links"),
+            ("per", table.per == Some(Per::Event) && flow_series.is_empty() && internals.is_empty(), "flows"),
+        ];
+        for (field, is_idle, what) in choices {
+            if is_idle {
+                let message = format!("says how series of {what} are recorded, of which there are none");
+                self.report(&path.key(field), message, format!("leave it out, or record series of {what}"));
+            }
+        }
         let per_sample = values_per_sample(flows.len(), flow_series.len() + internals.len())
             + values_per_sample(traced_links.len(), link_series.len());
         let duration = self.duration.unwrap_or_default();

@@ -211,6 +211,12 @@ impl Checker<'_, '_> {
             Some(name) => self.listed(table, name, path)?,
             None => self.drawn(table, &flow, path)?,
         };
+        if let Arrivals::Listed(list) = &arrivals
+            && list.iter().all(|listed| flow.start + listed.after >= until)
+        {
+            let remedy = "use an earlier start, a later until or a longer run, or remove the flow";
+            self.report(&path.key("file"), "must have a flow that begins before until and the end of the run", remedy);
+        }
         let wanted = match &arrivals {
             Arrivals::Drawn { mean_gap, .. } => until.saturating_since(flow.start).0 as f64 / mean_gap,
             Arrivals::Listed(list) => list.len() as f64,

@@ -54,13 +54,14 @@ impl Event {
     #[inline]
     pub(super) fn pack(self) -> u64 {
         let (kind, index) = match self {
-            Self::Link(link) => (0, link.index()),
-            Self::Timer(end) => (1, end.index()),
-            Self::App(stream) => (2, stream.index()),
-            Self::Start(flow) => (3, flow.index()),
-            Self::Sample => (4, 0),
-            Self::MeasureFrom => (5, 0),
-            Self::MeasureUntil => (6, 0),
+            // The window of measurement begins and ends before whatever else happens at its borders.
+            Self::MeasureFrom => (0, 0),
+            Self::MeasureUntil => (1, 0),
+            Self::Link(link) => (2, link.index()),
+            Self::Timer(end) => (3, end.index()),
+            Self::App(stream) => (4, stream.index()),
+            Self::Start(flow) => (5, flow.index()),
+            Self::Sample => (6, 0),
             Self::Service(link) => (7, link.index()),
             Self::Arrival(group) => (8, group.index()),
             Self::Discipline(at) => (9, at.number()),
@@ -82,7 +83,7 @@ impl Event {
     pub(super) fn unpack(bits: u64) -> Self {
         let index = (bits & INDEX_MASK) as usize;
         match bits >> KIND_SHIFT & KIND_MASK {
-            0 => Self::Link(LinkId::new(index)),
+            2 => Self::Link(LinkId::new(index)),
             7 => Self::Service(LinkId::new(index)),
             kind => Self::unpack_rarer(kind, index),
         }
@@ -91,12 +92,12 @@ impl Event {
     #[inline(never)] // most events are those of links, and are told apart without a table
     fn unpack_rarer(kind: u64, index: usize) -> Self {
         match kind {
-            1 => Self::Timer(EndpointId::of_number(index as u32)),
-            2 => Self::App(StreamId::new(index)),
-            3 => Self::Start(FlowId::new(index)),
-            4 => Self::Sample,
-            5 => Self::MeasureFrom,
-            6 => Self::MeasureUntil,
+            0 => Self::MeasureFrom,
+            1 => Self::MeasureUntil,
+            3 => Self::Timer(EndpointId::of_number(index as u32)),
+            4 => Self::App(StreamId::new(index)),
+            5 => Self::Start(FlowId::new(index)),
+            6 => Self::Sample,
             8 => Self::Arrival(GroupId::new(index)),
             9 => Self::Discipline(RelayDirection::of_number(index)),
             10 => Self::Copier(ApplianceId::new(index)),

@@ -1,6 +1,7 @@
 //! What has left the first link of its route, or was dropped there: for its sender, who keeps count of what waits at its host.
 //!
-//! Only of links that are served packet by packet. Of others it is known when a packet will leave as soon as it comes.
+//! Of links that are not served packet by packet it is known when a packet will leave as soon as it comes: of them only what was dropped
+//! is told.
 
 use ackclock_net::{EndpointId, Generation, LinkId, Packet, Payload};
 

@@ -154,9 +154,12 @@ impl Network {
     }
 
     /// A packet goes no further than the link that it came to, which was the next on its way before `hop`: its sender is told, if that counts
-    /// what waits there.
+    /// what waits there, and something does.
     #[cold]
     pub(super) fn note_refused(&mut self, link: LinkId, place: PacketId, hop: HopIndex) {
+        if !self.departures.are_wanted(link) || self.links[link.index()].free_at() <= self.now() {
+            return;
+        }
         let packet = Packet { hop, ..*self.packets.get(place) };
         if self.departures.add(link, &packet, &self.hops) {
             self.queue.push(self.now(), Event::Left(link));

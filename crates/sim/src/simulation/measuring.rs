@@ -1,6 +1,7 @@
 //! Samples over time, and where the measurement begins and ends.
 
-use ackclock_net::{EndpointId, Link, LinkId};
+use ackclock_net::{EndpointId, Link, LinkId, LinkStats};
+use ackclock_units::SimTime;
 use ackclock_units::interrupt::ask;
 
 use super::Simulation;
@@ -54,15 +55,23 @@ impl Simulation {
         }
     }
 
+    /// The window ends before what else happens now.
     pub(super) fn end_measurement(&mut self) {
-        if self.link_summaries.is_some() {
-            return;
+        self.end_measurement_by(Link::end_measurement_before);
+    }
+
+    /// The run ends, and the window with it if that has not ended before.
+    pub(super) fn end_measurement_with_run(&mut self) {
+        if self.link_summaries.is_none() {
+            self.end_measurement_by(Link::end_measurement);
         }
+    }
+
+    fn end_measurement_by(&mut self, end: fn(&mut Link, SimTime) -> LinkStats) {
         let now = self.hosts.now();
         self.streams.end_measurement(now, &self.hosts.connections);
         let links = self.config.network.links.iter().zip(&mut self.hosts.network.links);
         // One after the other: the distributions of many thousand links are larger than all else.
-        self.link_summaries =
-            Some(links.map(|(config, link)| link_summary(&config.name, &link.end_measurement(now))).collect());
+        self.link_summaries = Some(links.map(|(config, link)| link_summary(&config.name, &end(link, now))).collect());
     }
 }

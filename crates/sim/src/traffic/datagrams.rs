@@ -416,6 +416,26 @@ mod tests {
         assert!((summary.goodput_bps - 7.2e6).abs() < 1e-6);
     }
 
+    /// The reference: lost is what did not arrive though a later one did, whether that left within the window or behind it.
+    #[test]
+    fn what_is_lost_at_the_end_of_the_window_is_lost() {
+        let config = config(Sending::Constant(Bandwidth(8_000_000)), 8 * MS);
+        let window = MeasureWindow { from: Some(SimTime(2 * MS)), until: Some(SimTime(6 * MS)) };
+        let lost = |arrived: &[u64]| {
+            let mut flow = DatagramFlow::new(&config, 1, window);
+            (0..8).for_each(|number| _ = flow.send(SimTime(number * MS)));
+            for &number in arrived {
+                flow.receive(SimTime((10 + number) * MS), SimTime(number * MS), number as u32, false);
+            }
+            let summary = flow.summary(&config, SimTime(8 * MS));
+            (summary.received, summary.lost)
+        };
+        assert_eq!(lost(&[2, 3, 4, 6]), (3, 1)); // 5
+        assert_eq!(lost(&[2, 3, 7]), (2, 2)); // 4 and 5
+        assert_eq!(lost(&[0, 1, 2, 3]), (2, 0)); // 4 to 7 are under way
+        assert_eq!(lost(&[0, 1]), (0, 0));
+    }
+
     #[test]
     fn only_what_left_in_the_measurement_window_counts() {
         let config = config(Sending::Constant(Bandwidth(8_000_000)), 8 * MS);

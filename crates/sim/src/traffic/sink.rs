@@ -130,7 +130,7 @@ impl Sink {
 
     pub(super) fn on_received(&mut self, now: SimTime, sent: SimTime, number: u32, octets: u32, marked: bool) {
         if !self.window.holds(sent) {
-            return;
+            return self.on_other(number);
         }
         if !self.arrived.insert(number) {
             self.duplicates += 1;
@@ -146,6 +146,13 @@ impl Sink {
         if let Some(last) = self.last_delay.replace(delay) {
             // J = J + (|D| - J) / 16, where D is the difference of the two delays.
             self.jitter += (delay.0.abs_diff(last.0) as f64 - self.jitter) * JITTER_GAIN;
+        }
+    }
+
+    /// One has arrived that left outside the window: where that was behind it, all that left within and has not arrived is late or lost.
+    fn on_other(&mut self, number: u32) {
+        if let Some(first) = self.first.filter(|first| *first < number) {
+            self.next = first + self.sent as u32;
         }
     }
 

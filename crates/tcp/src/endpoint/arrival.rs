@@ -51,6 +51,7 @@ impl Endpoint {
 
     /// An ACK leaves at once, and that is all that becomes of what has arrived.
     fn challenge(&mut self, now: SimTime, out: &mut impl Output) {
+        self.sender.rto.begin_ack();
         self.receiver.request_ack();
         self.flush_ack(now, out);
     }

@@ -91,7 +91,7 @@ impl Endpoint {
 
     /// The same of what is known already.
     #[inline]
-    fn hand_over(&mut self, out: &mut impl Output) {
+    pub(super) fn hand_over(&mut self, out: &mut impl Output) {
         if let Some(log) = self.sender.log.as_mut().filter(|log| !log.is_empty()) {
             out.tell(log.events());
         }

@@ -146,6 +146,7 @@ impl Endpoint {
             self.sender.rto.back_off();
         }
         self.sender.on_handshake_timeout(self.handshake.retries);
+        self.hand_over(out);
         if is_last {
             return self.fail(ConnectionError::TimedOut);
         }

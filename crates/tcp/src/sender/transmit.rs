@@ -362,7 +362,7 @@ impl Sender {
             queue.on_sent(now, u64::from(octets) == self.board.mss(), leaves_at);
         }
         if let Some(queue) = &mut self.host_queue {
-            queue.on_sent(u64::from(octets), leaves_at);
+            queue.on_sent(now, u64::from(octets), leaves_at);
         }
     }
 

@@ -7,7 +7,9 @@ use crate::ids::NodeId;
 use crate::link::Link;
 use crate::link::wire::Wire;
 use crate::packets::UnderWay;
+use crate::queue::RedConfig;
 use crate::rate::{Outage, RateConfig, Trace};
+use crate::schedule::Schedule;
 
 fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
@@ -287,4 +289,29 @@ fn a_smaller_limit_holds_for_what_comes_and_a_loss_of_one_takes_all() {
     serve_until(&mut link, &mut wake, end);
     assert_eq!(link.in_transit(), 0);
     assert_eq!(link.end_measurement(end).lost(), 6);
+}
+
+/// Floyd and Jacobson 1993, section 4: the average falls as if so many packets had come while the link was idle as it could have sent.
+/// At 12 Mbit/s those of 1500 B take 1 ms, at 1.2 Mbit/s 10 ms: idle from 4 ms to 30 ms, with the change at 10 ms, are 6 and 2 of them.
+#[test]
+fn red_counts_idle_time_at_the_rate_of_each_part_of_a_schedule() {
+    let step = |ms, rate| (SimDuration::from_millis(ms), Bandwidth(rate));
+    let rate = RateConfig::Schedule(Schedule::new(vec![step(0, 12_000_000), step(10, 1_200_000)], None));
+    let red = RedConfig { weight: Some(0.5), ..RedConfig::default() };
+    let channel = ChannelConfig { rate, ..ChannelConfig::constant(Bandwidth(12_000_000), SimDuration::ZERO) };
+    let config = LinkConfig {
+        queue: QueueConfig::Red(red),
+        channel: Some(Box::new(channel)),
+        ..config(12_000_000, QueueLimit::Unlimited)
+    };
+    let (mut link, mut wake) = (Link::new(&config, 1), SimTime::NEVER);
+    for _ in 0..4 {
+        offer(&mut link, &mut wake, SimTime(0), 1500);
+    }
+    let average = |link: &Link, ms: u64| link.inspect(SimTime(ms * 1_000_000), "average_packets").expect("RED's");
+    serve_until(&mut link, &mut wake, SimTime(4_000_000));
+    assert!((average(&link, 4) - 1.25).abs() < 1e-12); // 0, 0, 1 and 2 were found waiting: (0 + 1/2 + 2) / 2
+    offer(&mut link, &mut wake, SimTime(30_000_000), 1500);
+    let expected = 1.25 * 0.5_f64.powi(6 + 2) / 2.0; // and the packet has found nothing
+    assert!((average(&link, 30) - expected).abs() < 1e-12, "{} is not {expected}", average(&link, 30));
 }
