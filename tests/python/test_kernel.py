@@ -78,8 +78,8 @@ def test_a_run_leaves_a_folder_of_results(cli: Cli, bulk: Path, tmp_path: Path) 
     results = Results.load(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["kernel"]["release"] == os.uname().release
-    # 1448 of 1500 octets are payload, and slow start from 10 segments takes some of the 2 s. A run that was too late, as the manifest
-    # says, may have carried less.
+    # 1448 of 1500 octets are payload, and slow start from 10 segments takes some of the 2 s.
+    # A run that was too late, as the manifest says, may have carried less.
     is_in_time = manifest["kernel"]["valid"]
     assert (40e6 if is_in_time else 0) < results.flow("one")["goodput_bps"] < 96.6e6
     rtt = results.flow("one")["rtt_ms"]
