@@ -80,7 +80,7 @@ def test_the_command_prints_where_it_is_and_ends_when_told(page: Path, scenario_
         with urllib.request.urlopen(found[1] + "opened.json") as answer:
             assert json.load(answer)["text"] == scenario_file.read_text()
         running.terminate()
-        assert running.wait(10) == 130
+        assert running.wait(60) == 130
 
 
 def test_a_scenario_brings_the_files_that_it_names(tmp_path: Path) -> None:

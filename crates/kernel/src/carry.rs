@@ -52,12 +52,12 @@ impl FromStr for HostPlace {
         let (device, rest) = rest.split_once('@').ok_or_else(|| without("device"))?;
         let (namespace, address) = rest.rsplit_once(':').ok_or_else(|| without("address"))?;
         let (address, bits) = address.split_once('/').ok_or_else(|| without("length of its network's prefix"))?;
-        let wrong = |_| WrongPlace(format!("{address:?} is no IPv4 address"));
+        let wrong = |_| WrongPlace(format!("{address:?} is not an IPv4 address"));
         let address = address.parse().map_err(wrong)?;
         let bits = bits.parse().ok().filter(|bits| *bits <= 32);
-        let bits = bits.ok_or_else(|| WrongPlace(format!("{text:?} has a prefix that is no number up to 32")))?;
+        let bits = bits.ok_or_else(|| WrongPlace(format!("{text:?}: prefix length must be 0 to 32")))?;
         if device.is_empty() || device.len() > 15 || device.contains('/') {
-            return Err(WrongPlace(format!("{device:?} is no name of a device: 1 to 15 letters")));
+            return Err(WrongPlace(format!("{device:?}: name of a device must have 1 to 15 letters")));
         }
         Ok(Self { node: node.into(), device: device.into(), namespace: namespace.into(), address: (address, bits) })
     }
@@ -147,7 +147,7 @@ mod tests {
             ("L=w@c", "no address"),
             ("L=w@c:10.0.0.1", "prefix"),
             ("L=w@c:10.0.0/8", "IPv4"),
-            ("L=w@c:10.0.0.1/33", "up to 32"),
+            ("L=w@c:10.0.0.1/33", "0 to 32"),
             ("L=a-name-that-is-too-long@c:10.0.0.1/8", "15 letters"),
         ] {
             let told = text.parse::<HostPlace>().unwrap_err().to_string();

@@ -158,7 +158,7 @@ impl Surroundings {
                 Failure::Machine(format!("network namespaces and TUN devices are for root ({error}); run it as root"))
             }
             io::ErrorKind::NotFound => {
-                Failure::Machine(format!("there is no /dev/net/tun ({error}); load the module: modprobe tun"))
+                Failure::Machine(format!("/dev/net/tun is missing ({error}); load the module: modprobe tun"))
             }
             _ => Failure::Io(error),
         };

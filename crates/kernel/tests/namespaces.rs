@@ -63,14 +63,28 @@ fn is_net(target: &Path) -> bool {
     target.to_string_lossy().starts_with("net:[")
 }
 
-#[test]
-fn cubic_fills_a_link_of_100_mbit_s() {
-    needs_kernel!();
-    let (mut command, file) = command(BULK, "bulk");
+/// What a run prints.
+fn printed(scenario: &str, name: &str) -> Value {
+    let (mut command, file) = command(scenario, name);
     let output = command.output().expect("it starts");
     fs::remove_file(file).expect("removed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The first of three runs that was in time, as it says of itself: one that was not says nothing about rates and round trips.
+fn in_time<T>(run: impl Fn() -> T, kernel: impl Fn(&T) -> Value) -> Option<T> {
+    let found = std::iter::repeat_with(run).take(3).find(|done| kernel(done)["valid"] == true);
+    if found.is_none() {
+        eprintln!("skipped: this machine is too busy for a run in real time");
+    }
+    found
+}
+
+#[test]
+fn cubic_fills_a_link_of_100_mbit_s() {
+    needs_kernel!();
+    let Some(result) = in_time(|| printed(BULK, "bulk"), |result| result["kernel"].clone()) else { return };
     let (flow, kernel) = (&result["summary"]["flows"][0], &result["kernel"]);
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is a number in {result}"));
     // 1448 of the 1500 octets of a packet are payload: 96.53 Mbit/s at most, and slow start takes some round trips of 3 s.
@@ -93,11 +107,7 @@ fn small_segments_pass_beside_large_ones() {
     needs_kernel!();
     let small = "[[flow]]\nname = \"small\"\ncontroller = \"cubic\"\ntcp = { mss = 200 }\n";
     let scenario = BULK.replace("duration = \"3 s\"", "duration = \"1500 ms\"").replace("100 Mbit/s", "900 Mbit/s");
-    let (mut command, file) = command(&(scenario + small), "small");
-    let output = command.output().expect("it starts");
-    fs::remove_file(file).expect("removed");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let result = printed(&(scenario + small), "small");
     let flow = &result["summary"]["flows"][1];
     let (octets, segments) = (flow["delivered_bytes"].as_f64().unwrap(), flow["sent_segments"].as_f64().unwrap());
     assert!(octets > 1e6 && segments * 200.0 >= octets, "{flow}");
@@ -114,12 +124,8 @@ fn short_flows_come_and_go_and_take_their_round_trips() {
         name = "tell"
         arrivals = { rate = "20 /s", process = "periodic", until = "2 s", size = "3 kB" }
     "#;
-    let (mut command, file) =
-        command(&(BULK.replace("name = \"one\"", "name = \"one\"\nstart = \"2900 ms\"") + groups), "short");
-    let output = command.output().expect("it starts");
-    fs::remove_file(file).expect("removed");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let scenario = BULK.replace("name = \"one\"", "name = \"one\"\nstart = \"2900 ms\"") + groups;
+    let Some(result) = in_time(|| printed(&scenario, "short"), |result| result["kernel"].clone()) else { return };
     // Every 25 and 50 ms, the first after one gap. A round trip is 20.04 ms; ten segments (RFC 6928) are less than 20 kB, so that the
     // handshake, the request with the response's beginning, and its end take three; what is only told takes one and a half.
     for (group, started, octets, least) in [(0, 79, 20_400.0, 3.0 * 20.04), (1, 39, 3_000.0, 1.5 * 20.04)] {
@@ -133,15 +139,20 @@ fn short_flows_come_and_go_and_take_their_round_trips() {
     }
 }
 
-/// The result of a run of a scenario, and what it left in its folder.
-fn result(scenario: &str, name: &str) -> (Value, PathBuf) {
-    let (mut command, file) = command(scenario, name);
-    let folder = file.with_extension("out");
-    let output = command.arg("--into").arg(&folder).output().expect("it starts");
-    fs::remove_file(file).expect("removed");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = fs::read(folder.join("summary.json")).expect("written");
-    (serde_json::from_slice(&text).expect("JSON"), folder)
+/// The result of a run of a scenario that was in time, and what it left in its folder.
+fn result(scenario: &str, name: &str) -> Option<(Value, PathBuf)> {
+    let json = |folder: &Path, name: &str| -> Value {
+        serde_json::from_slice(&fs::read(folder.join(name)).expect("written")).expect("JSON")
+    };
+    let run = || {
+        let (mut command, file) = command(scenario, name);
+        let folder = file.with_extension("out");
+        let output = command.arg("--into").arg(&folder).output().expect("it starts");
+        fs::remove_file(file).expect("removed");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        folder
+    };
+    in_time(run, |folder| json(folder, "kernel.json")).map(|folder| (json(&folder, "summary.json"), folder))
 }
 
 /// The packets of a pcapng file of one interface: when, how long on the wire, their headers.
@@ -172,7 +183,7 @@ fn a_refused_and_a_reset_connection_end_as_such_and_are_captured() {
         capture = true
     "#;
     let scenario = BULK.replace("3 s", "1 s") + flows;
-    let (summary, folder) = result(&scenario, "ends");
+    let Some((summary, folder)) = result(&scenario, "ends") else { return };
     let flow = |index: usize| &summary["flows"][index];
     assert_eq!((flow(0)["aborted"].as_bool(), flow(0)["delivered_bytes"].as_u64()), (Some(true), Some(0)), "{summary}");
     assert!(flow(1)["aborted"] == true && flow(1)["delivered_bytes"].as_u64() > Some(1_000_000), "{summary}");
@@ -197,8 +208,8 @@ fn a_refused_and_a_reset_connection_end_as_such_and_are_captured() {
 #[test]
 fn a_captured_link_has_both_ways_and_their_times() {
     needs_kernel!();
-    let (summary, folder) =
-        result(&BULK.replace("3 s", "1 s").replace("bottleneck = {", "bottleneck = { capture = true,"), "link");
+    let scenario = BULK.replace("3 s", "1 s").replace("bottleneck = {", "bottleneck = { capture = true,");
+    let Some((summary, folder)) = result(&scenario, "link") else { return };
     let octets = fs::read_dir(&folder).expect("made").flatten().map(|entry| entry.path());
     let files: Vec<PathBuf> = octets.filter(|path| path.extension().is_some_and(|ending| ending == "pcapng")).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -238,11 +249,15 @@ fn a_killed_run_leaves_nothing() {
     let kills: u64 = std::env::var("ACKCLOCK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let own = namespaces(Some(std::process::id()));
     let mut made = 0;
-    for number in 0..kills {
+    // Where the machine is slow to start them, some more, later and later.
+    for number in 0..kills + 100 {
+        if number >= kills && made > 0 {
+            break;
+        }
         let (mut command, file) = command(BULK, "killed");
         let mut child = command.spawn().expect("it starts");
         // Moments in its start and in its run, none like another.
-        sleep(Duration::from_micros(number * 7_919_117 % 400_000));
+        sleep(Duration::from_micros(number * 7_919_117 % 400_000 + number.saturating_sub(kills) * 50_000));
         let its: BTreeSet<PathBuf> = namespaces(Some(child.id())).difference(&own).cloned().collect();
         made += its.len();
         child.kill().expect("SIGKILL");
@@ -277,7 +292,7 @@ impl Host {
         let host = Self(Command::new("unshare").args(["--net", "sleep", "60"]).spawn().expect("unshare"));
         let own = || fs::read_link("/proc/self/ns/net").expect("a namespace");
         let there = || fs::read_link(host.path()).ok();
-        (0..100).take_while(|_| there().is_none_or(|it| it == own())).for_each(|_| sleep(Duration::from_millis(20)));
+        (0..500).take_while(|_| there().is_none_or(|it| it == own())).for_each(|_| sleep(Duration::from_millis(20)));
         host
     }
 
@@ -326,7 +341,8 @@ fn packets_of_other_programs_are_carried_with_the_delay_of_the_scenarios_links()
     assert!(carrying.wait().unwrap().success());
     let _ = fs::remove_file(file);
     // 10 ms and twice 10 us each way; the machine may be late, the network is not early
-    assert!((Duration::from_millis(20)..Duration::from_millis(40)).contains(&least), "{least:?}");
     let carried: Value = serde_json::from_str(&rest).unwrap();
+    let late = Duration::from_secs_f64(carried["late_us"]["max"].as_f64().unwrap() * 2e-6);
+    assert!((Duration::from_millis(20)..Duration::from_millis(40) + late).contains(&least), "{least:?}");
     assert_eq!((carried["conversations"].as_u64(), carried["packets_entered"].as_u64()), (Some(5), Some(10)));
 }

@@ -132,7 +132,8 @@ impl RateController for Gcc {
         self.on_arrivals(arrivals.into_iter());
         self.by_delay(feedback.now);
         self.loss.on_packets(feedback.now, feedback.lost(), feedback.packets.len(), self.aimd.rate());
-        self.target = self.limits.clamp(self.loss.rate().min(self.aimd.rate()));
+        self.target = self.limits.clamp(self.loss.rate());
+        self.loss.limit(self.target);
     }
 
     fn target_rate(&self) -> Bandwidth {

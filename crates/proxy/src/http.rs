@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value as Json, json};
@@ -25,6 +25,9 @@ const MOST: usize = 64;
 
 /// Octets of a question: the cookies that a browser sends to a host fit.
 const LONGEST: usize = 64 << 10;
+
+/// Header fields of a question; browsers send some twenty.
+const MOST_FIELDS: usize = 100;
 
 /// Octets that are read at a time, and how often before others have their turn.
 const READ: (usize, usize) = (4096, 16);
@@ -127,8 +130,10 @@ impl Server {
     /// Goes on with who asks; false, or an error, once that is over.
     fn go_on(&self, asker: &mut Asker) -> io::Result<bool> {
         asker.read()?;
-        if asker.answer.is_empty() && asker.has_asked() {
-            asker.answer = self.answer(&asker.question);
+        if asker.answer.is_empty()
+            && let Some(question) = read(&asker.question, asker.has_closed, self.is_public)
+        {
+            asker.answer = self.answer(&question);
             asker.until = Instant::now() + PATIENCE;
         }
         asker.write()?;
@@ -136,31 +141,71 @@ impl Server {
         Ok(!(asker.is_answered() && asker.has_closed))
     }
 
-    fn answer(&self, question: &[u8]) -> Vec<u8> {
-        let text = String::from_utf8_lossy(question);
-        let mut words = text.split_whitespace();
-        let (method, path) = (words.next(), words.next().map(|path| path.split('?').next().unwrap_or(path)));
-        let (status, kind, body) = match path {
-            _ if question.len() >= LONGEST => {
-                ("431 Request Header Fields Too Large", "text/plain", "ask in fewer words\n".to_owned())
-            }
-            _ if !self.is_public && !names_this_host(&text) => {
-                ("403 Forbidden", "text/plain", "ask by an address or as localhost\n".to_owned())
-            }
-            Some("/metrics") => {
+    fn answer(&self, question: &Question) -> Vec<u8> {
+        let (status, kind, body) = match question.path.as_deref() {
+            Err((status, body)) => (*status, "text/plain", (*body).to_owned()),
+            Ok("/metrics") => {
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
                 ("200 OK", kind, metrics(&self.shared, &self.handles))
             }
-            Some("/connections") => ("200 OK", "application/json", connections(&self.handles)),
-            Some("/pairs") => ("200 OK", "application/json", pairs(&self.handles)),
-            _ => ("404 Not Found", "text/plain", "there are /metrics, /connections and /pairs\n".to_owned()),
+            Ok("/connections") => ("200 OK", "application/json", connections(&self.handles)),
+            Ok("/pairs") => ("200 OK", "application/json", pairs(&self.handles)),
+            Ok(_) => ("404 Not Found", "text/plain", "ask for /metrics, /connections or /pairs\n".to_owned()),
         };
-        let length = body.len();
+        let (length, date) = (body.len(), httpdate::fmt_http_date(SystemTime::now()));
         let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            "HTTP/1.1 {status}\r\nDate: {date}\r\nAllow: GET, HEAD\r\nContent-Type: {kind}\r\n\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n"
         );
-        (if method == Some("HEAD") { head } else { head + &body }).into_bytes()
+        (if question.is_head { head } else { head + &body }).into_bytes()
     }
+}
+
+/// A question that is whole.
+struct Question {
+    /// Its path, or the status and the text by which it is refused.
+    path: Result<String, (&'static str, &'static str)>,
+    /// No body is wanted.
+    is_head: bool,
+}
+
+/// The question that these octets are; `None` while more of it is to come.
+///
+/// Source: RFC 9112 sections 2.2 (reading), 3.2 (`Host`, and targets with an authority, which goes before it); RFC 9110 section
+/// 15.5.6 (methods).
+fn read(octets: &[u8], has_closed: bool, is_public: bool) -> Option<Question> {
+    const TOO_LONG: (&str, &str) = ("431 Request Header Fields Too Large", "ask in fewer words\n");
+    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    let path = match request.parse(octets) {
+        Ok(httparse::Status::Complete(_)) => path_of(&request, is_public),
+        Ok(httparse::Status::Partial) if octets.len() < LONGEST && !has_closed => return None,
+        Ok(httparse::Status::Partial) if octets.len() >= LONGEST => Err(TOO_LONG),
+        Err(httparse::Error::TooManyHeaders) => Err(TOO_LONG),
+        _ => Err(("400 Bad Request", "ask in HTTP/1.1 or HTTP/1.0\n")),
+    };
+    Some(Question { path, is_head: request.method == Some("HEAD") })
+}
+
+/// The path of a request, or why it is refused.
+fn path_of(request: &httparse::Request<'_, '_>, is_public: bool) -> Result<String, (&'static str, &'static str)> {
+    let fields = request.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("host"));
+    let hosts: Vec<_> = fields.map(|field| String::from_utf8_lossy(field.value)).collect();
+    if hosts.len() > 1 || hosts.is_empty() && request.version == Some(1) {
+        return Err(("400 Bad Request", "ask with one Host\n"));
+    }
+    let target = request.path.unwrap_or_default();
+    let (host, path) = match target.strip_prefix("http://") {
+        Some(whole) => whole.find('/').map_or((Some(whole), "/"), |end| (Some(&whole[..end]), &whole[end..])),
+        None => (hosts.first().map(|host| host.trim()), target),
+    };
+    if !is_public && !host.is_none_or(is_this_host) {
+        return Err(("403 Forbidden", "ask by an address or as localhost\n"));
+    }
+    if !matches!(request.method, Some("GET" | "HEAD")) {
+        return Err(("405 Method Not Allowed", "ask with GET or HEAD\n"));
+    }
+    Ok(path.split('?').next().unwrap_or(path).to_owned())
 }
 
 /// Who asks.
@@ -183,12 +228,6 @@ impl Asker {
 
     fn waits_for(&self) -> PollFlags {
         if self.sent < self.answer.len() { PollFlags::OUT } else { PollFlags::IN }
-    }
-
-    fn has_asked(&self) -> bool {
-        self.has_closed
-            || self.question.len() >= LONGEST
-            || self.question.windows(4).any(|octets| octets == b"\r\n\r\n")
     }
 
     fn is_answered(&self) -> bool {
@@ -232,14 +271,10 @@ impl Asker {
     }
 }
 
-/// True of a question whose `Host`, if it has one, is an address or `localhost`.
-fn names_this_host(question: &str) -> bool {
-    let hosts = question.lines().skip(1).filter_map(|line| line.split_once(':'));
-    let mut hosts = hosts.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host.trim());
-    hosts.all(|host| {
-        let is_address = host.parse::<SocketAddr>().is_ok() || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        is_address || host.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
-    })
+/// True of an address or `localhost`, with a port or without.
+fn is_this_host(host: &str) -> bool {
+    let is_address = host.parse::<SocketAddr>().is_ok() || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    is_address || host.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
 }
 
 fn connections(handles: &[Handle]) -> String {
@@ -262,7 +297,8 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    serde_json::from_str(body).map_err(|_| io::Error::other(format!("what answers at {address} is no ackclock-proxy")))
+    serde_json::from_str(body)
+        .map_err(|_| io::Error::other(format!("what answers at {address} is not an ackclock-proxy")))
 }
 
 fn metrics(shared: &Shared, handles: &[Handle]) -> String {
@@ -279,17 +315,44 @@ fn metrics(shared: &Shared, handles: &[Handle]) -> String {
 mod tests {
     use super::*;
 
+    /// The status by which a question is refused; `None` if it is answered.
+    fn refused(question: &str) -> Option<u16> {
+        let read = read(question.as_bytes(), false, false).expect("it is whole");
+        read.path.err().map(|(status, _)| status[..3].parse().expect("a status"))
+    }
+
     /// A browser sends the name by which a page was asked for (RFC 9110 section 7.2), and a page cannot change it.
     #[test]
     fn a_name_of_somebody_elses_is_refused() {
-        let asked =
-            |host: &str| names_this_host(&format!("GET /metrics HTTP/1.1\r\nAccept: a:b\r\nhost: {host}\r\n\r\n"));
+        let asked = |host: &str| refused(&format!("GET /metrics HTTP/1.1\r\nAccept: a:b\r\nhost: {host}\r\n\r\n"));
         for host in ["localhost", "localhost:9901", "127.0.0.1:9901", "[::1]:9901", "[::1]", "10.0.0.1"] {
-            assert!(asked(host), "{host}");
+            assert_eq!(asked(host), None, "{host}");
         }
         for host in ["evil.example:9901", "localhost.evil.example", "127.0.0.1.evil.example:9901", ""] {
-            assert!(!asked(host), "{host}");
+            assert_eq!(asked(host), Some(403), "{host}");
         }
-        assert!(names_this_host("GET /metrics HTTP/1.0\r\n\r\n"), "HTTP/1.0 has no Host");
+        assert_eq!(refused("GET /metrics HTTP/1.0\r\n\r\n"), None, "HTTP/1.0 has no Host");
+    }
+
+    /// RFC 9112: section 3.2 has a server answer 400 where there is no `Host`, or more than one; section 3.2.2 has it accept a target
+    /// with an authority, which goes before `Host`; section 5.1 has it refuse a blank before a colon. RFC 9110 section 15.5.6: methods.
+    #[test]
+    fn questions_are_read_as_http_is() {
+        for (question, expected) in [
+            ("GET /metrics HTTP/1.1\r\n\r\n", Some(400)),
+            ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", Some(400)),
+            ("GET /metrics HTTP/1.1\r\nHost : localhost\r\n\r\n", Some(400)),
+            ("what /metrics\r\n\r\n", Some(400)),
+            ("GET http://localhost:1/metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", None),
+            ("GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", Some(403)),
+            ("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", Some(405)),
+            ("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", None),
+        ] {
+            assert_eq!(refused(question), expected, "{question}");
+        }
+        let whole =
+            read(b"GET http://[::1]:1/pairs?a=b HTTP/1.1\r\nHost: x\r\n\r\n", false, false).expect("it is whole");
+        assert_eq!(whole.path, Ok("/pairs".to_owned()));
+        assert!(read(b"GET /metrics HTTP/1.1\r\nHost: local", false, false).is_none(), "more is to come");
     }
 }

@@ -131,7 +131,7 @@ fn task() -> Result<Task, lexopt::Error> {
 }
 
 fn address_of(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("{text} is no address with a port, such as 127.0.0.1:9901"))
+    text.parse().map_err(|_| format!("{text}: must be an address with a port, such as 127.0.0.1:9901"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -281,7 +281,7 @@ fn serve(mut app: App, signals: &mut Signals, rules: &mut Option<Rules>, metrics
                 }
             }
             SIGTERM => {
-                let _ = sd_notify::notify(&[NotifyState::Stopping]);
+                let _ = sd_notify::notify(&[NotifyState::Stopping, NotifyState::ExtendTimeoutUsec(patience(&app))]);
                 tracing::info!("no more connections are taken");
                 let mut first = Some(Haste::InTime);
                 let is_interrupted = app.drain(|| first.take().or_else(|| haste(signals)));
@@ -293,6 +293,13 @@ fn serve(mut app: App, signals: &mut Signals, rules: &mut Option<Rules>, metrics
             }
         }
     }
+}
+
+/// Microseconds that whoever watches over the service has to wait for its end (`sd_notify(3)`): `timeouts.drain`, and a moment. As
+/// many as there is room for, some 71 minutes, where that is longer.
+fn patience(app: &App) -> u32 {
+    let wanted = config::duration(app.config().file.timeouts.drain) + Duration::from_secs(5);
+    u32::try_from(wanted.as_micros()).unwrap_or(u32::MAX)
 }
 
 fn reload(app: &mut App, rules: &mut Option<Rules>) {

@@ -13,7 +13,7 @@ use crate::sys::{self, Buffer};
 /// Puts the settings of a side into force on a socket. Buffers and segment size are of use before it is connected.
 pub fn apply(socket: &Socket, side: &Side) -> io::Result<()> {
     if let Some(name) = &side.congestion {
-        socket.set_tcp_congestion(name.as_bytes())?;
+        named("congestion", socket.set_tcp_congestion(name.as_bytes()))?;
     }
     if let Some(octets) = side.send_buffer {
         set_buffer(socket, Buffer::Send, octets.0)?;
@@ -22,34 +22,42 @@ pub fn apply(socket: &Socket, side: &Side) -> io::Result<()> {
         set_buffer(socket, Buffer::Receive, octets.0)?;
     }
     if let Some(octets) = side.window_clamp {
-        sys::set_window_clamp(socket, octets.0 as u32)?;
+        named("window_clamp", sys::set_window_clamp(socket, octets.0 as u32))?;
     }
     if let Some(octets) = side.notsent_lowat {
-        socket.set_tcp_notsent_lowat(octets.0 as u32)?;
+        named("notsent_lowat", socket.set_tcp_notsent_lowat(octets.0 as u32))?;
     }
     if let Some(rate) = side.pacing_rate {
-        sys::set_max_pacing_rate(socket, rate.0 / 8)?;
+        named("pacing_rate", sys::set_max_pacing_rate(socket, rate.0 / 8))?;
     }
     if let Some(mss) = side.mss {
-        socket.set_tcp_mss(mss)?;
+        named("mss", socket.set_tcp_mss(mss))?;
     }
     socket.set_tcp_nodelay(side.nodelay.unwrap_or(true))?;
     of_the_peer(socket, side)?;
     if let Some(code_point) = side.dscp {
         let class = u32::from(code_point) << 2;
-        if socket.domain()? == Domain::IPV6 { set_ipv6_tclass(socket, class)? } else { socket.set_tos_v4(class)? }
+        let is_ipv6 = socket.domain()? == Domain::IPV6;
+        let set = if is_ipv6 { set_ipv6_tclass(socket, class).map_err(Into::into) } else { socket.set_tos_v4(class) };
+        named("dscp", set)?;
     }
     Ok(())
+}
+
+/// An error of the kernel's says which field it is about.
+fn named(field: &str, done: io::Result<()>) -> io::Result<()> {
+    done.map_err(|error| io::Error::new(error.kind(), format!("{field}: {error}")))
 }
 
 /// How long the peer may be silent.
 fn of_the_peer(socket: &Socket, side: &Side) -> io::Result<()> {
     if let Some(idle) = side.keep_alive.map(duration) {
         let every = (idle / 10).max(std::time::Duration::from_secs(1));
-        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle).with_interval(every).with_retries(6))?;
+        let asked = TcpKeepalive::new().with_time(idle).with_interval(every).with_retries(6);
+        named("keep_alive", socket.set_tcp_keepalive(&asked))?;
     }
     if let Some(timeout) = side.user_timeout.map(duration) {
-        socket.set_tcp_user_timeout(Some(timeout))?;
+        named("user_timeout", socket.set_tcp_user_timeout(Some(timeout)))?;
     }
     Ok(())
 }
@@ -109,4 +117,38 @@ pub fn bind_as(socket: &Socket, client: SocketAddr) -> io::Result<()> {
 pub fn bind_address(socket: &Socket, client: SocketAddr) -> io::Result<()> {
     sys::set_bind_address_no_port(socket)?;
     socket.bind(&SocketAddr::new(client.ip(), 0).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_declare::{Context, Entry, Table};
+
+    use super::*;
+
+    /// tcp(7), socket(7): the kernel takes every value that the reference allows, or the limit that it is beyond is named. Which
+    /// controllers there are is the machine's own.
+    #[test]
+    fn the_kernel_takes_what_a_field_allows() {
+        let part = Side::part();
+        let mut tried = 0;
+        for field in part.fields.iter().filter(|field| field.name != "congestion") {
+            for value in &field.inside {
+                let table = Table::from_iter([(field.name.to_owned(), value.clone())]);
+                let reading = part.read(&table, &Context::default());
+                assert!(reading.mistakes.is_empty(), "{} = {value}: {:?}", field.name, reading.mistakes);
+                let opened = open(SocketAddr::from(([127, 0, 0, 1], 1)), &reading.config);
+                let is_taken = opened.as_ref().map_or_else(|error| error.to_string().contains("net.core."), |_| true);
+                assert!(is_taken, "{} = {value}: {opened:?}", field.name);
+                tried += 1;
+            }
+        }
+        assert!(tried >= 20, "{tried} values");
+    }
+
+    #[test]
+    fn an_error_names_its_field() {
+        let side = Side { mss: Some(40_000), ..Side::default() };
+        let error = open(SocketAddr::from(([127, 0, 0, 1], 1)), &side).expect_err("tcp.h: MAX_TCP_WINDOW is 32767");
+        assert!(error.to_string().starts_with("mss: "), "{error}");
+    }
 }

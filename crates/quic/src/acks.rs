@@ -41,6 +41,8 @@ pub struct Acks {
     policy: AckPolicy,
     /// Numbers, `[start, end)`.
     received: RangeSet,
+    /// Lower numbers are forgotten, and accepted no more.
+    least: u64,
     /// The largest ack-eliciting number, and when the largest of all arrived.
     largest_eliciting: Option<u64>,
     largest_at: SimTime,
@@ -61,6 +63,7 @@ impl Acks {
         Self {
             policy,
             received: RangeSet::default(),
+            least: 0,
             largest_eliciting: None,
             largest_at: SimTime::ZERO,
             unacknowledged: 0,
@@ -82,9 +85,15 @@ impl Acks {
         self.received.last().map_or(0, |last| last.end)
     }
 
-    /// True if the packet has arrived before (RFC 9000 section 12.3).
+    /// True if the packet has arrived before (RFC 9000 section 12.3), or may have.
     pub fn has(&self, number: u64) -> bool {
-        self.received.contains(number, number + 1)
+        number < self.least || self.received.contains(number, number + 1)
+    }
+
+    /// RFC 9000 section 13.2.3: what is forgotten must not be accepted again.
+    fn forget_below(&mut self, number: u64) {
+        self.received.remove_below(number);
+        self.least = self.least.max(number);
     }
 
     /// A packet has arrived for the first time; `ecn` is the place of its mark among the counts.
@@ -96,7 +105,7 @@ impl Acks {
         self.received.insert(number, number + 1, |_| ());
         while self.received.count() > MAX_RANGES {
             let oldest = self.received.iter().next().expect("there are ranges");
-            self.received.remove_below(oldest.end);
+            self.forget_below(oldest.end);
         }
         if let Some(place) = ecn {
             self.ecn[place] += 1;
@@ -191,7 +200,7 @@ impl Acks {
     pub fn on_answered(&mut self, largest: u64) {
         // The newest range stays, so that what is expected is known.
         let newest = self.received.last().map_or(0, |last| last.start);
-        self.received.remove_below((largest + 1).min(newest));
+        self.forget_below((largest + 1).min(newest));
     }
 }
 
@@ -251,6 +260,18 @@ mod tests {
         acks.on_sent(false);
         acks.on_packet(SimTime(7), 7, true, None);
         assert!(!acks.is_due(), "what the peer knows to have arrived is no gap");
+    }
+
+    #[test]
+    fn what_is_forgotten_is_accepted_no_more() {
+        // RFC 9000 section 13.2.3: "unless it can ensure that it will not subsequently accept packets with numbers in that range".
+        let mut acks = Acks::new(POLICY);
+        [0, 1, 3, 4].into_iter().for_each(|number| acks.on_packet(SimTime(0), number, true, None));
+        assert_eq!([0, 2, 4].map(|number| acks.has(number)), [true, false, true]);
+        acks.on_answered(4); // 3 and 4 are the newest range, which stays
+        assert_eq!([0, 2, 4, 5].map(|number| acks.has(number)), [true, true, true, false]);
+        (0..40).for_each(|number| acks.on_packet(SimTime(0), 6 + 2 * number, true, None));
+        assert!(acks.has(5), "below the 32 newest ranges");
     }
 
     #[test]

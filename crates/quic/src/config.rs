@@ -19,7 +19,8 @@ declare! {
         /// The receiver acknowledges so many ack-eliciting packets at once; 1 acknowledges each.
         ack_every: u8 = default(2).at_least(1).unit("packets").source("RFC 9000 section 13.2.2"),
         /// The receiver delays ACKs by this time at most.
-        max_ack_delay: SimDuration = default(SimDuration::from_millis(25)).at_most(SimDuration::from_millis(16_384)).source("RFC 9000 section 18.2"),
+        // Values of 2^14 ms or more are invalid.
+        max_ack_delay: SimDuration = default(SimDuration::from_millis(25)).at_most(SimDuration::from_millis(16_383)).source("RFC 9000 section 18.2"),
         /// Spread packets over the round trip, unless the controller says when each leaves (`sprout`, `verus`).
         pacing: bool = default(true).source("RFC 9002 section 7.7"),
         /// The pace, as a multiple of cwnd / SRTT; a controller with a rate of its own has that.
@@ -44,7 +45,7 @@ declare! {
         /// An ACK for so many ack-eliciting packets.
         packets: u8 = default(10).at_least(1).unit("packets").source("draft-ietf-quic-ack-frequency section 4"),
         /// ACKs are delayed by this time at most.
-        max_ack_delay: SimDuration = default(SimDuration::from_millis(25)).at_most(SimDuration::from_millis(16_384)).source("RFC 9000 section 18.2"),
+        max_ack_delay: SimDuration = default(SimDuration::from_millis(25)).at_most(SimDuration::from_millis(16_383)).source("RFC 9000 section 18.2"),
         /// An ACK at once when a packet is missing and one sent so many later has arrived; 0 never.
         reordering: u8 = default(1).unit("packets").source("draft-ietf-quic-ack-frequency section 4"),
     }

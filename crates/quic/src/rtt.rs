@@ -51,6 +51,11 @@ impl RttEstimator {
         adjusted
     }
 
+    /// Section 5.2: after persistent congestion the least round trip is that of the newest sample, as the path may be another.
+    pub fn on_persistent_congestion(&mut self) {
+        self.stats.min_rtt = self.stats.latest;
+    }
+
     /// Section 6.2.1, without the peer's delay: `smoothed_rtt + max(4 * rttvar, kGranularity)`.
     pub fn pto(&self) -> SimDuration {
         if self.first_sample.is_none() {

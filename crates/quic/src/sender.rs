@@ -7,8 +7,9 @@
 //! Controllers that model the path ask what is being repaired ([`ackclock_cc::Repair`]). RFC 9002 does not say: here a repair lasts, as
 //! over TCP, until the last of what was lost has arrived, while a recovery period lasts one round trip.
 //!
-//! Departures: no packet is sent beyond the window when a recovery period begins (section 7.3.2 allows one); the validation of ECN
-//! (RFC 9000 section 13.4.2) takes every path for one that keeps marks.
+//! Departures: no packet is sent beyond the window when a recovery period begins (section 7.3.2 allows one); an ACK of packets
+//! from before and after the start of that period lets the window grow by all of them, where appendix B.5 judges each packet; the
+//! validation of ECN (RFC 9000 section 13.4.2) takes every path for one that keeps marks.
 
 mod ack;
 mod congestion;

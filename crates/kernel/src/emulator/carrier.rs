@@ -93,7 +93,7 @@ impl Carrier {
             for (to, end) in places.iter().enumerate().filter(|(to, _)| *to != from) {
                 let path = router.shortest_path(start.node, end.node).filter(|path| !path.is_empty());
                 let (a, b) = (start.device.address(), end.device.address());
-                let path = path.ok_or_else(|| io::Error::other(format!("there is no path from {a} to {b}")))?;
+                let path = path.ok_or_else(|| io::Error::other(format!("{a} has no path to {b}")))?;
                 paths.insert((from, to), path.into());
             }
         }

@@ -17,12 +17,12 @@ pub(super) fn refusal(place: impl Into<String>, reason: impl Into<String>, remed
 pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if !config.appliances.is_empty() {
-        let reason = "appliances split connections inside the simulator, and there is none on the kernel here";
+        let reason = "appliances split connections inside the simulator only";
         refusals.push(refusal("appliance", reason, "leave appliances out"));
     }
     let groups = &config.traffic.arrivals;
     if config.flows.is_empty() && config.traffic.datagrams.is_empty() && groups.is_empty() {
-        refusals.push(refusal("flow", "there is nothing to send", "add a flow"));
+        refusals.push(refusal("flow", "nothing is to be sent", "add a flow"));
     }
     if config.flows.len() + config.traffic.datagrams.len() + groups.len() > MOST_CONNECTIONS {
         let reason = format!("more than {MOST_CONNECTIONS} flows, each with sockets and threads of its own");

@@ -14,6 +14,8 @@ use super::Refusal;
 const HEADERS: u32 = 40;
 /// Octets of the timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;
+/// What `tcp_rmem` and `tcp_wmem` begin with.
+const LEAST_MEMORY: u64 = 4_096;
 
 /// Parameters of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub(super) fn plan(tcp: &TcpConfig, place: &str, refusals: &mut Vec<Refusal>) ->
     let (asked, comes) = (table_of(tcp), table_of(&linux()));
     for name in differing(&asked, &comes) {
         let value = asked.get(name).unwrap_or(&Value::Null);
-        if let Some(reason) = reason_against(name, value, &asked) {
+        if let Some(reason) = reason_against(name, value, &asked).or_else(|| out_of_range(name, tcp)) {
             let known = comes.get(name).map_or("left out".to_owned(), Value::to_string);
             refusals.push(Refusal {
                 place: format!("{place}.tcp.{name}"),
@@ -141,11 +143,48 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
     }
 }
 
+/// Why the kernel's setting does not take the number of a switch; `None` if it does.
+///
+/// Sources: the bounds of `net/ipv4/sysctl_net_ipv4.c`; for segments `TCP_MIN_MSS` and `MAX_TCP_WINDOW` of `include/net/tcp.h`; tcp(7) for
+/// the user timeout, which counts milliseconds. A send buffer begins with what ten segments take, whatever `tcp_wmem` says.
+fn out_of_range(name: &str, tcp: &TcpConfig) -> Option<String> {
+    const INT: u64 = i32::MAX as u64;
+    let (asked, range) = match name {
+        "mss" => (max_segment(tcp).into(), 88..=32_767),
+        "dup_thresh" => (tcp.dup_thresh.into(), 1..=INT),
+        "max_dup_thresh" => (tcp.max_dup_thresh.into(), 0..=INT),
+        "max_retries" => (tcp.max_retries.into(), 0..=255),
+        "syn_retries" => (tcp.syn_retries.into(), 1..=127),
+        "syn_linear_timeouts" => (tcp.syn_linear_timeouts.into(), 0..=127),
+        "user_timeout" => {
+            let timeout = tcp.user_timeout?.0;
+            (if timeout.is_multiple_of(1_000_000) { timeout / 1_000_000 } else { 0 }, 1..=INT)
+        }
+        "receive_autotuning" => (receive_memory(tcp.receive_autotuning?, tcp.mss), LEAST_MEMORY..=INT),
+        "send_autotuning"
+            if tcp.send_autotuning?.initial != linux().send_autotuning?.initial.min(tcp.send_autotuning?.max) =>
+        {
+            return Some("the kernel has no parameter for what a send buffer begins with".to_owned());
+        }
+        "send_autotuning" => (tcp.send_autotuning?.max.0, LEAST_MEMORY..=INT),
+        _ => return None,
+    };
+    let what = match name {
+        "mss" => " octets of payload and options",
+        "user_timeout" => " whole milliseconds",
+        "receive_autotuning" | "send_autotuning" => " octets of memory at the end",
+        _ => "",
+    };
+    (!range.contains(&asked)).then(|| format!("the kernel takes {} to {}{what}", range.start(), range.end()))
+}
+
 /// Parameters of the namespace, all of them told, whatever the machine's defaults are.
 fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> {
     let is = |name: &str, word: &str| asked.get(name).and_then(Value::as_str) == Some(word);
     let switch = |on: bool| u8::from(on).to_string();
     let receive = tcp.receive_autotuning.map_or(33_554_432, |tuning| receive_memory(tuning, tcp.mss));
+    // Half of the memory that it begins with is window (`TCP_DEFAULT_SCALING_RATIO`).
+    let opening = tcp.receive_autotuning.map_or(131_072, |tuning| 2 * tuning.initial.0.next_multiple_of(16));
     let send = tcp.send_autotuning.map_or(4_194_304, |tuning| tuning.max.0);
     let ecn = asked.get("ecn").and_then(Value::as_str);
     BTreeMap::from([
@@ -171,11 +210,11 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
         ),
         ("net.ipv4.tcp_ecn_fallback", switch(tcp.ecn.fallback)),
         ("net.ipv4.tcp_slow_start_after_idle", switch(is("idle_restart", "linux"))),
-        ("net.ipv4.tcp_retries2", tcp.max_retries.min(255).to_string()),
-        ("net.ipv4.tcp_syn_retries", tcp.syn_retries.clamp(1, 127).to_string()),
-        ("net.ipv4.tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.min(127).to_string()),
-        ("net.ipv4.tcp_rmem", format!("4096 131072 {}", receive.max(131_072))),
-        ("net.ipv4.tcp_wmem", format!("4096 16384 {}", send.max(16_384))),
+        ("net.ipv4.tcp_retries2", tcp.max_retries.to_string()),
+        ("net.ipv4.tcp_syn_retries", tcp.syn_retries.to_string()),
+        ("net.ipv4.tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.to_string()),
+        ("net.ipv4.tcp_rmem", format!("{LEAST_MEMORY} {} {receive}", opening.min(receive))),
+        ("net.ipv4.tcp_wmem", format!("{LEAST_MEMORY} {} {send}", send.min(16_384))),
         ("net.ipv4.tcp_moderate_rcvbuf", switch(tcp.receive_autotuning.is_some())),
         ("net.ipv4.tcp_no_metrics_save", "1".to_owned()),
         ("net.ipv4.conf.all.rp_filter", "0".to_owned()),

@@ -91,8 +91,53 @@ fn the_kernel_is_told_memory_for_a_window() {
         plan.sides[0].parameters["net.ipv4.tcp_rmem"].clone()
     };
     // Of 400 kB Linux 6.18 made a window of 249 kB (19.88 Mbit/s over 100.3 ms), 158/256; for 400 it takes 648.
-    assert_eq!(ends_at("0 B"), "4096 131072 648102");
-    assert_eq!(ends_at("80931 B"), "4096 131072 400000"); // memory already
+    // Of tcp_rmem = "4096 128000 33554432" its first window was 64,000 octets (ss -i).
+    assert_eq!(ends_at("0 B"), "4096 128000 648102");
+    assert_eq!(ends_at("80931 B"), "4096 128000 400000"); // memory already
+}
+
+/// docs/how-to/on-the-kernel.md: a value is set if the kernel has such a setting, and else refused. Bounds are those of Linux 6.18's
+/// `sysctl_net_ipv4.c` and `tcp.h`: a byte of retries, 1 to 127 SYNs, segments of 88 to 32,767 octets, timeouts in milliseconds.
+#[test]
+fn numbers_that_the_kernel_does_not_take_are_refused() {
+    let with = |switch: &str| format!("[[flow]]\nname = \"a\"\ncontroller = \"cubic\"\ntcp = {{ {switch} }}");
+    let taken = [
+        "max_retries = 255",
+        "syn_retries = 1",
+        "syn_retries = 127",
+        "syn_linear_timeouts = 127",
+        "mss = 76",
+        "mss = 32755",
+        "dup_thresh = 1",
+        "max_dup_thresh = 2147483647",
+        "user_timeout = \"1 ms\"",
+        "send_autotuning = { initial = \"87 kB\", max = \"8 kB\" }",
+    ];
+    for switch in taken {
+        assert!(planned(&with(switch)).is_ok(), "{switch}: {:?}", planned(&with(switch)));
+    }
+    let refused = [
+        "max_retries = 256",
+        "syn_retries = 0",
+        "syn_retries = 128",
+        "syn_linear_timeouts = 128",
+        "mss = 75",
+        "mss = 32756",
+        "max_dup_thresh = 2147483648",
+        "user_timeout = \"500 us\"",
+        "user_timeout = \"600 h\"",
+        "receive_autotuning = { max = \"1 kB\" }",
+        "send_autotuning = { initial = \"87 kB\", max = \"4 kB\" }",
+        "send_autotuning = { initial = \"20 kB\" }",
+    ];
+    for switch in refused {
+        let place = format!("flow[0].tcp.{}", switch.split(' ').next().expect("a name"));
+        assert_eq!(places(&with(switch)), [place], "{switch}");
+    }
+    let set = |switch: &str, name: &str| planned(&with(switch)).expect("it can").sides[0].parameters[name].clone();
+    // A window of 50 kB is 81,013 octets of memory, 158/256 of which are window; it begins with no more.
+    assert_eq!(set("receive_autotuning = { max = \"50 kB\" }", "net.ipv4.tcp_rmem"), "4096 81013 81013");
+    assert_eq!(set("send_autotuning = { initial = \"87 kB\", max = \"8 kB\" }", "net.ipv4.tcp_wmem"), "4096 8000 8000");
 }
 
 #[test]

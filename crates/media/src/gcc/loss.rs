@@ -3,7 +3,7 @@
 //! Sources: draft-ietf-rmcat-gcc-02 section 6: with loss p of more than 10 % the rate is multiplied by 1 - p / 2, with less than 2 % it
 //! rises, between them it stays; libwebrtc's `SendSideBandwidthEstimation` for when: it looks at twenty packets or more, rises (with each
 //! report, where libwebrtc looks each 25 ms) to 1.08 times the least rate of the last second and 1 kbit/s, and falls once for them,
-//! and at most once in 300 ms and a round trip. For two seconds
+//! and at most once in 300 ms and a round trip, never below the least rate of the encoder (`UpdateTargetBitrate`). For two seconds
 //! without a loss it follows the rate by delay.
 
 use std::collections::VecDeque;
@@ -63,6 +63,11 @@ impl LossBased {
     /// The round trip, without the time that reports were held.
     pub fn set_rtt(&mut self, rtt: SimDuration) {
         self.rtt = rtt;
+    }
+
+    /// Keeps the rate within limits from outside.
+    pub fn limit(&mut self, rate: f64) {
+        self.rate = rate;
     }
 
     /// So many of so many packets are lost; the rate by delay bounds this one.

@@ -68,3 +68,14 @@ fn the_lower_of_the_two_rates_counts() {
     let part = gcc.target_rate().0 as f64 / before;
     assert!(part > ackclock_units::math::pow(0.9, 6.0) && part < ackclock_units::math::pow(0.9, 4.0), "{part}");
 }
+
+#[test]
+fn the_rate_by_loss_rests_at_the_least_rate_and_rises_from_there() {
+    // libwebrtc's SendSideBandwidthEstimation keeps its rate at the configured minimum: a minute in which half is lost is forgotten as
+    // soon as it ends, and the rate is 1.08 times the least of the last second, and 1 kbit/s.
+    let mut gcc = Gcc::new(GccConfig::default(), limits());
+    run(&mut gcc, 0, 6_000, |_| 50 * MS, |number| number % 2 == 0);
+    assert_eq!(gcc.target_rate(), Bandwidth(150_000));
+    run(&mut gcc, 6_000, 6_090, |_| 50 * MS, |_| false);
+    assert_eq!(gcc.target_rate(), Bandwidth(163_000));
+}

@@ -83,13 +83,15 @@ declare! {
         /// `SO_MAX_PACING_RATE`: never sent faster.
         pacing_rate: Option<Bandwidth> = unset("the controller's").at_least(Bandwidth(8_000)),
         /// Idle for so long, the peer is asked whether it is there.
-        keep_alive: Option<SimDuration> = unset("never").at_least(SimDuration::from_secs(1)).at_most(DAY),
+        // `MAX_TCP_KEEPIDLE` of the kernel's include/net/tcp.h.
+        keep_alive: Option<SimDuration> = unset("never").at_least(SimDuration::from_secs(1)).at_most(SimDuration::from_secs(32_767)),
         /// `TCP_USER_TIMEOUT`: a peer that acknowledges nothing for so long is given up.
         user_timeout: Option<SimDuration> = unset("the kernel's retries").at_least(SimDuration::from_millis(1)).at_most(DAY),
         /// Differentiated services code point of what is sent.
         dscp: Option<u8> = unset("0").at_most(63).source("RFC 2474"),
         /// The largest segment, both ways.
-        mss: Option<u32> = unset("the path's").at_least(88).at_most(65_495).unit("octets"),
+        // `TCP_MIN_MSS` and `MAX_TCP_WINDOW` of the kernel's include/net/tcp.h.
+        mss: Option<u32> = unset("the path's").at_least(88).at_most(32_767).unit("octets"),
         /// Segments leave at once, however small.
         nodelay: Option<bool> = unset("true"),
     }

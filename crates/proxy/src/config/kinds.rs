@@ -182,7 +182,7 @@ impl Value for Policy {
     fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
         let unknown = || {
             let names = buffer_policies().names().join(", ");
-            vec![Mistake::new("must be a buffer policy", format!("there are {names}"))]
+            vec![Mistake::new("must be a buffer policy", format!("use one of {names}"))]
         };
         let empty = Table::new();
         let (name, table) = match raw {
@@ -193,9 +193,9 @@ impl Value for Policy {
         let part = buffer_policies().find(name).ok_or_else(unknown)?;
         let is_known = |key: &String| key == "kind" || part.field_names().contains(&key.as_str());
         let strange = table.keys().filter(|key| !is_known(key));
-        let remedy = || format!("{name} has {}", part.field_names().join(", "));
+        let remedy = || format!("use one of {}", part.field_names().join(", "));
         let mut mistakes: Vec<Mistake> =
-            strange.map(|key| Mistake::new("is no parameter of this policy", remedy()).within(key)).collect();
+            strange.map(|key| Mistake::new("is not a parameter of this policy", remedy()).within(key)).collect();
         let reading = part.read(table, context);
         mistakes.extend(reading.mistakes);
         if mistakes.is_empty() { Ok(Self(reading.config, name.to_owned())) } else { Err(mistakes) }

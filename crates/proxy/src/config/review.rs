@@ -193,7 +193,7 @@ fn of_missing_controller(name: &str) -> Option<Mistake> {
         names => format!("ackclock-kernel loads {}", names.join(", ")),
     };
     let remedy = format!("the kernel has {}; {others}", controllers::available().join(", "));
-    Some(Mistake::new("is no congestion controller that this kernel has", remedy))
+    Some(Mistake::new("is not a congestion controller that this kernel has", remedy))
 }
 
 fn of_metrics(file: &File, own: &[SocketAddr]) -> Vec<Mistake> {
@@ -202,6 +202,9 @@ fn of_metrics(file: &File, own: &[SocketAddr]) -> Vec<Mistake> {
     if !address.ip().is_loopback() && !file.metrics.public {
         let remedy = "write an address such as 127.0.0.1:9901, or public = true if anyone may read them";
         mistakes.push(Mistake::new("is not an address of the loopback", remedy));
+    }
+    if address.port() == 0 {
+        mistakes.push(Mistake::new("must have a port", "write a port of 1 to 65535"));
     }
     if is_own(address, own) || own.iter().any(|own| is_own(*own, &[address])) {
         mistakes.push(Mistake::new("is that of a listener", "write another address or port"));

@@ -59,15 +59,15 @@ address = "192.0.2.7:1"
 "#;
     let found = mistakes(text);
     for wanted in [
-        "workerz: is no known field",
+        "workerz: is not a known field",
         "listen[0].upstream[1]: must be a host",
         "listen[0].near.dscp: must be at most 63",
-        "listen[0].buffer_policy.targett: is no parameter",
+        "listen[0].buffer_policy.targett: is not a parameter",
         "metrics.address: is not an address of the loopback",
     ] {
         assert!(found.iter().any(|one| one.starts_with(wanted)), "{wanted} is not among {found:#?}");
     }
-    assert_eq!(found[0], "workerz: is no known field");
+    assert_eq!(found[0], "workerz: is not a known field");
 }
 
 #[test]
@@ -87,7 +87,7 @@ upstream = ["192.0.2.1:80"]
     let wanted = [
         "listen[0].upstream[0]: leads back to this proxy",
         "listen[0].clients: is missing: it would be anyone's relay",
-        "listen[0].far.congestion: is no congestion controller that this kernel has",
+        "listen[0].far.congestion: is not a congestion controller that this kernel has",
         "listen[0].buffer_policy_back: raises ECE, which this kernel lets no program do",
         "listen[1].upstream: goes with mode forward only",
         "listen[1].address: is that of another listener",
@@ -114,6 +114,15 @@ fn a_message_shows_the_line_the_mark_and_the_remedy() {
 fn what_is_no_toml_is_said_with_its_place() {
     let found = parse("proxy.toml", "workers = \n").expect_err("no value");
     assert_eq!(found[0].place.map(|(line, _)| line), Some(1));
+}
+
+#[test]
+fn nesting_without_end_is_refused_with_a_remedy() {
+    let lists = format!("workers = {}1{}\n", "[".repeat(300), "]".repeat(300));
+    for text in [lists, format!("{} = 1\n", ["a"; 300].join("."))] {
+        let found = parse("proxy.toml", &text).expect_err("it is too deep");
+        assert!(found[0].remedy.starts_with("nest tables and lists less deeply"), "{}", found[0]);
+    }
 }
 
 /// Listeners take connections of their own family only (`IPV6_V6ONLY`). ip(7): a connection to the unspecified address comes to the
@@ -162,6 +171,8 @@ fn what_would_be_ignored_is_refused() {
     let redirect = "[[listen]]\naddress = \"127.0.0.1:18080\"\nmode = \"redirect\"\nhealth_interval = \"3 s\"\nbalance = \"first\"\n";
     assert!(mistakes(redirect).iter().all(|one| one.ends_with("goes with mode forward only")));
     assert_eq!(mistakes(redirect).len(), 2);
+    let nowhere = format!("{forward}[metrics]\naddress = \"127.0.0.1:0\"\n");
+    assert_eq!(mistakes(&nowhere), ["metrics.address: must have a port"]);
     for metrics in ["127.0.0.1:18080", "0.0.0.0:18080"] {
         let found = mistakes(&format!("{forward}[metrics]\naddress = \"{metrics}\"\npublic = true\n"));
         assert_eq!(found, ["metrics.address: is that of a listener"], "{metrics}");

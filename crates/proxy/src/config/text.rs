@@ -61,8 +61,10 @@ impl<'text> Source<'text> {
         let mut source = Self { file, text, keys, values };
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            let remedy = "see https://toml.io for the syntax; texts need quotes, as in \"30 ms\"";
-            return Err(errors.iter().map(|e| source.diagnostic("", e.span(), e.message(), remedy)).collect());
+            return Err(errors
+                .iter()
+                .map(|e| source.diagnostic("", e.span(), e.message(), remedy(e.message())))
+                .collect());
         }
         let table = source.table("", table.get_ref());
         Ok((source, table))
@@ -111,9 +113,9 @@ impl<'text> Source<'text> {
         names.sort_unstable();
         let near = names.iter().min_by_key(|name| strsim::damerau_levenshtein(key, name));
         let near = near.filter(|name| strsim::damerau_levenshtein(key, name) <= 2);
-        let meant = near.map_or_else(String::new, |name| format!("is it {name}? "));
-        let remedy = format!("{meant}there are {}", names.join(", "));
-        self.diagnostic(path, self.keys.get(path).cloned(), "is no known field", &remedy)
+        let meant = near.map_or_else(String::new, |name| format!("did you mean {name}? "));
+        let remedy = format!("{meant}use one of {}", names.join(", "));
+        self.diagnostic(path, self.keys.get(path).cloned(), "is not a known field", &remedy)
     }
 
     fn diagnostic(&self, field: &str, span: Option<Range<usize>>, message: &str, remedy: &str) -> Diagnostic {
@@ -152,6 +154,15 @@ impl<'text> Source<'text> {
             }
             DeValue::Table(table) => Json::Object(self.table(path, table)),
         }
+    }
+}
+
+/// What helps against an error of the syntax.
+fn remedy(message: &str) -> &'static str {
+    if message.contains("recurs") {
+        "nest tables and lists less deeply: no field takes more than four levels"
+    } else {
+        "see https://toml.io for the syntax; texts need quotes, as in \"30 ms\""
     }
 }
 

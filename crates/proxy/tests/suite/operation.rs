@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ fn config(listen: SocketAddr, upstream: SocketAddr, more: &str) -> String {
 #[test]
 fn a_reload_drops_no_flow_opens_and_closes_listeners_and_refuses_mistakes() {
     let (first, second, server) = (free(), free(), echo());
-    let proxy = Proxy::start(&config(first, server, ""), first);
+    let proxy = Proxy::start(&config(first, server, ""));
     let mut flow = connect(first);
     assert!(answers(&mut flow));
     proxy.write(&config(second, server, ""));
@@ -33,7 +34,7 @@ fn a_reload_drops_no_flow_opens_and_closes_listeners_and_refuses_mistakes() {
 #[test]
 fn an_upgrade_refuses_no_connection_and_the_old_process_ends_with_its_last_flow() {
     let (listen, server) = (free(), echo());
-    let mut proxy = Proxy::start(&config(listen, server, ""), listen);
+    let mut proxy = Proxy::start(&config(listen, server, ""));
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
     let stop = std::sync::atomic::AtomicBool::new(false);
@@ -66,7 +67,7 @@ fn an_upgrade_refuses_no_connection_and_the_old_process_ends_with_its_last_flow(
 #[test]
 fn on_sigterm_flows_end_by_themselves_and_on_sigint_at_once() {
     let (listen, server) = (free(), echo());
-    let mut proxy = Proxy::start(&config(listen, server, ""), listen);
+    let mut proxy = Proxy::start(&config(listen, server, ""));
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
     proxy.signal(Signal::TERM);
@@ -76,7 +77,7 @@ fn on_sigterm_flows_end_by_themselves_and_on_sigint_at_once() {
     assert_eq!(flow.read(&mut [0; 10]).unwrap(), 0);
     assert_eq!(proxy.wait(), Some(0));
 
-    let mut proxy = Proxy::start(&config(listen, server, ""), listen);
+    let mut proxy = Proxy::start(&config(listen, server, ""));
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
     proxy.signal(Signal::INT);
@@ -84,29 +85,44 @@ fn on_sigterm_flows_end_by_themselves_and_on_sigint_at_once() {
     assert_eq!(flow.read(&mut [0; 10]).unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
-/// Two connections, once that which knocked is gone.
+/// `sd_notify(3)`: a service manager kills what has not ended after its own timeout, unless it is told to wait for longer.
+#[test]
+fn a_service_manager_is_told_how_long_connections_may_take_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let told = || {
+        let mut octets = [0; 200];
+        let length = manager.recv(&mut octets).unwrap();
+        String::from_utf8_lossy(&octets[..length]).into_owned()
+    };
+    let text = config(free(), echo(), "[timeouts]\ndrain = \"100 s\"");
+    let mut proxy = Proxy::start_with(&text, &[], &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    assert!(told().ends_with("READY=1\n"));
+    proxy.signal(Signal::TERM);
+    // 100 s and 5
+    assert_eq!(told(), "STOPPING=1\nEXTEND_TIMEOUT_USEC=105000000\n");
+    assert_eq!(proxy.wait(), Some(0));
+}
+
+/// Two connections that are carried.
 fn both(listen: SocketAddr) -> [std::net::TcpStream; 2] {
     let mut two = [connect(listen), connect(listen)];
-    until("two are carried", || {
-        let both = two.iter_mut().all(answers);
-        if !both {
-            two = [connect(listen), connect(listen)];
-        }
-        both
-    });
+    assert!(two.iter_mut().all(answers));
     two
 }
 
 #[test]
 fn too_many_of_one_source_are_reset_and_more_than_there_is_room_for_wait() {
     let (listen, server) = (free(), echo());
-    let proxy = Proxy::start(&config(listen, server, "[limits]\nper_source = 2"), listen);
+    let proxy = Proxy::start(&config(listen, server, "[limits]\nper_source = 2"));
     let two = both(listen);
     assert!(connect(listen).read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
     drop(two);
     drop(proxy);
 
-    let proxy = Proxy::start(&config(listen, server, "[limits]\nconnections = 2"), listen);
+    let proxy = Proxy::start(&config(listen, server, "[limits]\nconnections = 2"));
     let two = both(listen);
     let mut third = connect(listen);
     third.write_all(b"ping").unwrap();
@@ -123,15 +139,26 @@ fn too_many_of_one_source_are_reset_and_more_than_there_is_room_for_wait() {
 #[test]
 fn who_says_nothing_for_too_long_is_reset() {
     let (listen, server) = (free(), echo());
-    let _proxy = Proxy::start(&config(listen, server, "[timeouts]\nidle = \"300 ms\""), listen);
+    let idle = Duration::from_millis(600);
+    let _proxy = Proxy::start(&config(listen, server, "[timeouts]\nidle = \"600 ms\""));
+    // Where the machine lets this thread rest for as long, it was silent indeed, and tries again.
+    until("what talks for longer than that is not idle", || {
+        let (mut flow, began) = (connect(listen), Instant::now());
+        while began.elapsed() < 2 * idle {
+            let asked = Instant::now();
+            let is_answered = answers(&mut flow);
+            thread::sleep(Duration::from_millis(100));
+            let is_late = asked.elapsed() > idle / 2;
+            assert!(is_answered || is_late, "reset after {:?}", began.elapsed());
+            if is_late {
+                return false;
+            }
+        }
+        true
+    });
     let mut flow = connect(listen);
-    for _ in 0..4 {
-        assert!(answers(&mut flow), "what talks is not idle");
-        thread::sleep(Duration::from_millis(150));
-    }
-    let silent = Instant::now();
+    assert!(answers(&mut flow));
     assert_eq!(flow.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
-    assert!(silent.elapsed() < Duration::from_secs(2), "{:?}", silent.elapsed());
 }
 
 #[test]
@@ -140,7 +167,7 @@ fn the_second_server_is_taken_where_the_first_does_not_answer() {
     let text = format!(
         "[[listen]]\naddress = \"{listen}\"\nupstream = [\"{absent}\", \"{server}\"]\nhealth_interval = \"50 ms\"\n"
     );
-    let proxy = Proxy::start(&text, listen);
+    let proxy = Proxy::start(&text);
     assert!((0..4).all(|_| answers(&mut connect(listen))));
     until("it is known that the first does not answer", || proxy.log().contains("is_healthy=false"));
 }
@@ -152,17 +179,13 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let upstream = server.local_addr().unwrap();
     let more = "accept_proxy_protocol = [\"127.0.0.0/8\"]\nsend_proxy_protocol = true";
-    let _outer = Proxy::start(&config(first, second, "send_proxy_protocol = true"), first);
-    let _inner = Proxy::start(&config(second, upstream, more), second);
+    let _outer = Proxy::start(&config(first, second, "send_proxy_protocol = true"));
+    let _inner = Proxy::start(&config(second, upstream, more));
     let mut client = connect(first);
     client.write_all(b"hello").unwrap();
     client.shutdown(Shutdown::Write).unwrap();
     let mut got = Vec::new();
-    // What knocked to see whether a proxy listens comes here too, and says nothing.
-    while got.is_empty() || !got.ends_with(b"hello") {
-        got.clear();
-        let _ = server.accept().unwrap().0.read_to_end(&mut got);
-    }
+    server.accept().unwrap().0.read_to_end(&mut got).unwrap();
     let client = client.local_addr().unwrap();
     // 12 octets of signature, version and command, family and protocol, length; source and destination, then their ports
     assert_eq!(got.len(), 28 + 5);
@@ -174,21 +197,18 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
 #[test]
 fn slow_questions_keep_nobody_from_the_measurements() {
     let (listen, server, at) = (free(), echo(), free());
-    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")));
     let mut slow: Vec<_> = (0..4).map(|_| connect(at)).collect();
-    let began = Instant::now();
-    let mut ended = 0;
-    while ended < slow.len() && began.elapsed() < Duration::from_secs(6) {
+    until("they were given up", || {
         for socket in &mut slow {
             let _ = socket.write_all(b"G");
         }
         thread::sleep(Duration::from_millis(300));
         // A peer that has closed answers what is written to it with a reset.
-        ended = slow.iter().filter(|it| it.take_error().is_ok_and(|error| error.is_some()) || gone(it)).count();
-    }
-    assert_eq!(ended, slow.len(), "after {:?}", began.elapsed());
+        slow.iter().all(|it| it.take_error().is_ok_and(|error| error.is_some()) || gone(it))
+    });
     let mut asked = connect(at);
-    asked.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    asked.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();
     asked.read_to_string(&mut answer).unwrap();
     assert!(answer.ends_with("# EOF\n"), "{answer}");
@@ -204,7 +224,7 @@ fn ticks(process: u32) -> u64 {
 #[test]
 fn a_question_that_cannot_be_taken_waits_and_costs_nothing() {
     let (listen, server, at) = (free(), echo(), free());
-    let proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")));
     let id = Pid::from_child(&proxy.child);
     let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count() as u64;
     let none_left = Rlimit { current: Some(open), maximum: getrlimit(Resource::Nofile).maximum };
@@ -216,7 +236,7 @@ fn a_question_that_cannot_be_taken_waits_and_costs_nothing() {
     thread::sleep(Duration::from_millis(1_500));
     let cost = ticks(proxy.child.id()) - had;
     prlimit(Some(id), Resource::Nofile, before).unwrap();
-    asked.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    asked.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();
     asked.read_to_string(&mut answer).unwrap();
     assert!(answer.ends_with("# EOF\n"), "{answer}");
@@ -228,12 +248,9 @@ fn server(act: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketAddr 
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
     thread::spawn(move || {
-        // The first that knocks may be whoever waits for the proxy to listen: it says nothing.
-        for mut socket in listener.incoming().map_while(Result::ok) {
-            if socket.read(&mut [0]).is_ok_and(|octets| octets > 0) {
-                return act(socket);
-            }
-        }
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.read_exact(&mut [0]).unwrap();
+        act(socket);
     });
     at
 }
@@ -247,7 +264,7 @@ fn the_end_of_an_answer_is_not_held_back() {
         while socket.write_all(&answer).is_ok() && socket.read(&mut [0]).is_ok_and(|octets| octets > 0) {}
     });
     let listen = free();
-    let _proxy = Proxy::start(&config(listen, upstream, ""), listen);
+    let _proxy = Proxy::start(&config(listen, upstream, ""));
     let (mut client, mut answer) = (connect(listen), vec![0; ANSWER]);
     let mut took: Vec<Duration> = (0..9)
         .map(|_| {
@@ -258,7 +275,8 @@ fn the_end_of_an_answer_is_not_held_back() {
         })
         .collect();
     took.sort_unstable();
-    assert!(took[6] < Duration::from_millis(100), "{took:?}"); // 200 ms and more, where it waits for a timer
+    // All but the first would be 200 ms and more, where it waits for a timer; a busy machine is late with some.
+    assert!(took[4] < Duration::from_millis(190), "{took:?}");
 }
 
 #[test]
@@ -273,7 +291,7 @@ fn a_server_that_is_gone_while_the_client_takes_nothing_costs_nothing() {
         }
     });
     let listen = free();
-    let proxy = Proxy::start(&config(listen, upstream, ""), listen);
+    let proxy = Proxy::start(&config(listen, upstream, ""));
     let mut client = connect(listen);
     client.write_all(b"?").unwrap();
     thread::sleep(Duration::from_millis(600));
@@ -298,24 +316,22 @@ fn gone(mut socket: &std::net::TcpStream) -> bool {
 #[test]
 fn measurements_say_what_was_carried() {
     let (listen, server, at) = (free(), echo(), free());
-    let _proxy =
-        Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"\nlatency = true")), listen);
+    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"\nlatency = true")));
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
     let ask = |what: &str| {
         let mut socket = connect(at);
-        write!(socket, "GET {what} HTTP/1.1\r\n\r\n").unwrap();
+        write!(socket, "GET {what} HTTP/1.0\r\n\r\n").unwrap();
         let mut text = String::new();
         socket.read_to_string(&mut text).unwrap();
         text
     };
+    // four octets each way; they are counted just after they were sent on
+    let wanted = ["near", "far"]
+        .map(|side| format!("ackclock_proxy_received_bytes_total{{listener=\"one\",side=\"{side}\"}} 4\n"));
+    until("what was carried is counted", || wanted.iter().all(|line| ask("/metrics").contains(line)));
     let text = ask("/metrics");
     assert!(text.starts_with("HTTP/1.1 200 OK") && text.ends_with("# EOF\n"), "{text}");
-    // four octets each way
-    for side in ["near", "far"] {
-        let line = format!("ackclock_proxy_received_bytes_total{{listener=\"one\",side=\"{side}\"}} 4\n");
-        assert!(text.contains(&line), "{text}");
-    }
     assert!(text.contains("ackclock_proxy_active_connections{listener=\"one\"} 1\n"), "{text}");
     let connections = ask("/connections");
     assert!(connections.contains(&format!("\"client\":\"{}\"", flow.local_addr().unwrap())), "{connections}");
@@ -328,7 +344,7 @@ fn measurements_say_what_was_carried() {
 #[test]
 fn who_asks_slowly_keeps_others_from_their_answer_for_a_moment_only() {
     let (listen, server, at) = (free(), echo(), free());
-    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")), listen);
+    let _proxy = Proxy::start(&config(listen, server, &format!("[metrics]\naddress = \"{at}\"")));
     let stop = std::sync::atomic::AtomicBool::new(false);
     let mut slow = connect(at);
     slow.write_all(b"G").unwrap();
@@ -339,9 +355,7 @@ fn who_asks_slowly_keeps_others_from_their_answer_for_a_moment_only() {
             }
         });
         let mut other = connect(at);
-        other.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-        // Two seconds for the slow one, and room for a busy machine.
-        other.set_read_timeout(Some(Duration::from_secs(6))).unwrap();
+        other.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
         let mut text = String::new();
         let answered = other.read_to_string(&mut text);
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -381,11 +395,11 @@ fn programs_say_what_is_wrong_by_their_exit_codes() {
 #[test]
 fn a_thousand_connections_leave_no_descriptor_behind() {
     let (listen, server) = (free(), echo());
-    let proxy = Proxy::start(&config(listen, server, ""), listen);
+    let proxy = Proxy::start(&config(listen, server, ""));
     let open = || std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count();
     // Each thread may keep a pipe.
     assert!(answers(&mut connect(listen)));
-    until("what knocked is gone", || open() < 30);
+    until("that connection is gone", || open() < 30);
     let before = open();
     for _ in 0..10 {
         let mut many: Vec<_> = (0..100).map(|_| connect(listen)).collect();

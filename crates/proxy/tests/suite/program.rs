@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 pub(crate) const PROXY: &str = env!("CARGO_BIN_EXE_ackclock-proxy");
@@ -22,19 +23,25 @@ pub(crate) struct Proxy {
     folder: TempDir,
 }
 
-/// An address whose port was free a moment ago.
+/// An address that nobody else is given: a socket that does not listen keeps its port until the tests end. A proxy of the same user, whose
+/// sockets share ports (`SO_REUSEPORT`, socket(7)), may listen there; until one does, whoever connects is refused.
 pub(crate) fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_reuse_port(true).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    std::mem::forget(socket);
+    address
 }
 
 impl Proxy {
-    /// With this configuration; it listens at `wait_for` when this returns.
-    pub(crate) fn start(config: &str, wait_for: SocketAddr) -> Self {
-        Self::start_with(config, wait_for, &[], &[])
+    /// With this configuration; it listens when this returns.
+    pub(crate) fn start(config: &str) -> Self {
+        Self::start_with(config, &[], &[])
     }
 
     /// The same with options and variables of the environment.
-    pub(crate) fn start_with(config: &str, wait_for: SocketAddr, options: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(config: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("proxy.toml"), config).unwrap();
         let log = fs::File::create(folder.path().join("log")).unwrap();
@@ -42,8 +49,8 @@ impl Proxy {
         command.args(options).arg(folder.path().join("proxy.toml")).envs(variables.iter().copied());
         let child = command.stderr(log).spawn().unwrap();
         let proxy = Self { child, folder };
+        // It listens by then. To knock would be a connection, which some tests count.
         until("the proxy listens", || proxy.log().contains("ready"));
-        drop(connect(wait_for));
         proxy
     }
 

@@ -55,7 +55,7 @@ fn both_sides_of_each_connection_are_recorded_and_nothing_else() {
         "workers = 2\n[[listen]]\nname = \"web\"\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n\
          near = {{ congestion = \"reno\" }}\nfar = {{ congestion = \"cubic\" }}\n[metrics]\naddress = \"{at}\"\n"
     );
-    let _proxy = Proxy::start(&config, listen);
+    let _proxy = Proxy::start(&config);
     let folder = tempfile::tempdir().unwrap();
     let into = folder.path().join("through");
     let said = fs::File::create(folder.path().join("said")).unwrap();
@@ -143,7 +143,7 @@ fn recorded(tracer: &str, folder: &Path, at: SocketAddr, meanwhile: impl FnOnce(
 fn a_recording_that_is_cut_short_says_so_and_keeps_what_it_has() {
     let (listen, server, at) = (free(), echo(), free());
     let more = format!("upstream = [\"{server}\"]\n[metrics]\naddress = \"{at}\"\n");
-    let mut proxy = Proxy::start(&format!("workers = 1\n[[listen]]\naddress = \"{listen}\"\n{more}"), listen);
+    let mut proxy = Proxy::start(&format!("workers = 1\n[[listen]]\naddress = \"{listen}\"\n{more}"));
     let mut held = connect(listen);
     held.write_all(b"a word").unwrap();
     held.read_exact(&mut [0; 6]).unwrap();

@@ -31,9 +31,7 @@ fn every_setting_is_on_the_socket_of_its_side() {
          far = {{ congestion = \"cubic\", receive_buffer = \"200 kB\", pacing_rate = \"40 Mbit/s\", dscp = 46, mss = 700, \
          keep_alive = \"300 s\" }}\n"
     );
-    let _proxy = Proxy::start(&config, listen);
-    // What knocked to see whether it listens.
-    drop(server.accept().unwrap());
+    let _proxy = Proxy::start(&config);
     let mut client = connect(listen);
     let (mut accepted, from) = server.accept().unwrap();
     client.write_all(b"a word").unwrap();
@@ -62,7 +60,7 @@ fn a_client_of_another_family_gets_its_code_point() {
         "[[listen]]\naddress = \"{listen}\"\nupstream = [\"{server}\"]\naccept_proxy_protocol = [\"127.0.0.0/8\"]\n\
          [[rule]]\nfrom = [\"2001:db8::/32\"]\nnear = {{ dscp = 10 }}\n"
     );
-    let _proxy = Proxy::start(&config, listen);
+    let _proxy = Proxy::start(&config);
     let mut client = connect(listen);
     let address = |last: u8| [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
     let start = b"\r\n\r\n\0\r\nQUIT\n\x21\x21\0\x24";
@@ -84,7 +82,7 @@ fn notsent_lowat_and_buffers_bound_what_a_slow_reader_lets_in() {
              near = {{ receive_buffer = \"16 kB\" }}\nfar = {{ send_buffer = \"4 MiB\"{more} }}\n",
             server.local_addr().unwrap()
         );
-        let _proxy = Proxy::start(&config, listen);
+        let _proxy = Proxy::start(&config);
         // Buffers of the ends themselves, which would take as much again.
         SockRef::from(&server).set_recv_buffer_size(16 << 10).unwrap();
         let mut client = connect(listen);
@@ -112,7 +110,7 @@ fn a_client_is_matched_by_its_round_trip() {
         let config = format!(
             "workers = 1\n[[listen]]\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n[[rule]]\n{rule}\nrefuse = true\n"
         );
-        let _proxy = Proxy::start(&config, listen);
+        let _proxy = Proxy::start(&config);
         let mut client = connect(listen);
         client.set_read_timeout(Some(PATIENCE)).unwrap();
         assert_eq!(answers(&mut client), !is_refused, "{rule}");

@@ -45,7 +45,7 @@ impl Drop for Successor {
 #[test]
 fn a_predecessor_ends_with_its_last_flow_or_once_it_is_told_to() {
     let (listen, server) = (free(), echo());
-    let mut proxy = Proxy::start(&config(listen, server, "[timeouts]\ndrain = \"100 ms\""), listen);
+    let mut proxy = Proxy::start(&config(listen, server, "[timeouts]\ndrain = \"100 ms\""));
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
     let successor = Successor::of(&proxy);
@@ -61,13 +61,15 @@ fn a_predecessor_ends_with_its_last_flow_or_once_it_is_told_to() {
 #[test]
 fn a_successor_has_the_settings_of_its_own_file() {
     let (listen, server) = (free(), echo());
-    let proxy = Proxy::start(&config(listen, server, "near = { mss = 500 }"), listen);
-    let segment = || SockRef::from(&connect(listen)).tcp_mss().unwrap();
-    assert!([500, 488].contains(&segment()), "{}", segment());
+    let proxy = Proxy::start(&config(listen, server, "near = { mss = 500 }"));
+    let segment = || SockRef::from(&connect(listen)).tcp_mss().ok();
+    assert!([Some(500), Some(488)].contains(&segment()), "{:?}", segment());
     proxy.write(&config(listen, server, ""));
     let successor = Successor::of(&proxy);
-    until("the segments of new connections are the path's", || segment() > 1000);
-    assert!((0..20).all(|_| segment() > 1000 && answers(&mut connect(listen))));
+    // The predecessor closes its sockets a little later, and resets who is just knocking there (ip-sysctl.rst, tcp_migrate_req).
+    until("new connections come to the new sockets", || {
+        (0..20).all(|_| segment().is_some_and(|octets| octets > 1000) && answers(&mut connect(listen)))
+    });
     successor.end();
 }
 
@@ -90,7 +92,7 @@ fn rules_follow_the_configuration_through_reload_and_upgrade() {
         format!("confine = false\n[[listen]]\naddress = \"{listen}\"\nmode = \"redirect\"\nports = [\"{port}\"]\n")
     };
     let told = || fs::read_to_string(folder.path().join("told")).unwrap_or_default();
-    let proxy = Proxy::start_with(&redirecting(80), listen, &["--apply"], &[("PATH", &path)]);
+    let proxy = Proxy::start_with(&redirecting(80), &["--apply"], &[("PATH", &path)]);
     assert!(told().contains("dport { 80 }"), "{}", told());
     proxy.write(&redirecting(81));
     proxy.signal(Signal::HUP);

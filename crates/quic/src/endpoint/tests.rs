@@ -169,6 +169,19 @@ fn a_long_outage_is_persistent_congestion() {
 }
 
 #[test]
+fn the_least_round_trip_begins_anew_after_persistent_congestion() {
+    // RFC 9002 section 5.2: min_rtt is then the newest sample. The path is 30 ms longer from the client after an outage of seconds.
+    let mut wire = Wire::transfer(QuicConfig::default(), 10_000_000, 450, |_, _| Some(0));
+    assert_eq!(wire.ends[0].rtt().min_rtt, SimDuration(2 * DELAY));
+    wire.extra = |_, _| None;
+    wire.run(4_000);
+    wire.extra = |_, _| Some(30 * MS);
+    wire.run(12_000);
+    let least = wire.ends[0].rtt().min_rtt;
+    assert!((2 * DELAY + 30 * MS..2 * DELAY + 60 * MS).contains(&least.0), "{least:?}");
+}
+
+#[test]
 fn acks_are_as_frequent_as_the_sender_asks() {
     let acks = |packets: Option<u8>| {
         let ack_frequency = packets.map(|packets| AckFrequency { packets, ..AckFrequency::default() });

@@ -54,6 +54,7 @@ impl Sender {
             // Section 7.6.2 and appendix B.8: the least window, and a new period may begin at once.
             let (window, ssthresh) = (self.config.minimum_window(), None);
             self.controller.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window, ssthresh });
+            self.rtt.on_persistent_congestion();
             self.recovery_start = None;
             if self.is_recovering {
                 self.leave_recovery(now);
