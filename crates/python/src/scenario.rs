@@ -278,8 +278,11 @@ impl PyScenario {
     ///
     /// Args:
     ///     seed: 0 to 2^64 - 1.
-    fn with_seed(&self, seed: u64) -> Self {
-        self.of(self.inner.with_seed(seed))
+    fn with_seed(&self, py: Python<'_>, seed: u64) -> PyResult<Self> {
+        match self.inner.with_seed(seed) {
+            Ok(inner) => Ok(self.of(inner)),
+            Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
+        }
     }
 }
 
