@@ -17,6 +17,14 @@ _REPEATED = re.compile(r"(?P<what>.*?)\s*\*\s*(?P<count>\d+)\s*")
 _MOST_FLOWS: Final = 100_000
 _BESIDE_A_TRACE: Final = "10 Gbit/s"
 _BACK_FROM_A_TRACE: Final = "100 Mbit/s"
+_TIMES_FASTER: Final = 100
+_MOST_BITS: Final = 10**14  # no link of a scenario is faster
+_PREFIXES: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BITS: Final = {
+    f"{prefix}{unit}": factor * bits
+    for prefix, factor in _PREFIXES.items()
+    for unit, bits in (("bit/s", 1), ("bps", 1), ("B/s", 8))
+}
 
 
 def dumbbell(
@@ -37,8 +45,8 @@ def dumbbell(
 ) -> Scenario:
     """Make a scenario in which flows share one bottleneck and all have the same propagation delay.
 
-    The whole delay lies on the bottleneck; the access links are a hundred times faster than it, so that only the
-    bottleneck queues.
+    The whole delay lies on the bottleneck; the access links are a hundred times faster than it, or as fast as links can
+    be, so that only the bottleneck queues.
 
     Args:
         bottleneck: Rate of the bottleneck; "100M" is "100 Mbit/s", as iperf writes it.
@@ -112,7 +120,7 @@ def topology(
     link["queue"] = table
     if loss is not None and loss != 0:
         link["loss"] = _loss(loss)
-    access = _BESIDE_A_TRACE if trace else _scaled(rate_text(rate), 100)
+    access = _BESIDE_A_TRACE if trace else _faster(rate_text(rate))
     return {"kind": "dumbbell", "access": {"rate": access, "delay": "0 ms"}, "bottleneck": link}
 
 
@@ -210,7 +218,12 @@ def _half_of_rtt(rtt: str) -> str:
     return f"{(Decimal(match['number']) / 2).normalize():f} {match['unit']}"
 
 
-def _scaled(rate: str, factor: int) -> str:
-    """Multiply a rate; a text that is no rate is handed on as it is, for the scenario's check to report."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(\D.*)", rate)
-    return rate if match is None else f"{(Decimal(match[1]) * factor).normalize():f}{match[2]}"
+def _faster(rate: str) -> str:
+    """A hundred times a rate, as far as links go; what is no rate is handed on, for the scenario's check to report."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(\D.*)", rate.replace("_", ""))
+    if match is None:
+        return rate
+    faster = Decimal(match[1]) * _TIMES_FASTER
+    if faster * _BITS.get(match[2].strip(), 0) > _MOST_BITS:
+        return f"{_MOST_BITS} bit/s"
+    return f"{faster.normalize():f}{match[2]}"
