@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arguments::{Count, Seed, Threads};
 use crate::failure::PartFailure;
 use crate::scenario::{PyScenario, values_of};
 use crate::simulation::PyOutcome;
@@ -77,8 +78,11 @@ impl PyEnvironment {
     ///
     /// Args:
     ///     seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
-    fn reset<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Observation<'py>> {
-        self.drive(|environment| environment.reset(seed))?;
+    ///
+    /// Raises:
+    ///     ValueError: If the seed is not such a number.
+    fn reset<'py>(&mut self, py: Python<'py>, seed: Seed) -> PyResult<Observation<'py>> {
+        self.drive(|environment| environment.reset(seed.0))?;
         self.observe(py, 0)
     }
 
@@ -104,8 +108,11 @@ impl PyEnvironment {
     ///
     /// Args:
     ///     seed: As of `reset`.
-    fn reset_all<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Vec<Observation<'py>>> {
-        self.drive(|environment| environment.reset(seed))?;
+    ///
+    /// Raises:
+    ///     ValueError: As of `reset`.
+    fn reset_all<'py>(&mut self, py: Python<'py>, seed: Seed) -> PyResult<Vec<Observation<'py>>> {
+        self.drive(|environment| environment.reset(seed.0))?;
         (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect()
     }
 
@@ -281,10 +288,10 @@ pub(crate) struct PyVectorEnvironment {
 #[pymethods]
 impl PyVectorEnvironment {
     #[new]
-    fn new(environment: &PyEnvironment, count: usize, threads: usize, same_step: bool) -> PyResult<Self> {
+    fn new(environment: &PyEnvironment, count: Count, threads: Threads, same_step: bool) -> PyResult<Self> {
         let autoreset = if same_step { Autoreset::SameStep } else { Autoreset::NextStep };
         let environment = environment.get()?;
-        let inner = PartFailure::catch(|| VectorEnvironment::new(environment, count, threads, autoreset))?;
+        let inner = PartFailure::catch(|| VectorEnvironment::new(environment, count.0, threads.0, autoreset))?;
         let inner = Some(inner.map_err(to_value_error)?);
         Ok(Self { inner, space: environment.config(0).action.space() })
     }
@@ -301,12 +308,13 @@ impl PyVectorEnvironment {
     fn reset(
         &mut self,
         py: Python<'_>,
-        seeds: Vec<Option<u64>>,
+        seeds: Vec<Option<Seed>>,
         mut observations: PyReadwriteArrayDyn<'_, f32>,
     ) -> PyResult<()> {
         let observations = observations.as_slice_mut().map_err(to_value_error)?;
         self.expect("seeds", seeds.len(), 1)?;
         self.expect("observations", observations.len(), self.get()?.observation_len())?;
+        let seeds: Vec<Option<u64>> = seeds.into_iter().map(|seed| seed.map(|seed| seed.0)).collect();
         self.drive(py, |environment| environment.reset(&seeds, observations))
     }
 
