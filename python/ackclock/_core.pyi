@@ -79,7 +79,7 @@ class Start:
         seed: Of the controller's random numbers, 0 to 2^64 - 1.
 
     Raises:
-        OverflowError: If a number is negative, or 2^64 or more.
+        ValueError: If a number is negative, or 2^64 or more.
     """
     def __new__(
         cls, *, mss_bytes: int, initial_window_bytes: int, initial_ssthresh_bytes: int | None = None, seed: int = 0
@@ -577,7 +577,7 @@ class LinkStart:
         seed: Of its random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
 
     Raises:
-        OverflowError: If a number is negative, or 2^64 or more.
+        ValueError: If a number is negative, or 2^64 or more.
     """
     def __new__(cls, *, rate_bps: int, seed: int = 0) -> Self: ...
     @property
@@ -601,7 +601,7 @@ class SourceStart:
         seed: Of its random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
 
     Raises:
-        OverflowError: If it is negative, or 2^64 or more.
+        ValueError: If it is negative, or 2^64 or more.
     """
     def __new__(cls, *, seed: int = 0) -> Self: ...
     @property
@@ -749,8 +749,8 @@ class Supply:
         closes: The connection closes after this, and the source is asked no more.
 
     Raises:
-        OverflowError: If a number is negative, or 2^64 or more.
-        ValueError: If it closes and goes on, or writes nothing and waits until that is read.
+        ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits until
+            that is read.
     """
     def __new__(cls, write_bytes: int = 0, *, at_ns: int | None = None, closes: bool = False) -> Self: ...
     def __deepcopy__(self, _memo: object) -> Supply:
@@ -897,6 +897,7 @@ class Scenario:
 
         Raises:
             ScenarioError: If values that were drawn are no scenario together.
+            ValueError: If the seed is not such a number.
         """
     @property
     def memory_bytes(self) -> int:
@@ -927,6 +928,10 @@ class Scenario:
 
         Args:
             seed: 0 to 2^64 - 1.
+
+        Raises:
+            ScenarioError: If starts that the seed draws ask for more than a limit allows.
+            ValueError: If it is not such a number.
         """
 
 @final
@@ -938,7 +943,7 @@ class Simulation:
         threads: Cut the network into so many parts at most, and run them at the same time; the results are the same.
 
     Raises:
-        ValueError: If `threads` is 0.
+        ValueError: If `threads` is 0, negative, or 2^64 or more.
     """
     def __new__(cls, scenario: Scenario, threads: int = 1) -> Simulation: ...
     def __copy__(self) -> Simulation:
@@ -995,6 +1000,7 @@ class Simulation:
 
         Raises:
             RuntimeError: If the simulation is over.
+            ValueError: If the count is negative, or 2^64 or more.
         """
     def event_sources(self) -> list[tuple[str, str, str]]:
         """Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
@@ -1064,6 +1070,9 @@ class Environment:
 
         Args:
             seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
+
+        Raises:
+            ValueError: If the seed is not such a number.
         """
     def step(self, action: float) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Take the first agent's action, and run to its next decision.
@@ -1082,6 +1091,9 @@ class Environment:
 
         Args:
             seed: As of `reset`.
+
+        Raises:
+            ValueError: As of `reset`.
         """
     def step_all(
         self, actions: Sequence[float]

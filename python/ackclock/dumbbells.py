@@ -8,8 +8,23 @@ from typing import Any, Final
 
 from ackclock._core import Scenario
 
-QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµ/%]+)\s*")
+QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµμ/%]+)\s*")
 """A number with its unit."""
+
+UNITS: Final = {
+    "ns": (1e-9, "s"), "us": (1e-6, "s"), "µs": (1e-6, "s"), "μs": (1e-6, "s"), "ms": (1e-3, "s"), "s": (1.0, "s"),
+    "min": (60.0, "s"), "h": (3600.0, "s"),
+    "bit/s": (1.0, "bit/s"), "kbit/s": (1e3, "bit/s"), "Mbit/s": (1e6, "bit/s"), "Gbit/s": (1e9, "bit/s"),
+    "Tbit/s": (1e12, "bit/s"), "bps": (1.0, "bit/s"), "kbps": (1e3, "bit/s"), "Mbps": (1e6, "bit/s"),
+    "Gbps": (1e9, "bit/s"), "B/s": (8.0, "bit/s"), "kB/s": (8e3, "bit/s"), "MB/s": (8e6, "bit/s"),
+    "GB/s": (8e9, "bit/s"),
+    "B": (1.0, "B"), "byte": (1.0, "B"), "bytes": (1.0, "B"), "kB": (1e3, "B"), "KB": (1e3, "B"), "MB": (1e6, "B"),
+    "GB": (1e9, "B"), "TB": (1e12, "B"), "KiB": (1024.0, "B"), "MiB": (1024.0**2, "B"), "GiB": (1024.0**3, "B"),
+    "TiB": (1024.0**4, "B"), "PiB": (1024.0**5, "B"),
+    "packets": (1.0, "packets"), "segments": (1.0, "segments"), "bdp": (1.0, "BDP"), "%": (0.01, ""),
+}  # fmt: skip
+"""A unit as files write it: its size in the unit behind it. A test holds them to those that the engine reads."""
+
 _IPERF_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTkmgt])\s*")
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _REPEATED = re.compile(r"(?P<what>.*?)\s*\*\s*(?P<count>\d+)\s*")
@@ -17,6 +32,8 @@ _REPEATED = re.compile(r"(?P<what>.*?)\s*\*\s*(?P<count>\d+)\s*")
 _MOST_FLOWS: Final = 100_000
 _BESIDE_A_TRACE: Final = "10 Gbit/s"
 _BACK_FROM_A_TRACE: Final = "100 Mbit/s"
+_TIMES_FASTER: Final = 100
+_MOST_BITS: Final = 10**14  # no link of a scenario is faster
 
 
 def dumbbell(
@@ -37,8 +54,8 @@ def dumbbell(
 ) -> Scenario:
     """Make a scenario in which flows share one bottleneck and all have the same propagation delay.
 
-    The whole delay lies on the bottleneck; the access links are a hundred times faster than it, so that only the
-    bottleneck queues.
+    The whole delay lies on the bottleneck; the access links are a hundred times faster than it, or as fast as links can
+    be, so that only the bottleneck queues.
 
     Args:
         bottleneck: Rate of the bottleneck; "100M" is "100 Mbit/s", as iperf writes it.
@@ -112,7 +129,7 @@ def topology(
     link["queue"] = table
     if loss is not None and loss != 0:
         link["loss"] = _loss(loss)
-    access = _BESIDE_A_TRACE if trace else _scaled(rate_text(rate), 100)
+    access = _BESIDE_A_TRACE if trace else _faster(rate_text(rate))
     return {"kind": "dumbbell", "access": {"rate": access, "delay": "0 ms"}, "bottleneck": link}
 
 
@@ -210,7 +227,12 @@ def _half_of_rtt(rtt: str) -> str:
     return f"{(Decimal(match['number']) / 2).normalize():f} {match['unit']}"
 
 
-def _scaled(rate: str, factor: int) -> str:
-    """Multiply a rate; a text that is no rate is handed on as it is, for the scenario's check to report."""
-    match = QUANTITY.fullmatch(rate)
-    return rate if match is None else f"{(Decimal(match['number']) * factor).normalize():f} {match['unit']}"
+def _faster(rate: str) -> str:
+    """A hundred times a rate, as far as links go; what is no rate is handed on, for the scenario's check to report."""
+    match = QUANTITY.fullmatch(rate.replace("_", ""))
+    if match is None:
+        return rate
+    faster = Decimal(match["number"]) * _TIMES_FASTER
+    if float(faster) * UNITS.get(match["unit"], (0.0, ""))[0] > _MOST_BITS:
+        return f"{_MOST_BITS} bit/s"
+    return f"{faster.normalize():f} {match['unit']}"

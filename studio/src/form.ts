@@ -1,5 +1,5 @@
 // The form: flows with their controllers, the kind of queue, the stack, duration and seed.
-import type { FormFlow, Path } from "./path";
+import { type FormFlow, type Path, seedOf } from "./path";
 import { colorOf } from "./plots";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
@@ -18,7 +18,7 @@ export class Form {
     change("queueKind", (path, queue) => ({ ...path, queue }));
     change("profile", (path, profile) => ({ ...path, profile }));
     change("duration", (path, value) => ({ ...path, duration_s: Number(value) }));
-    change("seed", (path, value) => ({ ...path, seed: Number(value) }));
+    change("seed", (path, value) => ({ ...path, seed: seedOf(value) }));
     element("addFlow").addEventListener("click", () => {
       if (this.path) this.changeFlows([...this.path.flows, { controller: "cubic", count: 1, start_s: 0 }]);
     });

@@ -186,7 +186,7 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
 
 function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   unanswered -= 1;
-  if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}`).join("; "));
+  if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}; ${mistake.remedy}`).join(". "));
   notice("");
   hasChanges = true;
   text.value = message.text;
@@ -208,6 +208,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     case "changed": return onChanged(data);
     case "summary": wanted?.(data.bytes); wanted = null; return;
     case "failed":
+      unanswered = 0;
       isRunning = false;
       element("run").textContent = "Run";
       onWrong(new Error(data.message));

@@ -9,7 +9,7 @@ export interface FormFlow { controller: string; count: number | null; start_s: n
 /** What a form shows of a text; null of what is written in a way that it cannot show. */
 export interface Path {
   rate_mbps: number | null; rtt_ms: number | null; loss_percent: number | null; limit_packets: number | null; queue: string;
-  duration_s: number | null; seed: number; profile: string; flows: FormFlow[];
+  duration_s: number | null; seed: number | bigint; profile: string; flows: FormFlow[];
 }
 
 /** What the engine takes where a text names none. */
@@ -71,7 +71,7 @@ export function fromText(text: string): Path | null {
   const rtt_ms = delay === null || access === null ? null : 2 * delay! + 4 * access!;
   return {
     rate_mbps: rate!, rtt_ms, loss_percent: lossOf(link.loss), limit_packets: packetsOf(link.queue, rate!, rtt_ms), queue,
-    duration_s: duration === null ? null : duration! / 1000, seed: Number(tree.seed ?? 1),
+    duration_s: duration === null ? null : duration! / 1000, seed: tree.seed ?? 1,
     profile: tcp?.profile ?? DEFAULT_PROFILE, flows: flows as FormFlow[],
   };
 }
@@ -119,9 +119,17 @@ export function edit(text: string, given: Partial<Path>): string | null {
   }
 }
 
+/** The number that a text says: a double does not hold every seed. */
+export function seedOf(text: string): number | bigint {
+  return /^\s*\d{16,}\s*$/.test(text) ? BigInt(text) : Number(text);
+}
+
 /** A value as text that does not depend on the order of keys. */
 function inOrder(value: unknown): string {
-  return JSON.stringify(value, (_, part) => (isTable(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part));
+  return JSON.stringify(value, (_, part) => {
+    if (typeof part === "bigint") return `${part}n`;
+    return isTable(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
+  });
 }
 
 const WRITERS: Record<keyof Path, (tree: any, path: Path) => void> = {

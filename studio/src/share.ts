@@ -24,8 +24,27 @@ export async function toFragment({ text, files }: Shared): Promise<string> {
   return "#s=" + toBase64(await through(new CompressionStream("deflate-raw"), json));
 }
 
-/** A scenario as a person writes it: programs write JSON. */
-export const readable = (text: string): string => (text.trimStart().startsWith("{") ? stringify(JSON.parse(text)) : text);
+/** A scenario as a person writes it: programs write JSON. What TOML cannot say stays as it is, for the engine to tell what is wrong. */
+export function readable(text: string): string {
+  if (!text.trimStart().startsWith("{")) return text;
+  try {
+    return stringify(exactly(text));
+  } catch {
+    return text;
+  }
+}
+
+const MARK = "\0"; // no scenario has a text that begins so
+
+/** JSON with whole numbers that doubles do not hold, such as seeds, as they are; a key that is null is none. */
+function exactly(json: string): unknown {
+  const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  const marked = json.replace(tokens, (token) => (/^-?\d{16,}$/.test(token) ? JSON.stringify(MARK + token) : token));
+  return JSON.parse(marked, function (this: unknown, _, value) {
+    if (value === null && !Array.isArray(this)) return undefined;
+    return typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value;
+  });
+}
 
 /** What `ackclock studio PATH` was given to open; nothing from any other server, or from none. */
 export async function fromServer(): Promise<Shared | null> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { parse as read } from "@decimalturn/toml-patch";
-import { FIRST, type Path, edit, fromText } from "../src/path";
+import { FIRST, type Path, edit, fromText, seedOf } from "../src/path";
 
 declare const SCENARIOS: string;
 
@@ -71,6 +71,15 @@ for (const [what, given, before, after] of CASES) {
     assert.equal(edit(TEXT, given), TEXT.replace(before, after));
   });
 }
+
+// 2^64 - 1 is a seed, and no double.
+test("a seed of 64 bits is shown, kept by other edits, and written", () => {
+  const text = TEXT.replace("seed = 7", "seed = 18446744073709551615");
+  assert.equal(String(path(text).seed), "18446744073709551615");
+  assert.equal(edit(text, { ...path(text), rate_mbps: 25 }), text.replace(`"10 Mbit/s"`, `"25 Mbit/s"`));
+  assert.equal(edit(TEXT, { seed: seedOf("18446744073709551615") }), text);
+  assert.equal(seedOf("8"), 8);
+});
 
 test("loss is written and taken away again", () => {
   const lossy = edit(TEXT, { loss_percent: 2 })!;

@@ -1,6 +1,7 @@
 """`ackclock.dumbbell` and `ackclock.run`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,44 @@ def test_seed_replaces_the_scenarios_own() -> None:
     scenario = ackclock.dumbbell(duration="1 s", seed=1)
     assert ackclock.run(scenario, seed=5).summary["seed"] == 5
     assert scenario.seed == 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "access_bps"),
+    # A hundred times the bottleneck; no link is faster than 10^14 bit/s (docs/reference/scenario.md).
+    [("2 Mbit/s", 2e8), ("1_5 Mbit/s", 1.5e9), ("2000 Gbit/s", 1e14), ("2 Tbit/s", 1e14), ("200 GB/s", 1e14)],
+)
+def test_access_links_are_as_fast_as_links_can_be(rate: str, access_bps: float) -> None:
+    access = json.loads(ackclock.dumbbell(bottleneck=rate, duration="1 ms").to_json())["topology"]["access"]
+    number, unit = access["rate"].split()
+    factor = {"Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "bit/s": 1.0}[unit]
+    assert float(number) * factor == access_bps
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 10**30])
+def test_a_seed_that_is_none_is_a_message_with_its_value(seed: int) -> None:
+    scenario = ackclock.dumbbell(duration="1 ms")
+    for refused in (lambda: ackclock.run(scenario, seed=seed), lambda: scenario.with_seed(seed)):
+        with pytest.raises(
+            ValueError, match=rf"seed must be a whole number from 0 to 18446744073709551615, not {seed}"
+        ):
+            refused()
+    with pytest.raises(ValueError, match="threads must be a whole number from 0 "):
+        ackclock.run(scenario, threads=seed if seed < 0 else 2**64 + seed)
+
+
+def test_a_number_with_decimals_is_no_seed() -> None:
+    with pytest.raises(TypeError, match=r"seed must be a whole number .*, not 1\.5"):
+        ackclock.run(ackclock.dumbbell(duration="1 ms"), seed=1.5)  # type: ignore[arg-type]
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        ackclock.Scenario.load(tmp_path / "nope.toml")
+    assert missing.value.filename == str(tmp_path / "nope.toml")
+    with pytest.raises(OSError, match="it is a folder, not a regular file") as folder:
+        ackclock.Scenario.load(tmp_path)
+    assert folder.value.filename == str(tmp_path)
 
 
 def test_a_flow_may_be_a_table() -> None:

@@ -119,7 +119,7 @@ def _many(dtype: type = np.float32, *, numbers: int = 3, count: int = 1, agents:
 
 
 _RAISED: list[tuple[str, type[Exception], Callable[[], object]]] = [
-    ("Start", OverflowError, lambda: _core.Start(mss_bytes=-1, initial_window_bytes=1)),
+    ("Start", ValueError, lambda: _core.Start(mss_bytes=-1, initial_window_bytes=1)),
     ("ControllerState.cwnd_bytes", TypeError, lambda: setattr(_state(), "cwnd_bytes", 1.5)),
     ("ControllerState.cwnd_bytes", ValueError, lambda: setattr(_state(), "cwnd_bytes", 2**40 + 1)),
     ("ControllerState.ssthresh_bytes", ValueError, lambda: setattr(_state(), "ssthresh_bytes", 0)),

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use ackclock_cc::{CongestionController, ExternalConfig, Start};
 use ackclock_declare::{About, Library, Part};
 use ackclock_net::queue::{ExternalQueueConfig, QueueDiscipline};
-use ackclock_net::{PartStart, QueueConfig};
+use ackclock_net::{MAX_RATE, PartStart, QueueConfig};
 use ackclock_scenario::{BlamedField, ControllerRequest, Extensions, Origin, Refusal, Scenario, ScenarioError};
 use ackclock_units::{Bandwidth, SimDuration};
 use serde_json::{Value, json};
@@ -19,21 +19,21 @@ use serde_json::{Value, json};
 pub struct Dumbbell {
     bottleneck: String,
     rtt: String,
-    flows: Vec<String>,
+    /// The controller's name of each, and its maker where it is the program's.
+    flows: Vec<(String, Option<ExternalConfig>)>,
     duration: String,
     queue: String,
     seed: u64,
     name: Option<String>,
     overrides: Vec<String>,
-    own: BTreeMap<String, ExternalConfig>,
     library: Library,
 }
 
 /// Begins a dumbbell: one flow of CUBIC for 50 s over 100 Mbit/s and 60 ms, with a DropTail queue of one bandwidth-delay
 /// product, as `ackclock run` without a file and Python's `ackclock.dumbbell()`.
 ///
-/// The whole delay lies on the bottleneck; the access links are a hundred times faster than it, so that only the bottleneck
-/// queues.
+/// The whole delay lies on the bottleneck; the access links are a hundred times faster than it, or as fast as links can be, so that
+/// only the bottleneck queues.
 ///
 /// ```
 /// use ackclock::dumbbell;
@@ -55,7 +55,6 @@ pub fn dumbbell() -> Dumbbell {
         seed: 1,
         name: None,
         overrides: Vec::new(),
-        own: BTreeMap::new(),
         library: Library::default(),
     }
 }
@@ -74,7 +73,7 @@ impl Dumbbell {
     /// A flow for each of these controllers, whose names are separated by commas, after the flows that there are.
     pub fn flows(mut self, controllers: &str) -> Self {
         let names = controllers.split(',').map(str::trim).filter(|name| !name.is_empty());
-        self.flows.extend(names.map(str::to_owned));
+        self.flows.extend(names.map(|name| (name.to_owned(), None)));
         self
     }
 
@@ -108,8 +107,7 @@ impl Dumbbell {
     where
         C: CongestionController + Clone + Sync + 'static,
     {
-        self.flows.push(name.to_owned());
-        self.own.insert(name.to_owned(), ExternalConfig::new(name, make));
+        self.flows.push((name.to_owned(), Some(ExternalConfig::new(name, make))));
         self
     }
 
@@ -153,15 +151,16 @@ impl Dumbbell {
 
     /// The scenario, checked. Fails with every mistake at once.
     pub fn build(&self) -> Result<Scenario, ScenarioError> {
-        let own = self.own.clone();
+        let flows = self.named();
+        let own: BTreeMap<String, ExternalConfig> =
+            flows.iter().filter_map(|(name, _, own)| Some((name.clone(), own.cloned()?))).collect();
         let extensions = Extensions::new(move |request| find(&own, request)).with_library(&self.library);
-        Scenario::from_json_with(&self.document().to_string(), &self.overrides, &extensions)
+        Scenario::from_json_with(&self.document(&flows).to_string(), &self.overrides, &extensions)
     }
 
     /// What a scenario file would say.
-    fn document(&self) -> Value {
-        let flows = self.tables();
-        let names: Vec<&str> = flows.iter().filter_map(|flow| flow["name"].as_str()).collect();
+    fn document(&self, flows: &[NamedFlow<'_>]) -> Value {
+        let names: Vec<&str> = flows.iter().map(|(name, ..)| name.as_str()).collect();
         let who = if names.len() <= 4 { names.join(", ") } else { format!("{} flows", names.len()) };
         let name = self.name.clone().unwrap_or_else(|| format!("{who} over {}, {}", self.bottleneck, self.rtt));
         json!({
@@ -177,28 +176,36 @@ impl Dumbbell {
                     "queue": { "kind": "drop_tail", "limit": self.queue },
                 },
             },
-            "flow": flows,
+            "flow": flows.iter().map(table).collect::<Vec<_>>(),
         })
     }
 
-    /// A table for each flow, with a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
-    fn tables(&self) -> Vec<Value> {
-        let flows = if self.flows.is_empty() { vec!["cubic".to_owned()] } else { self.flows.clone() };
+    /// The flows, each with a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
+    fn named(&self) -> Vec<NamedFlow<'_>> {
+        let flows = &self.flows;
+        if flows.is_empty() {
+            return vec![("cubic".to_owned(), "cubic".to_owned(), None)];
+        }
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        let table = |stem: &String, number: usize| {
-            let several = flows.iter().filter(|other| *other == stem).count() > 1;
-            let name = if several { format!("{stem}-{number}") } else { stem.clone() };
-            let own = json!({ "kind": "external", "name": stem });
-            json!({ "name": name, "controller": if self.own.contains_key(stem) { own } else { json!(stem) } })
-        };
-        let mut tables = Vec::with_capacity(flows.len());
-        for stem in &flows {
+        let mut named = Vec::with_capacity(flows.len());
+        for (stem, own) in flows {
             let number = seen.entry(stem).or_default();
             *number += 1;
-            tables.push(table(stem, *number));
+            let is_several = flows.iter().filter(|(other, _)| other == stem).count() > 1;
+            let name = if is_several { format!("{stem}-{number}") } else { stem.clone() };
+            named.push((name, stem.clone(), own.as_ref()));
         }
-        tables
+        named
     }
+}
+
+/// A flow's name, its controller's, and the maker of that where it is the program's: such a controller has the name of its flow, so
+/// that none is taken for a built-in one or for another flow's.
+type NamedFlow<'a> = (String, String, Option<&'a ExternalConfig>);
+
+fn table((name, controller, own): &NamedFlow<'_>) -> Value {
+    let controller = if own.is_some() { json!({ "kind": "external", "name": name }) } else { json!(controller) };
+    json!({ "name": name, "controller": controller })
 }
 
 /// The controller that the dumbbell was given under this name.
@@ -206,14 +213,15 @@ fn find(own: &BTreeMap<String, ExternalConfig>, request: &ControllerRequest<'_>)
     let found = own.get(request.name).filter(|_| request.origin == Origin::Program);
     found.cloned().ok_or_else(|| Refusal {
         field: BlamedField::Name,
-        message: "is no controller that this dumbbell was given".to_owned(),
+        message: "must be a controller that this dumbbell was given".to_owned(),
         remedy: "give it one with own_flow".to_owned(),
     })
 }
 
-/// A hundred times this rate; a text that is no rate is handed on as it is, for the scenario's check to report.
+/// A hundred times this rate, as far as links go; a text that is no rate is handed on as it is, for the scenario's check to report.
 fn hundredfold(rate: &str) -> String {
-    rate.parse().map_or_else(|_| rate.to_owned(), |Bandwidth(rate)| Bandwidth(rate.saturating_mul(100)).to_string())
+    let faster = |rate: Bandwidth| Bandwidth(rate.0.saturating_mul(100)).min(MAX_RATE).to_string();
+    rate.parse().map_or_else(|_| rate.to_owned(), faster)
 }
 
 /// Half of this time; a text that is no time is handed on as it is, for the scenario's check to report.

@@ -100,6 +100,29 @@ fn an_own_controller_runs_beside_a_built_in_one_and_from_a_file() {
     assert_eq!(Run::of(&read).finish().unwrap().summary(), results.summary());
 }
 
+/// A controller of the program's takes no other's place, whatever it is called.
+#[test]
+fn controllers_of_one_name_stay_apart() {
+    let small = |start: &Start| Halving { cwnd: Bytes(2 * start.mss.0) };
+    // Two segments in a round trip of 40 ms: 0.58 Mbit/s; forty: 11.6 Mbit/s, which is more than the link has.
+    let goodput_bps = |results: &ackclock::Results, name: &str| results.flow(name).expect("a flow").goodput_bps;
+    let built = dumbbell().bottleneck("10 Mbit/s").rtt("40 ms").duration("2 s").own_flow("cubic", small).flows("cubic");
+    let results = Run::of(&built.build().expect("a right scenario")).finish().expect("nothing is drawn");
+    assert!(goodput_bps(&results, "cubic-1") < 0.6e6, "the program's own");
+    assert!(goodput_bps(&results, "cubic-2") > 5e6, "the built-in one");
+    let built = dumbbell().bottleneck("100 Mbit/s").rtt("40 ms").duration("2 s");
+    let built = built.own_flow("mine", small).own_flow("mine", halving).build().expect("a right scenario");
+    let results = Run::of(&built).finish().expect("nothing is drawn");
+    assert!(goodput_bps(&results, "mine-1") < 0.6e6 && goodput_bps(&results, "mine-2") > 5e6);
+}
+
+/// No link is faster than 100,000 Gbit/s (docs/reference/scenario.md).
+#[test]
+fn access_links_are_as_fast_as_links_can_be() {
+    let scenario = dumbbell().bottleneck("2 Tbit/s").duration("1 ms").build().expect("a right scenario");
+    assert_eq!(scenario.config().network.links[2].rate.0, 100_000_000_000_000);
+}
+
 /// Loses the first three packets with data, and keeps whatever else comes.
 #[derive(Clone, Debug, Default)]
 struct LosesThree {

@@ -37,7 +37,8 @@ pub struct Crossing {
     pub rtt: Option<SimDuration>,
     /// The largest of their packets, framing included.
     pub largest_packet: Bytes,
-    /// Every flow of the network, the same for each link: its name, and the number of its connection if it has one.
+    /// Every flow of the network, the same for each link: its name, and the number of its connection if it has one. The name of a
+    /// group of flows stands there once for each of them.
     pub flows: Arc<[(String, Option<usize>)]>,
 }
 

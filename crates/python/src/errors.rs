@@ -1,10 +1,12 @@
 //! Rust errors as Python exceptions, all in one place.
 
 use std::fmt::Display;
+use std::io;
+use std::path::Path;
 
 use ackclock_scenario::ScenarioError as Mistakes;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -17,6 +19,18 @@ create_exception!(
 
 pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
+}
+
+/// That a file cannot be read, with its name, as Python's own are: of its number Python makes `FileNotFoundError` and the like.
+pub(crate) fn to_os_error(path: &Path, error: &io::Error) -> PyErr {
+    let number = error.raw_os_error().unwrap_or(match error.kind() {
+        io::ErrorKind::NotFound => 2,          // ENOENT
+        io::ErrorKind::PermissionDenied => 13, // EACCES
+        _ => 22,                               // EINVAL
+    });
+    let text = error.to_string();
+    let text = text.rsplit_once(" (os error").map_or(text.as_str(), |(text, _)| text);
+    PyOSError::new_err((number, text.to_owned(), path.to_string_lossy().into_owned()))
 }
 
 /// All mistakes of a scenario as one exception.

@@ -5,6 +5,7 @@
 //! takes it over into `_core.pyi`.
 #![allow(clippy::doc_markdown, reason = "arguments stand without marks in a docstring of Google's form")]
 
+mod arguments;
 mod class;
 mod controller;
 mod endpoint;
@@ -34,6 +35,7 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyDict};
 
+    use crate::arguments::{Cycles, Decisions, Octets, SegmentsPerLoss};
     use crate::failure::PartFailure;
 
     #[pymodule_export]
@@ -86,8 +88,8 @@ mod _core {
     /// Args:
     ///     octets: Memory in bytes, as in `tcp_rmem`.
     #[pyfunction]
-    fn window_of_memory(octets: u64) -> u64 {
-        ackclock_tcp::window_of_memory(octets)
+    fn window_of_memory(octets: Octets) -> u64 {
+        ackclock_tcp::window_of_memory(octets.0)
     }
 
     /// Return what a scenario or a study names of code, whatever is drawn of it: entries of `use`, and classes.
@@ -188,9 +190,10 @@ mod _core {
         py: Python<'_>,
         scenario: &PyScenario,
         rtt_s: f64,
-        segments_per_loss: u64,
-        cycles: u64,
+        segments_per_loss: SegmentsPerLoss,
+        cycles: Cycles,
     ) -> PyResult<f64> {
+        let (SegmentsPerLoss(segments_per_loss), Cycles(cycles)) = (segments_per_loss, cycles);
         scenario.check_imported()?;
         let rtt = ackclock_units::SimDuration::from_secs_f64(rtt_s.max(0.0));
         let Some(flow) = scenario.inner.config().flows.first() else {
@@ -219,11 +222,11 @@ mod _core {
     /// Raises:
     ///     ValueError: If the scenario has no flow, or its controller has no agent.
     #[pyfunction]
-    fn exercise_agent(py: Python<'_>, scenario: &PyScenario, decisions: u64) -> PyResult<u64> {
+    fn exercise_agent(py: Python<'_>, scenario: &PyScenario, decisions: Decisions) -> PyResult<u64> {
         let Some(flow) = scenario.inner.config().flows.first() else {
             return Err(PyValueError::new_err("the scenario has no connection whose agent could be exercised"));
         };
-        let steps = py.detach(|| PartFailure::catch(|| ackclock_cc::exercise_agent(&flow.controller, decisions)))?;
+        let steps = py.detach(|| PartFailure::catch(|| ackclock_cc::exercise_agent(&flow.controller, decisions.0)))?;
         steps.ok_or_else(|| {
             let name = &flow.controller_name;
             PyValueError::new_err(format!("{name} has no agent: use dqn_newreno or dqn_cubic"))

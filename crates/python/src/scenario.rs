@@ -9,8 +9,9 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
+use crate::arguments::Seed;
 use crate::controller::{Modules, extensions};
-use crate::errors::to_scenario_error;
+use crate::errors::{to_os_error, to_scenario_error};
 use crate::failure::PartFailure;
 use crate::parts::is_plugin;
 
@@ -45,7 +46,7 @@ impl PyScenario {
     #[staticmethod]
     #[pyo3(signature = (path, overrides=vec![], *, imports=true))]
     fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>, imports: bool) -> PyResult<Self> {
-        let text = read_text(&path, MOST_OF_SCENARIO)?;
+        let text = read_text(&path, MOST_OF_SCENARIO).map_err(|error| to_os_error(&path, &error))?;
         let file = path.to_string_lossy();
         let modules = if imports { Modules::Imported } else { Modules::Read };
         let read = |extensions: &Extensions| Scenario::parse_with(&text, &file, &overrides, extensions);
@@ -193,11 +194,9 @@ impl PyScenario {
     ///
     /// Raises:
     ///     ScenarioError: If values that were drawn are no scenario together.
-    fn draw(&self, py: Python<'_>, seed: u64) -> PyResult<Self> {
-        match self.inner.draw(seed) {
-            Ok(inner) => Ok(self.of(inner)),
-            Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
-        }
+    ///     ValueError: If the seed is not such a number.
+    fn draw(&self, py: Python<'_>, seed: Seed) -> PyResult<Self> {
+        self.drawn_as(py, self.inner.draw(seed.0))
     }
 
     /// Return a function and its arguments that make the same scenario, for `pickle` and `copy`.
@@ -278,8 +277,12 @@ impl PyScenario {
     ///
     /// Args:
     ///     seed: 0 to 2^64 - 1.
-    fn with_seed(&self, seed: u64) -> Self {
-        self.of(self.inner.with_seed(seed))
+    ///
+    /// Raises:
+    ///     ScenarioError: If starts that the seed draws ask for more than a limit allows.
+    ///     ValueError: If it is not such a number.
+    fn with_seed(&self, py: Python<'_>, seed: Seed) -> PyResult<Self> {
+        self.drawn_as(py, self.inner.with_seed(seed.0))
     }
 }
 
@@ -294,6 +297,10 @@ impl PyScenario {
             Ok(inner) => Ok(Self { inner, folder, modules }),
             Err(mistakes) => Err(to_scenario_error(py, &mistakes)),
         }
+    }
+
+    fn drawn_as(&self, py: Python<'_>, drawn: Result<Scenario, ScenarioError>) -> PyResult<Self> {
+        drawn.map(|inner| self.of(inner)).map_err(|mistakes| to_scenario_error(py, &mistakes))
     }
 
     /// Another scenario of the same file.

@@ -19,6 +19,7 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use crate::arguments::{Count, Threads};
 use crate::errors::to_runtime_error;
 use crate::events::event_tuple;
 use crate::failure::PartFailure;
@@ -32,7 +33,7 @@ use crate::table::PyTable;
 ///     threads: Cut the network into so many parts at most, and run them at the same time; the results are the same.
 ///
 /// Raises:
-///     ValueError: If `threads` is 0.
+///     ValueError: If `threads` is 0, negative, or 2^64 or more.
 #[pyclass(module = "ackclock._core", name = "Simulation")]
 pub(crate) struct PySimulation {
     /// `None` once finished, or after an exception of a controller.
@@ -60,9 +61,9 @@ fn names(flows: &[FlowConfig]) -> String {
 #[pymethods]
 impl PySimulation {
     #[new]
-    #[pyo3(signature = (scenario, threads=1))]
-    fn new(py: Python<'_>, scenario: &PyScenario, threads: usize) -> PyResult<Self> {
-        let threads = NonZeroUsize::new(threads)
+    #[pyo3(signature = (scenario, threads=Threads(1)), text_signature = "(scenario, threads=1)")]
+    fn new(py: Python<'_>, scenario: &PyScenario, threads: Threads) -> PyResult<Self> {
+        let threads = NonZeroUsize::new(threads.0)
             .ok_or_else(|| PyValueError::new_err("a simulation needs at least 1 thread; threads is 0"))?;
         scenario.check_imported()?;
         let config = scenario.inner.shared_config();
@@ -163,9 +164,10 @@ impl PySimulation {
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.
-    fn return_events(&mut self, count: usize) -> PyResult<()> {
+    ///     ValueError: If the count is negative, or 2^64 or more.
+    fn return_events(&mut self, count: Count) -> PyResult<()> {
         let simulation = self.inner.as_mut().ok_or_else(over)?;
-        let first = self.taken.len().saturating_sub(count);
+        let first = self.taken.len().saturating_sub(count.0);
         simulation.put_back_events(self.taken.split_off(first));
         Ok(())
     }

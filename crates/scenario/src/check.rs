@@ -24,6 +24,7 @@ mod trace;
 mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ackclock_cc::ControllerConfig;
 use ackclock_declare::Value;
@@ -39,7 +40,7 @@ use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
-use crate::tree::{FieldPath, Node};
+use crate::tree::{FieldPath, Node, Step};
 
 /// A year: timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
@@ -65,7 +66,10 @@ fn read_all<T: DeserializeOwned + Default>(tree: &Node, diagnostics: &mut Diagno
             Err(error) => error,
         };
         let path = error.path.clone().unwrap_or_default();
-        report_unreadable(diagnostics, &path, &error);
+        // Of a list with an item that could not be read no more is known.
+        if !diagnostics.is_unread(&path) {
+            report_unreadable(diagnostics, &path, &error);
+        }
         diagnostics.blame(path.clone());
         if !prune_at_or_above(&mut tree, path) {
             break; // nothing is left to take out
@@ -87,13 +91,17 @@ fn prune_at_or_above(tree: &mut Node, mut path: FieldPath) -> bool {
 fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
     match &error.problem {
         Problem::UnknownField { known } => {
-            let name = path.to_string();
-            let name = name.rsplit('.').next().unwrap_or_default();
+            let name = match path.0.last() {
+                Some(Step::Key(name)) => name.as_str(),
+                _ => "",
+            };
             diagnostics.report_key(path, format!("must not hold a field {name:?}"), suggest(name, known));
         }
         Problem::UnknownKind { found, known } => {
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
                 format!("write {{ kind = \"drop_tail\", limit = {found:?} }}, or another queue with this limit")
+            } else if known.is_empty() {
+                "name a part that an entry of `use` brings; none is built in".to_owned()
             } else {
                 suggest(found, known)
             };
@@ -134,6 +142,8 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) files: u64,
     /// What the network sees of each flow.
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
+    /// Every name that stands for flows, with the number by which packets of each are known: that of a group stands once for each.
+    pub(crate) flow_numbers: Arc<[(String, Option<usize>)]>,
     /// The largest packet that crosses each link, framing included; empty where mistakes leave that open.
     largest_packets: Vec<Bytes>,
     pub(crate) seed: u64,
@@ -180,10 +190,11 @@ pub(crate) fn check(
     let (flows, are_placed) = checker.build_flows(&plans, &topology, &hosts);
     let is_whole = are_placed && checker.is_network_whole();
     checker.flow_traits = traffic::flow_traits(&plans);
+    checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);
     let splits = checker.splits(&appliances, &plans, &flows, &topology, is_whole);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
     checker.resolve_queues(&topology, &flows, &appliances, &splits, is_whole);
-    checker.resolve_discards(&topology, &flows);
+    checker.resolve_discards(&topology);
     checker.changes();
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
@@ -217,6 +228,7 @@ impl<'a, 'source> Checker<'a, 'source> {
             node_ids: BTreeMap::new(),
             files: 0,
             flow_traits: Vec::new(),
+            flow_numbers: Arc::default(),
             largest_packets: Vec::new(),
             seed: file.seed.unwrap_or(1),
             duration: None,

@@ -1,6 +1,6 @@
 //! Code that a scenario names, found in its text before anything is drawn or run.
 
-use crate::tree::{Node, Value, apply_overrides, expand_controllers, parse_json, parse_toml, rename_fields};
+use crate::tree::{Node, Value, apply_overrides, expand_controllers, parse_text, rename_fields};
 
 const PREFIX: &str = "python:";
 
@@ -10,8 +10,7 @@ const PREFIX: &str = "python:";
 /// something else. Naming too much costs a question; naming too little runs what nobody has read. `None` of a text that
 /// cannot be parsed.
 pub fn code_of(text: &str, overrides: &[String]) -> Option<Vec<String>> {
-    let parsed = if text.trim_start().starts_with('{') { parse_json(text) } else { parse_toml(text) };
-    let mut tree = parsed.ok()?;
+    let mut tree = parse_text(text).ok()?;
     expand_controllers(&mut tree); // as a scenario is read, so that an override reaches what it reaches there
     rename_fields(&mut tree);
     apply_overrides(&mut tree, overrides);

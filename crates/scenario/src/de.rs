@@ -84,7 +84,7 @@ fn in_words(found: &Unexpected<'_>) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Signed(value) => value.to_string(),
         Unexpected::Unsigned(value) => value.to_string(),
-        Unexpected::Float(value) if value.is_finite() => value.to_string(),
+        Unexpected::Float(value) if value.is_finite() => format!("{value:?}"), // a whole one as "1.0"
         Unexpected::Float(_) => "infinite or not a number".to_owned(),
         Unexpected::Str(_) => "a text".to_owned(),
         Unexpected::Seq => "a list".to_owned(),
@@ -99,7 +99,7 @@ fn wanted(expected: &str) -> String {
         "u8" => format!("a whole number from 0 to {}", u8::MAX),
         "u16" => format!("a whole number from 0 to {}", u16::MAX),
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
-        "u64" | "usize" => "a whole number from 0 up".to_owned(),
+        "u64" | "usize" => "a whole number from 0 to 2^64 - 1".to_owned(),
         "i64" | "isize" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),
@@ -148,10 +148,12 @@ impl<'tree> Reader<'tree, '_> {
             Value::Integer(value) => match (u64::try_from(*value), i64::try_from(*value)) {
                 (Ok(value), _) => visitor.visit_u64(value),
                 (_, Ok(value)) => visitor.visit_i64(value),
+                _ if *value < 0 => Err(ReadError::other("must be at least -2^63; write a larger number".to_owned())),
                 _ => Err(ReadError::other("must be at most 2^64 - 1; write a smaller number".to_owned())),
             },
             Value::Float(value) => visitor.visit_f64(*value),
             Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::Null => Err(ReadError::other("must not be null; leave it out, or write a value".to_owned())),
             Value::Datetime(_) => Err(ReadError::other("must not be a date or time; put texts in quotes".to_owned())),
             Value::List(items) => visitor.visit_seq(ListReader { items, next: 0, place: self.place }),
             Value::Table(entries) => {

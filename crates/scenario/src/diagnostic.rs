@@ -151,6 +151,7 @@ impl ScenarioError {
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
     message: String,
+    remedy: &'static str,
     place: Option<(usize, usize)>,
     value: String,
     excerpt: Option<Excerpt>,
@@ -162,21 +163,24 @@ impl SyntaxError {
         if self.message.contains("recurs") {
             return ("lists or tables are nested too deeply", "nest them less");
         }
-        (&self.message, "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"")
+        (&self.message, self.remedy)
     }
 
-    /// At a line and an octet of it, both counted from 1.
-    pub(crate) fn at(text: &str, line: usize, octet: usize, message: &str) -> Self {
+    /// Of JSON, at a line and an octet of it, both counted from 1.
+    pub(crate) fn of_json(text: &str, line: usize, octet: usize, message: &str) -> Self {
         let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let start = (before + octet.saturating_sub(1)).min(text.len());
-        Self::new(text, Some(start..start), message)
+        let remedy = "see https://www.json.org for the syntax of JSON; a text that begins with { is read as JSON";
+        Self { remedy, ..Self::of_toml(text, Some(start..start), message) }
     }
 
-    pub(crate) fn new(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
+    /// Of TOML.
+    pub(crate) fn of_toml(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
+        let remedy = "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"";
         let place = span.as_ref().map(|span| line_and_column(text, span.start));
         let excerpt = span.as_ref().and_then(|span| Excerpt::of(text, span));
         let value = span.and_then(|span| text.get(span)).map(str::to_owned).unwrap_or_default();
-        Self { message: message.to_owned(), place, value, excerpt }
+        Self { message: message.to_owned(), remedy, place, value, excerpt }
     }
 }
 
@@ -230,6 +234,11 @@ impl<'source> Diagnostics<'source> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// How many mistakes have been found.
+    pub(crate) fn count(&self) -> usize {
+        self.found.len()
     }
 
     /// True if there is a mistake in the top-level table `name`.
@@ -324,14 +333,25 @@ impl<'source> Diagnostics<'source> {
         self.found.push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
     }
 
+    /// True if something stands at `path`.
+    pub(crate) fn is_written(&self, path: &FieldPath) -> bool {
+        self.tree.at(&self.written_at(path)).is_some()
+    }
+
     /// True if the value at `path`, or something in it, could not be read and is missing because of that.
     pub(crate) fn is_unread(&self, path: &FieldPath) -> bool {
+        let path = &self.written_at(path);
         self.blamed.iter().any(|blamed| blamed.touches(path))
     }
 
     /// Says nothing more of `path`.
     pub(crate) fn blame(&mut self, path: FieldPath) {
         self.blamed.push(path);
+    }
+
+    /// Says nothing more of what stands at `path`, which other links may have, too.
+    pub(crate) fn blame_where_written(&mut self, path: &FieldPath) {
+        self.blamed.push(self.written_at(path));
     }
 
     pub(crate) fn into_found(self) -> Vec<Found> {

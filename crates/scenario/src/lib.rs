@@ -31,6 +31,7 @@
 
 mod attachments;
 mod catalog;
+mod change_text;
 mod check;
 mod code;
 mod de;
@@ -49,6 +50,7 @@ mod tree;
 mod vary;
 
 pub use catalog::{buffer_policies, controllers, links, profiles, queues, schema, topologies};
+pub use change_text::with_change;
 pub use code::code_of;
 pub use diagnostic::{Diagnostic, ScenarioError};
 pub use endpoint::endpoint_config;

@@ -28,7 +28,7 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a terminal, not a regular file"));
     }
     let mut content = Vec::new();
-    file.take(most + 1).read_to_end(&mut content)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > most {
         return Err(io::Error::new(ErrorKind::InvalidInput, format!("it is longer than {} MB", most / 1_000_000)));
     }

@@ -15,7 +15,7 @@ use crate::extensions::Extensions;
 use crate::file::{ScenarioFile, SwitchOr, TraceTable};
 use crate::files::Files;
 use crate::reading::{MOST_OF_SCENARIO, read_text};
-use crate::tree::{Node, parse_json, parse_toml};
+use crate::tree::{Node, parse_json, parse_text};
 use crate::vary::{Drawn, ScenarioTemplate};
 
 /// A scenario that has been checked: a simulation can be built from it without any further way to fail.
@@ -66,9 +66,7 @@ impl Scenario {
         files: Files,
     ) -> Result<Self, ScenarioError> {
         check_size(text, file)?;
-        // No TOML begins with a brace.
-        let tree = if text.trim_start().starts_with('{') { parse_json(text) } else { parse_toml(text) };
-        Ok(ScenarioTemplate::load(tree, text, file, overrides, extensions, files)?.1)
+        Ok(ScenarioTemplate::load(parse_text(text), text, file, overrides, extensions, files)?.1)
     }
 
     /// Reads the same format written as JSON.
@@ -142,9 +140,9 @@ impl Scenario {
     }
 
     /// The scenario that `seed` draws: its drawn values and everything random in the run. Fails as
-    /// [`ScenarioTemplate::draw`] does; never if nothing varies.
+    /// [`ScenarioTemplate::draw`] and [`Self::with_seed`] do.
     pub fn draw(&self, seed: u64) -> Result<Self, ScenarioError> {
-        self.template.as_ref().map_or_else(|| Ok(self.with_seed(seed)), |template| template.draw(seed))
+        self.template.as_ref().map_or_else(|| self.with_seed(seed), |template| template.draw(seed))
     }
 
     /// The entries of its `use`.
@@ -169,9 +167,9 @@ impl Scenario {
     }
 
     /// The same scenario under another seed: everything random in the run is drawn anew, while the values that were
-    /// drawn for the scenario itself stay; [`Self::draw`] draws these, too.
-    #[must_use]
-    pub fn with_seed(&self, seed: u64) -> Self {
+    /// drawn for the scenario itself stay; [`Self::draw`] draws these, too. Fails where starts that the seed draws ask for more
+    /// than a limit allows.
+    pub fn with_seed(&self, seed: u64) -> Result<Self, ScenarioError> {
         let mut file = self.file.clone();
         file.seed = Some(seed);
         self.checked_again(file)
@@ -184,16 +182,17 @@ impl Scenario {
         }
         let mut file = self.file.clone();
         file.trace = Some(SwitchOr::Table(TraceTable::with_events(file.trace, kinds)));
-        Some(self.checked_again(file))
+        Some(self.checked_again(file).expect("events make no scenario wrong"))
     }
 
-    /// With another file, which is right as this one is.
-    fn checked_again(&self, file: ScenarioFile) -> Self {
+    /// With another file.
+    fn checked_again(&self, file: ScenarioFile) -> Result<Self, ScenarioError> {
         let tree = Node::new(crate::tree::Value::Table(Vec::new()), crate::tree::Origin::Unknown);
-        let mut diagnostics = Diagnostics::new("", "", &[], &tree);
-        let config = check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics);
-        let config = config.expect("what was changed makes no scenario wrong");
-        Self { file, config: Arc::new(config), ..self.clone() }
+        let mut diagnostics = Diagnostics::new(&self.config.name, "", &[], &tree);
+        match check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics) {
+            Some(config) => Ok(Self { file, config: Arc::new(config), ..self.clone() }),
+            None => Err(diagnostics.into_error()),
+        }
     }
 
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this

@@ -14,4 +14,17 @@ pub(crate) use overrides::apply_overrides;
 pub(crate) use path::{FieldPath, Step};
 pub(crate) use renamed::rename_fields;
 pub(crate) use shorthand::expand_controllers;
-pub(crate) use toml_text::parse_toml;
+pub(crate) use toml_text::{end_of_inline_list, parse_toml};
+
+use crate::attachments::BYTE_ORDER_MARK;
+use crate::diagnostic::SyntaxError;
+
+/// Reads a text in either language: no TOML begins with a brace.
+pub(crate) fn parse_text(text: &str) -> Result<Node, Vec<SyntaxError>> {
+    if is_json(text) { parse_json(text) } else { parse_toml(text) }
+}
+
+/// True of a text that is read as JSON.
+pub(crate) fn is_json(text: &str) -> bool {
+    text.trim_start_matches(BYTE_ORDER_MARK).trim_start().starts_with('{')
+}

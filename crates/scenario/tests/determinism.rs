@@ -50,6 +50,6 @@ fn another_seed_gives_other_results_where_chance_has_a_part() {
     let text = SCENARIO.replace("queue =", "discard = [{ kind = \"probability\", p = 0.001 }], queue =");
     let scenario = Scenario::parse(&text, "a.toml", &["duration=5 s".to_owned()]);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    let result = |seed| everything(&Simulation::new(scenario.with_seed(seed).config()).finish());
+    let result = |seed| everything(&Simulation::new(scenario.with_seed(seed).expect("a scenario").config()).finish());
     assert_ne!(result(1), result(2));
 }

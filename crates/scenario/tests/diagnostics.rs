@@ -175,7 +175,7 @@ fn a_value_that_cannot_be_read_is_one_mistake_in_every_scenario() {
 }
 
 /// Much of what a scenario may say, in places that have little to do with each other.
-const WIDE: &str = r#"duration = "10 s"
+pub(super) const WIDE: &str = r#"duration = "10 s"
 seed = 1
 measure = { from = "2 s", to = "9 s" }
 trace = { interval = "100 ms", which_links = ["bottleneck"] }

@@ -84,7 +84,10 @@ fn what_was_read_once_is_read_again_from_its_json_and_under_another_seed() {
     let scenario = read(long, &[]).expect("valid");
     let again = Scenario::from_json_with(&scenario.to_json(), &[], &extensions()).expect("valid");
     assert_eq!(again.to_json(), scenario.to_json());
-    assert!(matches!(scenario.with_seed(5).config().flows[0].controller, ControllerConfig::External(_)));
+    assert!(matches!(
+        scenario.with_seed(5).expect("a scenario").config().flows[0].controller,
+        ControllerConfig::External(_)
+    ));
 }
 
 #[test]

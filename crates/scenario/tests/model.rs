@@ -104,7 +104,7 @@ fn each_flow_and_seed_has_a_random_stream_of_its_own() {
     let (one, other) = (parse(&two), parse(&format!("seed = 2\n{two}")));
     assert_ne!(seed(&one, 0), seed(&one, 1));
     assert_ne!(seed(&one, 0), seed(&other, 0));
-    let reseeded = Scenario::parse(&two, "test.toml", &[]).expect("no mistake").with_seed(2);
+    let reseeded = Scenario::parse(&two, "test.toml", &[]).expect("no mistake").with_seed(2).expect("a scenario");
     assert_eq!(seed(reseeded.config(), 0), seed(&other, 0));
 }
 

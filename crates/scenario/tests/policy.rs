@@ -154,7 +154,7 @@ fn the_file_is_part_of_the_scenario_and_of_its_hash() {
     let error = Scenario::from_json(&first.to_json(), &[]).expect_err("another file").to_string();
     assert!(error.contains("flow[0].controller.file") && error.contains("SHA-256"), "{error}");
     // A seed draws no other file.
-    assert_eq!(first.with_seed(9).config().flows.len(), 1);
+    assert_eq!(first.with_seed(9).expect("a scenario").config().flows.len(), 1);
 }
 
 #[test]

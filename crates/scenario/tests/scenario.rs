@@ -128,8 +128,11 @@ fn a_group_spreads_its_starts() {
     let random = flow.replace("\"100 ms\"", "{ exponential = \"50 ms\" }");
     let scenario = Scenario::parse(&dumbbell(&random), "test.toml", &[]).expect("a scenario");
     let second = |scenario: &Scenario| scenario.config().flows[1].start;
-    assert_ne!(second(&scenario), second(&scenario.with_seed(2)));
-    assert_eq!(second(&scenario), second(&scenario.with_seed(2).with_seed(1)));
+    assert_ne!(second(&scenario), second(&scenario.with_seed(2).expect("a scenario")));
+    assert_eq!(
+        second(&scenario),
+        second(&scenario.with_seed(2).expect("a scenario").with_seed(1).expect("a scenario"))
+    );
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn its_json_is_the_same_scenario() {
     let again = Scenario::from_json(&scenario.to_json(), &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.config(), scenario.config());
     assert_eq!(again.hash(), scenario.hash());
-    assert_ne!(scenario.hash(), scenario.with_seed(4).hash());
+    assert_ne!(scenario.hash(), scenario.with_seed(4).expect("a scenario").hash());
 }
 
 #[test]

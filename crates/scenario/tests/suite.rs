@@ -57,6 +57,7 @@ mod traffic;
 mod vary;
 mod vegas;
 mod windows;
+mod wrong_values;
 
 #[test]
 fn every_file_is_in_the_suite() {

@@ -261,7 +261,7 @@ fn files_are_found_beside_the_scenario_and_held_to_their_content() {
     let json = scenario.to_json();
     let again = Scenario::from_json(&json, &[]).expect("the same scenario");
     assert_eq!(again.hash(), scenario.hash());
-    assert_eq!(again.with_seed(2).config().traffic, scenario.config().traffic);
+    assert_eq!(again.with_seed(2).expect("a scenario").config().traffic, scenario.config().traffic);
     folder.write("arrivals.csv", "start_s,size_bytes\n0.5,1000\n");
     let found = Scenario::from_json(&json, &[]).expect_err("another content").diagnostics;
     assert_eq!(found[0].field, "flow[0].arrivals.file");

@@ -68,7 +68,7 @@ fn the_same_seed_draws_the_same_and_another_something_else() {
     let parsed = Scenario::parse(&text(RATE, ""), "test.toml", &["seed=7".to_owned()]).expect("a good scenario");
     assert_eq!(parsed.hash(), hash(7), "loading draws by the scenario's seed");
     assert_eq!(parsed.draw(8).expect("a good scenario").hash(), hash(8));
-    assert_eq!(parsed.with_seed(8).drawn(), parsed.drawn(), "another run on the same network");
+    assert_eq!(parsed.with_seed(8).expect("a scenario").drawn(), parsed.drawn(), "another run on the same network");
 }
 
 #[test]

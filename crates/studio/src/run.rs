@@ -5,13 +5,13 @@
 //! comes after goes into the run as it is, unless it makes the path better than it ever was and completion times are held to that.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use ackclock_scenario::{Scenario, ScenarioError};
+use ackclock_scenario::{Scenario, ScenarioError, with_change};
 use ackclock_sim::{EngineCounters, Outcome, Simulation, write_summary};
 use ackclock_units::{SimDuration, SimTime};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::engine::Options;
 use crate::packets;
@@ -48,23 +48,18 @@ pub struct Change {
 
 impl Change {
     /// As a table of a scenario.
-    fn to_toml(&self, at: SimTime) -> String {
-        let mut table = format!("\n[[change]]\nat = \"{} ns\"\nlink = {}\n", at.0, quoted(&self.link));
-        for (name, value) in [("rate", &self.rate), ("delay", &self.delay), ("limit", &self.limit)] {
-            if let Some(value) = value {
-                let _ = writeln!(table, "{name} = {}", quoted(value));
-            }
-        }
-        if let Some(loss) = self.loss {
-            let _ = writeln!(table, "loss = {loss:?}");
-        }
-        table
+    fn table(&self, at: SimTime) -> Map<String, Value> {
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        let fields = [
+            ("at", Some(format!("{} ns", at.0).into())),
+            ("link", Some(self.link.clone().into())),
+            ("rate", text(&self.rate)),
+            ("delay", text(&self.delay)),
+            ("limit", text(&self.limit)),
+            ("loss", self.loss.map(Value::from)),
+        ];
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
-}
-
-/// A text as TOML writes it; JSON's strings are TOML's basic ones.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// A scenario and its simulation, which moves in slices.
@@ -120,7 +115,9 @@ impl Run {
     pub fn change(&mut self, changes: &[Change]) -> Result<bool, ScenarioError> {
         let at = self.now() + SimDuration(1);
         let mut source = self.source.clone();
-        source.text.extend(changes.iter().map(|change| change.to_toml(at)));
+        for change in changes {
+            source.text = with_change(&source.text, &change.table(at));
+        }
         let scenario = source.parse()?;
         let all = &scenario.config().network.changes;
         let new = &all[all.len() - changes.len()..];

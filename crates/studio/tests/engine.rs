@@ -194,6 +194,27 @@ fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
     }
 }
 
+/// A list in brackets and JSON take changes where they have them.
+#[test]
+fn changes_go_into_a_text_of_any_form() {
+    let listed = format!("change = [{{ at = \"1 s\", link = \"bottleneck\", rate = \"4 Mbit/s\" }}]\n{DUMBBELL}");
+    let json = Scenario::parse(&listed, "scenario.toml", &[]).expect("a right scenario").to_json();
+    for text in [listed, format!("change = []\n{DUMBBELL}"), json] {
+        let mut engine = Engine::default();
+        ask_json(&mut engine, Operation::Load, &json!({ "text": text }));
+        for (until_s, rate) in [(2.0, "3 Mbit/s"), (2.5, "6 Mbit/s")] {
+            ask_json(&mut engine, Operation::Advance, &json!({ "until_s": until_s }));
+            let change = json!({ "link": "bottleneck", "rate": rate });
+            let changed = ask_json(&mut engine, Operation::Change, &json!({ "changes": [change] }));
+            assert!(changed["diagnostics"].is_null(), "{changed}");
+        }
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+        let text = String::from_utf8(ask(&mut engine, Operation::Text, b"")).expect("text");
+        let [summary, of_text] = [ask(&mut engine, Operation::Summary, b""), summary_of(&text)];
+        assert_eq!(String::from_utf8(summary), String::from_utf8(of_text), "{text}");
+    }
+}
+
 /// Slowdowns are held to the path at its best, which a change may make better: of the second change no flow before it had heard.
 #[test]
 fn a_change_for_the_better_is_known_to_completions_from_the_beginning() {

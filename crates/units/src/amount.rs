@@ -37,7 +37,9 @@ impl FromStr for Amount {
                 .map_err(|error: ParseQuantityError| wrong(format!("{}, or like \"10 segments\"", error.what())));
         };
         let count = count.trim().replace('_', "").parse().map(Self::Segments);
-        count.map_err(|_| wrong("is not a whole number of segments; write it like \"10 segments\"".to_owned()))
+        count.map_err(|_| {
+            wrong("must be a whole number of segments, less than 2^64; write it like \"10 segments\"".to_owned())
+        })
     }
 }
 

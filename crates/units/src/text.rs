@@ -49,7 +49,8 @@ pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, Parse
         let what = format!("must be {}{gap}{which}; write it like {:?}", table.quantity, table.example);
         ParseQuantityError::new(text, what)
     };
-    let (number, unit) = (&text[..split], text[split..].trim());
+    // The letter and the sign look alike: U+03BC is U+00B5.
+    let (number, unit) = (&text[..split], text[split..].trim().replace('\u{3bc}', "\u{b5}"));
     if text.starts_with('-') {
         return Err(wrong("that is not negative"));
     }
@@ -134,6 +135,8 @@ mod tests {
         assert_eq!("30 ms".parse(), Ok(SimDuration(30_000_000)));
         assert_eq!("0.513 s".parse(), Ok(SimDuration(513_000_000)));
         assert_eq!("10us".parse(), Ok(SimDuration(10_000)));
+        // Unicode 17, table 7-2: the Greek letter is the preferred of the two.
+        assert_eq!(["10 \u{b5}s".parse(), "10 \u{3bc}s".parse()], [Ok(SimDuration(10_000)); 2]);
         assert_eq!("44.736 Mbit/s".parse(), Ok(Bandwidth(44_736_000)));
         assert_eq!("50 MB".parse(), Ok(Bytes(50_000_000)));
         assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));

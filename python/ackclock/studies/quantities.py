@@ -4,21 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ackclock.dumbbells import QUANTITY, rate_text
-
-_UNITS: Final = {
-    "ns": (1e-9, "s"), "us": (1e-6, "s"), "µs": (1e-6, "s"), "ms": (1e-3, "s"), "s": (1.0, "s"), "min": (60.0, "s"),
-    "h": (3600.0, "s"),
-    "bit/s": (1.0, "bit/s"), "kbit/s": (1e3, "bit/s"), "Mbit/s": (1e6, "bit/s"), "Gbit/s": (1e9, "bit/s"),
-    "Tbit/s": (1e12, "bit/s"), "bps": (1.0, "bit/s"), "kbps": (1e3, "bit/s"), "Mbps": (1e6, "bit/s"),
-    "Gbps": (1e9, "bit/s"), "B/s": (8.0, "bit/s"), "kB/s": (8e3, "bit/s"), "MB/s": (8e6, "bit/s"),
-    "GB/s": (8e9, "bit/s"),
-    "B": (1.0, "B"), "byte": (1.0, "B"), "bytes": (1.0, "B"), "kB": (1e3, "B"), "KB": (1e3, "B"), "MB": (1e6, "B"),
-    "GB": (1e9, "B"), "TB": (1e12, "B"), "KiB": (1024.0, "B"), "MiB": (1024.0**2, "B"), "GiB": (1024.0**3, "B"),
-    "TiB": (1024.0**4, "B"), "PiB": (1024.0**5, "B"),
-    "packets": (1.0, "packets"), "segments": (1.0, "segments"), "bdp": (1.0, "BDP"), "%": (0.01, ""),
-}  # fmt: skip
-"""A unit as files write it: its size in the unit behind it. A test holds them to those that the engine reads."""
+from ackclock.dumbbells import QUANTITY, UNITS, rate_text
 
 _SHOWN: Final = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
@@ -80,7 +66,7 @@ def _base(value: object) -> tuple[float, str] | None:
     if not isinstance(value, str):
         return None
     match = QUANTITY.fullmatch(rate_text(value))
-    unit = _UNITS.get(match["unit"]) if match else None
+    unit = UNITS.get(match["unit"]) if match else None
     return (float(match["number"]) * unit[0], unit[1]) if match and unit else None
 
 

@@ -14,7 +14,7 @@ declare! {
     pub(crate) struct Filter {
         /// Look at these packets only, and count only these.
         class as "of": PacketClass = PacketClass::Any,
-        /// Look at this flow's packets only.
+        /// Look at the packets of this flow, or of this group of flows, only.
         flow: Option<String> = unset("any"),
         /// Look at packets from this time on only.
         from: Option<SimDuration> = unset("the start"),

@@ -1,9 +1,11 @@
 //! Flows that a queue tells from others.
 
+use std::collections::BTreeSet;
+
 use ackclock_declare::{Context, Json, Mistake, Range, Unordered, Value};
 
-/// Connections by their numbers ([`ConnectionIndex`](crate::ConnectionIndex)). A scenario writes the name of a flow, or a
-/// list of names.
+/// Connections by their numbers ([`ConnectionIndex`](crate::ConnectionIndex)). A scenario writes the name of a flow or of a group of
+/// flows, or a list of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSet(pub Vec<usize>);
 
@@ -20,13 +22,19 @@ fn names_in(raw: &Json) -> Result<Vec<(String, &str)>, String> {
     }
 }
 
-fn number_of(name: &str, flows: &[(String, Option<usize>)]) -> Result<usize, Mistake> {
-    let Some((_, number)) = flows.iter().find(|(flow, _)| flow == name) else {
-        let names: Vec<String> = flows.iter().map(|(flow, _)| format!("{flow:?}")).collect();
+/// Those of the flow of this name, or of every flow of the group.
+fn numbers_of(name: &str, flows: &[(String, Option<usize>)]) -> Result<Vec<usize>, Mistake> {
+    let numbers: Vec<Option<usize>> =
+        flows.iter().filter(|(flow, _)| flow == name).map(|(_, number)| *number).collect();
+    if numbers.is_empty() {
+        let mut listed = BTreeSet::new();
+        let names = flows.iter().filter(|(flow, _)| listed.insert(flow)).map(|(flow, _)| format!("{flow:?}"));
+        let names: Vec<String> = names.collect();
         return Err(Mistake::new("must be the name of a flow", format!("use one of {}", names.join(", "))));
-    };
+    }
     let message = "must not be a group of short flows, which a queue cannot tell from others";
-    number.ok_or_else(|| Mistake::new(message, "leave flows out, and choose packets by class or size"))
+    let numbers: Option<Vec<usize>> = numbers.into_iter().collect();
+    numbers.ok_or_else(|| Mistake::new(message, "leave flows out, and choose packets by class or size"))
 }
 
 impl Value for FlowSet {
@@ -43,8 +51,8 @@ impl Value for FlowSet {
         let Some(crossing) = context.crossing() else { return Ok(Self::default()) };
         let (mut numbers, mut mistakes) = (Vec::new(), Vec::new());
         for (at, name) in names {
-            match number_of(name, &crossing.flows) {
-                Ok(number) => numbers.push(number),
+            match numbers_of(name, &crossing.flows) {
+                Ok(found) => numbers.extend(found),
                 Err(mistake) => mistakes.push(mistake.within(&at)),
             }
         }

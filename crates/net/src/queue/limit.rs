@@ -122,7 +122,8 @@ impl FromStr for Limit {
         }
         if let Some(count) = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
             let count = count.trim().replace('_', "").parse().map(QueueLimit::Packets).map(Self::Of);
-            return count.map_err(|_| wrong("must be a whole number of packets; write it like \"10 packets\""));
+            return count
+                .map_err(|_| wrong("must be a whole number of packets, less than 2^64; write it like \"10 packets\""));
         }
         if let Some(number) = text.strip_suffix("bdp") {
             return millionths(number.trim()).map(Self::Bdp).ok_or_else(|| {

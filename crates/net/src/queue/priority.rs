@@ -34,7 +34,7 @@ declare! {
     pub struct BandConfig {
         /// These packets only.
         class as "of": PacketClass = PacketClass::Any,
-        /// The packets of these flows only.
+        /// The packets of these flows, or groups of flows, only.
         flows: Option<FlowSet> = unset("of every flow"),
         /// Packets of at most this size of IP, without framing, only.
         largest as "max_size": Option<Bytes> = unset("of any size").at_least(Bytes(1)),

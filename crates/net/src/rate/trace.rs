@@ -64,7 +64,7 @@ pub enum TraceError {
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotANumber { line } => write!(f, "line {line} is not a whole number of milliseconds"),
+            Self::NotANumber { line } => write!(f, "line {line} is not a whole number of milliseconds, less than 2^64"),
             Self::Descending { line } => write!(f, "line {line} is earlier than the line above it"),
             Self::TooLate { line } => write!(f, "line {line} is more than a year after the start"),
             Self::Empty => write!(f, "no line holds a time after 0 ms"),

@@ -5,6 +5,7 @@ use ackclock_units::SimDuration;
 use pyo3::prelude::*;
 
 use super::PyDeliveryReport;
+use crate::arguments::{InitialSsthreshBytes, InitialWindowBytes, MssBytes, Seed};
 
 /// What every controller starts from: the first argument of its constructor.
 ///
@@ -15,21 +16,29 @@ use super::PyDeliveryReport;
 ///     seed: Of the controller's random numbers, 0 to 2^64 - 1.
 ///
 /// Raises:
-///     OverflowError: If a number is negative, or 2^64 or more.
+///     ValueError: If a number is negative, or 2^64 or more.
 #[pyclass(module = "ackclock._core", name = "Start", frozen)]
 pub(crate) struct PyStart(pub(crate) Start);
 
 #[pymethods]
 impl PyStart {
     #[new]
-    #[pyo3(signature = (*, mss_bytes, initial_window_bytes, initial_ssthresh_bytes=None, seed=0))]
-    fn new(mss_bytes: u64, initial_window_bytes: u64, initial_ssthresh_bytes: Option<u64>, seed: u64) -> Self {
+    #[pyo3(
+        signature = (*, mss_bytes, initial_window_bytes, initial_ssthresh_bytes=None, seed=Seed(0)),
+        text_signature = "(*, mss_bytes, initial_window_bytes, initial_ssthresh_bytes=None, seed=0)"
+    )]
+    fn new(
+        mss_bytes: MssBytes,
+        initial_window_bytes: InitialWindowBytes,
+        initial_ssthresh_bytes: Option<InitialSsthreshBytes>,
+        seed: Seed,
+    ) -> Self {
         use ackclock_units::Bytes;
         Self(Start {
-            mss: Bytes(mss_bytes),
-            initial_window: Bytes(initial_window_bytes),
-            initial_ssthresh: initial_ssthresh_bytes.map(Bytes),
-            seed,
+            mss: Bytes(mss_bytes.0),
+            initial_window: Bytes(initial_window_bytes.0),
+            initial_ssthresh: initial_ssthresh_bytes.map(|bytes| Bytes(bytes.0)),
+            seed: seed.0,
         })
     }
 

@@ -9,6 +9,8 @@ use ackclock_wire::{Ecn, Segment, Seq};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arguments::{Acknowledgment, Flow, Octets, PayloadBytes, Sequence, SinceNs};
+
 /// One thread at a time has the simulation, so the order of memory is that of the program.
 const ORDER: Ordering = Ordering::Relaxed;
 
@@ -104,19 +106,25 @@ impl PyPacket {
 #[pymethods]
 impl PyPacket {
     #[new]
-    #[pyo3(signature = (*, flow=0, direction="forward", sequence=0, acknowledgment=0, payload_bytes=1448, octets=None, since_ns=0, ecn="ect0"))]
+    #[pyo3(
+        signature = (
+            *, flow=Flow(0), direction="forward", sequence=Sequence(0), acknowledgment=Acknowledgment(0),
+            payload_bytes=PayloadBytes(1448), octets=None, since_ns=SinceNs(0), ecn="ect0"
+        ),
+        text_signature = "(*, flow=0, direction='forward', sequence=0, acknowledgment=0, payload_bytes=1448, octets=None, since_ns=0, ecn='ect0')"
+    )]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
-        flow: usize,
+        flow: Flow,
         direction: &str,
-        sequence: u32,
-        acknowledgment: u32,
-        payload_bytes: u32,
-        octets: Option<u64>,
-        since_ns: u64,
+        sequence: Sequence,
+        acknowledgment: Acknowledgment,
+        payload_bytes: PayloadBytes,
+        octets: Option<Octets>,
+        since_ns: SinceNs,
         ecn: &str,
     ) -> PyResult<Self> {
-        let connection = ConnectionIndex::new(flow);
+        let connection = ConnectionIndex::new(flow.0);
         let to = match direction {
             "forward" => EndpointId::acceptor(connection),
             "backward" => EndpointId::opener(connection),
@@ -131,11 +139,16 @@ impl PyPacket {
                 "ecn {ecn:?} is none of \"not_ect\", \"ect0\", \"ect1\", \"ce\""
             )));
         };
-        let segment =
-            Segment { seq: Seq(sequence), ack: Seq(acknowledgment), payload: payload_bytes, ecn, ..Segment::default() };
+        let segment = Segment {
+            seq: Seq(sequence.0),
+            ack: Seq(acknowledgment.0),
+            payload: payload_bytes.0,
+            ecn,
+            ..Segment::default()
+        };
         let packet = Packet::tcp(segment, to);
-        let octets = octets.unwrap_or(u64::from(packet.size));
-        Ok(Self::of(packet, octets, SimTime(since_ns), Token::at(usize::MAX), Whereabouts::Waits))
+        let octets = octets.map_or(u64::from(packet.size), |octets| octets.0);
+        Ok(Self::of(packet, octets, SimTime(since_ns.0), Token::at(usize::MAX), Whereabouts::Waits))
     }
 
     /// Number of the connection that it belongs to; a flow's is its place in the scenario.

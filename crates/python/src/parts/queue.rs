@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::packet::{PyPacket, Token, Whereabouts};
+use crate::arguments::{RateBps, Seed};
 use crate::class::{Class, wrong_answer};
 
 /// What a queue or an effect of a link starts from: the first argument of its constructor.
@@ -21,16 +22,16 @@ use crate::class::{Class, wrong_answer};
 ///     seed: Of its random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
 ///
 /// Raises:
-///     OverflowError: If a number is negative, or 2^64 or more.
+///     ValueError: If a number is negative, or 2^64 or more.
 #[pyclass(module = "ackclock._core", name = "LinkStart", frozen)]
 pub(crate) struct PyLinkStart(pub(super) PartStart);
 
 #[pymethods]
 impl PyLinkStart {
     #[new]
-    #[pyo3(signature = (*, rate_bps, seed=0))]
-    fn new(rate_bps: u64, seed: u64) -> Self {
-        Self(PartStart { rate: Bandwidth(rate_bps), seed })
+    #[pyo3(signature = (*, rate_bps, seed=Seed(0)), text_signature = "(*, rate_bps, seed=0)")]
+    fn new(rate_bps: RateBps, seed: Seed) -> Self {
+        Self(PartStart { rate: Bandwidth(rate_bps.0), seed: seed.0 })
     }
 
     /// Rate of the link, in bits per second; of one whose rate changes, that for which buffers are sized.

@@ -8,6 +8,7 @@ use ackclock_units::{Bytes, SimTime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arguments::{AtNs, Seed, WriteBytes};
 use crate::class::{Class, wrong_answer};
 
 /// What a source of traffic starts from: the first argument of its constructor.
@@ -16,16 +17,16 @@ use crate::class::{Class, wrong_answer};
 ///     seed: Of its random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
 ///
 /// Raises:
-///     OverflowError: If it is negative, or 2^64 or more.
+///     ValueError: If it is negative, or 2^64 or more.
 #[pyclass(module = "ackclock._core", name = "SourceStart", frozen)]
 pub(crate) struct PySourceStart(SourceStart);
 
 #[pymethods]
 impl PySourceStart {
     #[new]
-    #[pyo3(signature = (*, seed=0))]
-    fn new(seed: u64) -> Self {
-        Self(SourceStart { seed })
+    #[pyo3(signature = (*, seed=Seed(0)), text_signature = "(*, seed=0)")]
+    fn new(seed: Seed) -> Self {
+        Self(SourceStart { seed: seed.0 })
     }
 
     /// Seed of the source's random numbers, if it wants any: each flow's own, from the scenario's.
@@ -53,23 +54,27 @@ impl PySourceStart {
 ///     closes: The connection closes after this, and the source is asked no more.
 ///
 /// Raises:
-///     OverflowError: If a number is negative, or 2^64 or more.
-///     ValueError: If it closes and goes on, or writes nothing and waits until that is read.
+///     ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits until
+///         that is read.
 #[pyclass(module = "ackclock._core", name = "Supply", frozen)]
 pub(crate) struct PySupply(Supply);
 
 #[pymethods]
 impl PySupply {
     #[new]
-    #[pyo3(signature = (write_bytes=0, *, at_ns=None, closes=false))]
-    fn new(write_bytes: u64, at_ns: Option<u64>, closes: bool) -> PyResult<Self> {
+    #[pyo3(
+        signature = (write_bytes=WriteBytes(0), *, at_ns=None, closes=false),
+        text_signature = "(write_bytes=0, *, at_ns=None, closes=False)"
+    )]
+    fn new(write_bytes: WriteBytes, at_ns: Option<AtNs>, closes: bool) -> PyResult<Self> {
+        let WriteBytes(write_bytes) = write_bytes;
         let then = match (at_ns, closes) {
             (Some(_), true) => {
                 return Err(PyValueError::new_err(
                     "a source that closes does not go on: give at_ns or closes, not both",
                 ));
             }
-            (Some(time), false) => Then::At(SimTime(time)),
+            (Some(AtNs(time)), false) => Then::At(SimTime(time)),
             (None, true) => Then::Close,
             (None, false) if write_bytes == 0 => {
                 return Err(PyValueError::new_err(

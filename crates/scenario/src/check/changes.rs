@@ -5,6 +5,7 @@ use ackclock_net::{LinkChange, LinkId, MAX_DELAY, MAX_RATE, QueueLimit, RateConf
 use ackclock_units::{Bytes, SimTime};
 
 use super::{Checker, suggest};
+use crate::diagnostic::split_remedy;
 use crate::file::ChangeTable;
 use crate::tree::FieldPath;
 
@@ -95,7 +96,8 @@ impl Checker<'_, '_> {
                 None
             }
             Err(error) => {
-                self.report(path, error.what().to_owned(), "write it like \"100 packets\"");
+                let remedy = "write it like \"100 packets\", \"150 kB\", \"20 ms\" or \"unlimited\"";
+                self.report(path, split_remedy(error.what()).0, remedy);
                 None
             }
         }

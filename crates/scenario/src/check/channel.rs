@@ -70,8 +70,10 @@ impl Checker<'_, '_> {
             }
             return handover.and_then(HandoverConfig::delay).unwrap_or_else(nothing);
         }
+        let is_unread = self.diagnostics.is_unread(&path.key("handover").key("delay"));
         let path = path.key("delay");
         match &half.delay {
+            None if is_unread => {}
             None => self.missing(&path, "delay = \"15 ms\""),
             Some(TextOr::Text(delay)) if delay.0 > MAX_DELAY => {
                 self.report(&path, TOO_LONG, format!("use at most {MAX_DELAY}"));

@@ -26,9 +26,12 @@ impl Checker<'_, '_> {
         is_right.then_some(reading.config)
     }
 
-    /// Something wrong with what stands at `path`, or with a field of it.
+    /// Something wrong with what stands at `path`, or with a field of it; unless it follows from a value there that could not be read.
     pub(crate) fn mistake(&mut self, mistake: Mistake, path: &FieldPath) {
         let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
-        self.report(&place, mistake.message, mistake.remedy);
+        let is_of_others = mistake.message != "is missing" && !self.diagnostics.is_written(&place);
+        if !self.diagnostics.is_unread(if is_of_others { path } else { &place }) {
+            self.report(&place, mistake.message, mistake.remedy);
+        }
     }
 }

@@ -24,7 +24,9 @@ pub(crate) struct FlowPlan<'a> {
     pub(crate) name: String,
     pub(crate) table: &'a FlowTable,
     pub(crate) path: FieldPath,
-    start: SimTime,
+    pub(crate) start: SimTime,
+    /// The seed decides its start.
+    pub(crate) is_start_drawn: bool,
 }
 
 /// What carries a flow.
@@ -93,10 +95,13 @@ impl<'a> Checker<'a, '_> {
                 count = 1; // for the other mistakes of this flow
             }
             let starts = self.starts(table, &name, count, &path);
+            let is_spacing_drawn =
+                matches!(&table.start, Some(TextOr::Table(StartTable { spacing: Some(TextOr::Table(_)), .. })));
             for (number, start) in (1..).zip(starts) {
                 ask();
+                let is_start_drawn = is_spacing_drawn && number > 1;
                 let name = if table.count.is_some() { format!("{name}.{number}") } else { name.clone() };
-                plans.push(FlowPlan { name, table, path: path.clone(), start });
+                plans.push(FlowPlan { name, table, path: path.clone(), start, is_start_drawn });
             }
         }
         self.check_names(&plans);
@@ -126,7 +131,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn starts(&mut self, table: &FlowTable, name: &str, count: u64, path: &FieldPath) -> Vec<SimTime> {
-        let path = path.key("start");
+        let (count_path, path) = (path.key("count"), path.key("start"));
         let (first, spacing) = match &table.start {
             None => (SimDuration::ZERO, None),
             Some(TextOr::Text(start)) => (start.0, None),
@@ -144,7 +149,7 @@ impl<'a> Checker<'a, '_> {
             let remedy = format!("let the last of {count} flows start before the end of the run at {end}");
             self.report(&path.key("spacing"), "must let the whole group start before the end of the run", remedy);
         }
-        if spacing.is_some() && table.count.is_none() {
+        if spacing.is_some() && table.count.is_none() && !self.diagnostics.is_unread(&count_path) {
             let remedy = "add count, how many flows start so, or remove spacing";
             self.report(&path.key("spacing"), "must stand beside count: one flow starts once", remedy);
         }
@@ -365,8 +370,16 @@ impl<'a> Checker<'a, '_> {
         let path = plan.path.key(field);
         let Some(name) = name else {
             if default.is_none() && !self.diagnostics.has_mistake_in("topology") {
-                let example = topology.host_names(&self.network).first().map_or("A", |name| *name).to_owned();
-                self.missing(&path, &format!("{field} = {example:?}"));
+                match topology.host_names(&self.network)[..] {
+                    [first, .., last] => {
+                        let example = if field == "from" { first } else { last }.to_owned();
+                        self.missing(&path, &format!("{field} = {example:?}"));
+                    }
+                    _ => {
+                        let remedy = "add hosts to the topology: a flow goes from one to another";
+                        self.report_lack(&path, "is missing", remedy);
+                    }
+                }
             }
             return default;
         };

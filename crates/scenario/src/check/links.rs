@@ -1,5 +1,6 @@
 //! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use ackclock_declare::{Context, Crossing, LinkContext};
@@ -190,32 +191,41 @@ impl Checker<'_, '_> {
         splits: &Splits,
         is_whole: bool,
     ) {
-        let numbers = flows.iter().zip(&self.flow_traits).map(|(flow, traits)| (flow.name.clone(), traits.number));
-        let numbers: Arc<[_]> = numbers.collect();
         let is_whole =
             is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !self.diagnostics.has_mistake_in(of));
         if !is_whole {
-            return self.review_flows_of_queues(topology, &numbers);
+            return self.review_flows_of_queues(topology);
         }
         let crossings = self.crossings(flows, appliances, splits);
-        for ((index, pending), crossing) in topology.links.iter().enumerate().zip(crossings) {
+        for ((index, pending), crossing) in topology.links.iter().enumerate().zip(&crossings) {
             self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
             let link = &self.network.links[index];
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
             self.largest_packets.push(largest_packet);
-            let crossing = Crossing { rtt: crossing.base_rtt, largest_packet, flows: Arc::clone(&numbers) };
-            let PendingLink { queue, .. } = &**pending;
-            let config = self.chosen(&queue.queue, &queue.context(link.rate, Some(crossing)), &queue.path);
-            self.network.links[index].queue = config;
+        }
+        // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
+        let mut order: Vec<usize> = (0..topology.links.len()).collect();
+        order.sort_by_key(|&index| Reverse(self.largest_packets[index]));
+        for index in order {
+            let (largest_packet, rtt) = (self.largest_packets[index], crossings[index].base_rtt);
+            let crossing = Crossing { rtt, largest_packet, flows: Arc::clone(&self.flow_numbers) };
+            let PendingLink { queue, .. } = &*topology.links[index];
+            let context = queue.context(self.network.links[index].rate, Some(crossing));
+            let mistakes = self.diagnostics.count();
+            self.network.links[index].queue = self.chosen(&queue.queue, &context, &queue.path);
+            if self.diagnostics.count() > mistakes {
+                self.diagnostics.blame_where_written(&queue.path);
+            }
         }
     }
 
-    fn review_flows_of_queues(&mut self, topology: &BuiltTopology, flows: &Arc<[(String, Option<usize>)]>) {
+    fn review_flows_of_queues(&mut self, topology: &BuiltTopology) {
         if self.diagnostics.may_lack_flows() {
             return; // it may be the name of one
         }
         // Of some path and packets that no limit is too small for.
-        let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(flows) };
+        let flows = Arc::clone(&self.flow_numbers);
+        let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(&flows) };
         for PendingLink { queue, .. } in topology.links.iter().map(Arc::as_ref) {
             _ = self.chosen(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path);
         }

@@ -5,7 +5,6 @@ use ackclock_units::Bytes;
 
 use super::Checker;
 use super::attached::{Wrong, read_sizes};
-use super::traffic::NO_FILE;
 use crate::file::{Size, SizeTable, Sizes, TextOr, Workload};
 use crate::tree::FieldPath;
 
@@ -45,7 +44,7 @@ impl Checker<'_, '_> {
             table.pareto.is_some(),
             table.log_normal.is_some(),
         ];
-        self.refuse(path, &[("sha256", table.file.is_none() && table.sha256.is_some())], NO_FILE.0, NO_FILE.1);
+        self.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
         let (what, remedy) = (
             "must be exactly one distribution of sizes",
             "write exactly one of cdf, file, uniform, exponential, pareto, log_normal",
@@ -75,6 +74,9 @@ impl Checker<'_, '_> {
             return self.size(mean, &path.key("exponential")).map(|mean| SizeDistribution::Exponential { mean });
         }
         if let Some(ends) = &table.uniform {
+            if ends.0.contains(&None) {
+                return None; // one that could not be read
+            }
             let sizes: Vec<Bytes> = ends.iter().map(|(_, size)| size.0).collect();
             let [min, max] = sizes[..] else { return self.no_ends(path) };
             if min > max {

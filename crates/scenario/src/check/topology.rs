@@ -189,6 +189,7 @@ impl Checker<'_, '_> {
     fn chain_links(&mut self, table: &Chain, hops: usize, path: &FieldPath) -> Option<Vec<(LinkTable, FieldPath)>> {
         match (&table.link, &table.links) {
             (Some(_), Some(_)) => self.report(&path.key("links"), "must not stand beside link", "keep one of the two"),
+            (None, None) if self.diagnostics.is_unread(&path.key("links")) => {}
             (None, None) => self.missing(&path.key("link"), "link = { rate = \"100 Mbit/s\", delay = \"15 ms\" }"),
             (Some(link), None) => return Some(vec![(link.clone(), path.key("link")); hops]),
             (None, Some(links)) if links.0.len() != hops => {
@@ -339,10 +340,12 @@ impl Checker<'_, '_> {
         if links.0.is_empty() {
             self.missing(&path.key("link"), "[[topology.link]] with from, to, rate and delay");
         }
+        let mut names = (0..nodes.0.len()).map(|index| path.key("node").index(index).key("name"));
+        let are_named = names.all(|name| !self.diagnostics.is_unread(&name));
         for (index, link) in links.iter() {
             let link_path = path.key("link").index(index);
             let ends = [("from", link.from.as_ref()), ("to", link.to.as_ref())]
-                .map(|(field, name)| self.end(field, name, &link_path));
+                .map(|(field, name)| self.end(field, name, &link_path, are_named));
             let [Some(from), Some(to)] = ends else { continue };
             if from == to {
                 self.report(&link_path.key("to"), "must be another node than from", "join two different nodes");
@@ -363,14 +366,15 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath) -> Option<NodeId> {
+    /// The node at an end; `are_named` is false where nodes have names that could not be read.
+    fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath, are_named: bool) -> Option<NodeId> {
         let path = path.key(field);
         let Some(name) = name else {
             self.missing(&path, &format!("{field} = \"A\""));
             return None;
         };
         let found = self.node_ids.get(name).copied();
-        if found.is_none() {
+        if found.is_none() && are_named {
             let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
             let remedy = suggest(name, &names);
             self.report(&path, "must be the name of a node", remedy);

@@ -32,7 +32,7 @@ impl Checker<'_, '_> {
         };
         let interval = table.interval.map_or(self.default_interval(), |interval| interval.0);
         let traced_links = self.traced_links(&table, topology, flows, &path);
-        let events = self.events(&table, flows, &path);
+        let events = self.events(&table, &path);
         let flow_series = chosen(table.flows, &series_of_flows(flows));
         let link_series = chosen(table.links, &self.telling_series(&traced_links));
         let internals = self.internals(table.internals.as_ref(), &path);
@@ -50,8 +50,9 @@ impl Checker<'_, '_> {
             + values_per_sample(traced_links.len(), link_series.len());
         let duration = self.duration.unwrap_or_default();
         if interval.is_zero() || (duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
-            let least = duration.0.saturating_mul(per_sample) / MAX_VALUES;
-            let remedy = format!("use at least {}", SimDuration((least / MILLISECOND + 1) * MILLISECOND));
+            let least = u128::from(duration.0) * u128::from(per_sample) / u128::from(MAX_VALUES * MILLISECOND) + 1;
+            let least = u64::try_from(least).unwrap_or(u64::MAX).saturating_mul(MILLISECOND);
+            let remedy = format!("use at least {}", SimDuration(least));
             let (what, field) = ("must let what is recorded fit in memory", path.key("interval"));
             let place = if table.interval.is_some() { field } else { path.clone() };
             self.report(&place, what, format!("{remedy} as interval, or record fewer series"));
@@ -64,18 +65,19 @@ impl Checker<'_, '_> {
     }
 
     /// Which events are wanted, if any are.
-    fn events(&mut self, table: &TraceTable, flows: &[FlowConfig], path: &FieldPath) -> Option<EventSelection> {
+    fn events(&mut self, table: &TraceTable, path: &FieldPath) -> Option<EventSelection> {
         let kinds: EventKinds = match &table.events {
             None | Some(SeriesChoice::Word(AllOrNone::None)) => EventKinds::NONE,
             Some(SeriesChoice::Word(AllOrNone::All)) => EventKinds::ALL,
             Some(SeriesChoice::List(list)) => list.iter().map(|(_, word)| EventKind::from(*word)).collect(),
         };
         let link_names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
-        let of_flows = self.watched_flows(table.event_flows.as_ref(), &path.key("event_flows"), flows);
+        let of_flows = self.watched_flows(table.event_flows.as_ref(), &path.key("event_flows"));
         let of_links = self.places(table.event_links.as_ref(), &path.key("event_links"), "a link", &link_names);
         if kinds.is_empty() {
+            let is_unread = self.diagnostics.is_unread(&path.key("events"));
             for (field, is_given) in [("event_flows", of_flows.is_some()), ("event_links", of_links.is_some())] {
-                if is_given {
+                if is_given && !is_unread {
                     let what = "chooses among events, of which none are recorded";
                     self.report(&path.key(field), what, "add events = \"all\", or leave this out");
                 }
@@ -87,18 +89,14 @@ impl Checker<'_, '_> {
     }
 
     /// The numbers by which packets of the named flows are known.
-    fn watched_flows(
-        &mut self,
-        wanted: Option<&List<String>>,
-        path: &FieldPath,
-        flows: &[FlowConfig],
-    ) -> Option<Vec<usize>> {
+    fn watched_flows(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Option<Vec<usize>> {
         let mut numbers = Vec::new();
         for (index, name) in wanted?.iter() {
             let remedy = "remove the name; without event_flows the packets of short flows are told of, too";
-            let number = self.number_of_flow(name, &path.index(index), flows, remedy);
-            numbers.extend(number.filter(|number| !numbers.contains(number)));
+            numbers.extend(self.numbers_of_flow(name, &path.index(index), remedy));
         }
+        numbers.sort_unstable();
+        numbers.dedup();
         Some(numbers)
     }
 

@@ -27,9 +27,6 @@ pub(super) const HEADERS: u64 = 28;
 /// Smaller packets of video are mostly headers, and a frame would be thousands of them.
 const LEAST_OF_MEDIA: Bytes = Bytes(100);
 
-/// A hash of nothing.
-pub(super) const NO_FILE: (&str, &str) = ("must stand beside a file, whose hash it is", "add the file, or remove it");
-
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// How often flows arrive.
@@ -97,12 +94,33 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
     plans.iter().map(traits).collect()
 }
 
+/// The names of flows and of groups, each with the number of a flow that it stands for.
+pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc<[(String, Option<usize>)]> {
+    let names = |(plan, traits): (&FlowPlan<'_>, &FlowTraits)| {
+        let group = Some(plan.entry_name()).filter(|group| *group != plan.name);
+        let number = traits.number;
+        [Some(plan.name.as_str()), group]
+            .into_iter()
+            .flatten()
+            .map(|name| (name.to_owned(), number))
+            .collect::<Vec<_>>()
+    };
+    plans.iter().zip(traits).flat_map(names).collect()
+}
+
 impl Checker<'_, '_> {
     /// Fields that say nothing here.
     pub(super) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
         for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
             self.report(&path.key(field), what, remedy);
         }
+    }
+
+    /// A hash of no file.
+    pub(super) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
+        let is_alone = hash.is_some() && file.is_none() && !self.diagnostics.is_unread(&path.key("file"));
+        let what = "must stand beside a file, whose hash it is";
+        self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
     }
 
     /// Fields that belong to a connection of the scenario's own, on an entry that makes something else.
@@ -178,7 +196,8 @@ impl Checker<'_, '_> {
                 Role::Arrivals(table) => {
                     let path = plan.path.key("arrivals");
                     let own = splits.of_group(groups.next().expect("numbers do not end"));
-                    traffic.arrivals.extend(self.arrivals(table, flow, own, &path, &mut expected));
+                    let until = self.until(table.until.map(|until| until.0), plan, &path);
+                    traffic.arrivals.extend(self.arrivals(table, flow, until, own, &path, &mut expected));
                 }
                 Role::Datagrams(table) => {
                     if let Some(datagrams) = self.datagrams(table, plan, flow) {
@@ -197,18 +216,19 @@ impl Checker<'_, '_> {
         &mut self,
         table: &ArrivalsTable,
         flow: FlowConfig,
+        until: SimTime,
         splits: Vec<SplitConfig>,
         path: &FieldPath,
         expected: &mut f64,
     ) -> Option<ArrivalsConfig> {
-        let until = self.until(table.until.map(|until| until.0), flow.start, path);
         let buckets = self.buckets(table, path);
         if table.count == Some(0) {
             self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
         }
-        self.refuse(path, &[("sha256", table.file.is_none() && table.sha256.is_some())], NO_FILE.0, NO_FILE.1);
+        self.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
         let arrivals = match &table.file {
             Some(name) => self.listed(table, name, path)?,
+            None if self.diagnostics.is_unread(&path.key("file")) => return None,
             None => self.drawn(table, &flow, path)?,
         };
         if let Arrivals::Listed(list) = &arrivals
@@ -235,12 +255,13 @@ impl Checker<'_, '_> {
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
-    fn until(&mut self, until: Option<SimDuration>, start: SimTime, path: &FieldPath) -> SimTime {
+    /// When a flow's traffic ends. Of a group whose starts are drawn, those that come too late send nothing: a scenario that is right
+    /// is so with every seed.
+    fn until(&mut self, until: Option<SimDuration>, plan: &FlowPlan<'_>, path: &FieldPath) -> SimTime {
         let end = SimTime(self.run_end().0);
-        let is_given = until.is_some();
         let until = until.map_or(end, |until| SimTime(until.0).min(end));
-        // A start after the end of the run has been reported, unless spacing led there.
-        if until <= start && if start < end { is_given } else { !self.diagnostics.has_mistake_in("flow") } {
+        // A start after the end of the run has been reported.
+        if until <= plan.start && plan.start < end && !plan.is_start_drawn {
             self.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
         }
         until
@@ -346,7 +367,7 @@ impl Checker<'_, '_> {
         let protocol = self.own(table, &path.key("protocol"));
         let sending = self.sending(plan.table.app.as_ref(), &path.key("app"));
         let UdpProtocol { payload, until, ecn } = protocol?;
-        let until = self.until(until, flow.start, &path.key("protocol"));
+        let until = self.until(until, plan, &path.key("protocol"));
         let sending = sending?;
         if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
             let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");

@@ -65,6 +65,16 @@ impl<T: JsonSchema> JsonSchema for List<T> {
     }
 }
 
+/// What is written as a text.
+pub(crate) trait Wanted {
+    /// What belongs there, in words.
+    const WANTED: &'static str;
+}
+
+impl Wanted for String {
+    const WANTED: &'static str = "a text in quotes";
+}
+
 /// A text, or a table for what a text cannot say.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -75,17 +85,17 @@ pub(crate) enum TextOr<T, Table> {
 
 impl<'de, T, Table> Deserialize<'de> for TextOr<T, Table>
 where
-    T: FromStr,
+    T: FromStr + Wanted,
     T::Err: Display,
     Table: Deserialize<'de>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either<T, Table>(PhantomData<(T, Table)>);
-        impl<'de, T: FromStr<Err: Display>, Table: Deserialize<'de>> Visitor<'de> for Either<T, Table> {
+        impl<'de, T: FromStr<Err: Display> + Wanted, Table: Deserialize<'de>> Visitor<'de> for Either<T, Table> {
             type Value = TextOr<T, Table>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text with a unit such as \"30 ms\", or a table")
+                write!(f, "{}, or a table", T::WANTED)
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
                 text.parse().map(TextOr::Text).map_err(E::custom)

@@ -7,6 +7,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::either::Wanted;
 use super::macros::overlay_replaces;
 
 /// A span of time.
@@ -49,7 +50,7 @@ macro_rules! written_as_text {
                         type Value = $type;
 
                         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                            f.write_str(concat!($wanted, " as a text such as \"", $example, "\""))
+                            f.write_str(<$type>::WANTED)
                         }
                         fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                             text.parse().map_err(E::custom)
@@ -57,6 +58,10 @@ macro_rules! written_as_text {
                     }
                     deserializer.deserialize_str(Reads)
                 }
+            }
+
+            impl Wanted for $type {
+                const WANTED: &'static str = concat!($wanted, " as a text such as \"", $example, "\"");
             }
 
             impl Serialize for $type {

@@ -1,4 +1,4 @@
-//! JSON text to a tree. JSON has no places, and `null` means absent.
+//! JSON text to a tree. JSON has no places, and a key whose value is `null` is absent.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,13 +6,15 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::node::{Node, Origin, Value};
+use crate::attachments::BYTE_ORDER_MARK;
 use crate::diagnostic::SyntaxError;
 
 pub(crate) fn parse_json(text: &str) -> Result<Node, Vec<SyntaxError>> {
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
     let Json(value) = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.rsplit_once(" at line").map_or(message.as_str(), |(what, _)| what).to_owned();
-        vec![SyntaxError::at(text, error.line(), error.column(), &message)]
+        vec![SyntaxError::of_json(text, error.line(), error.column(), &message)]
     })?;
     Ok(Node::new(value.unwrap_or(Value::Table(Vec::new())), Origin::Unknown))
 }
@@ -55,7 +57,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut items = Vec::new();
         while let Some(Json(item)) = list.next_element()? {
-            items.push(unplaced(item.unwrap_or(Value::Pruned)));
+            items.push(unplaced(item.unwrap_or(Value::Null)));
         }
         Ok(Some(Value::List(items)))
     }
@@ -97,7 +99,7 @@ impl Value {
                 .map(|(key, node)| (key.clone(), node.value.to_json()))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
-            Self::Pruned => serde_json::Value::Null,
+            Self::Null | Self::Pruned => serde_json::Value::Null,
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Value {
     Integer(i128),
     Float(f64),
     Text(String),
+    /// JSON's `null` in a list, which no scenario field takes.
+    Null,
     /// A TOML date or time, which no scenario field takes.
     Datetime(String),
     List(Vec<Node>),
@@ -49,6 +51,7 @@ impl Value {
             Self::Datetime(_) => "a date or time",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
+            Self::Null => "null",
             Self::Pruned => "nothing",
         }
     }
@@ -118,19 +121,25 @@ impl Node {
         match &self.value {
             Value::Bool(value) => value.to_string(),
             Value::Integer(value) => value.to_string(),
-            Value::Float(value) => value.to_string(),
+            Value::Float(value) => format!("{value:?}"), // a whole one as "1.0", which is not "1"
             Value::Text(text) => format!("{text:?}"),
             Value::Datetime(text) => text.clone(),
             Value::List(items) => {
-                let items: Vec<String> = items.iter().take(8).map(Self::to_text).collect();
-                format!("[{}]", items.join(", "))
+                format!("[{}]", first_of(items, Self::to_text))
             }
             Value::Table(entries) => {
-                let entries: Vec<String> =
-                    entries.iter().take(8).map(|(key, node)| format!("{key} = {}", node.to_text())).collect();
-                format!("{{ {} }}", entries.join(", "))
+                format!("{{ {} }}", first_of(entries, |(key, node)| format!("{key} = {}", node.to_text())))
             }
+            Value::Null => "null".to_owned(),
             Value::Pruned => String::new(),
         }
     }
+}
+
+/// No reader looks at more parts of a value than these.
+const MOST_SHOWN: usize = 8;
+
+fn first_of<T>(parts: &[T], to_text: impl Fn(&T) -> String) -> String {
+    let rest = (parts.len() > MOST_SHOWN).then(|| "...".to_owned());
+    parts.iter().take(MOST_SHOWN).map(to_text).chain(rest).collect::<Vec<_>>().join(", ")
 }

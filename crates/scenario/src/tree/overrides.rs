@@ -1,5 +1,7 @@
 //! `--set path=value`: values put into the tree before it is read.
 
+use std::cmp::Reverse;
+
 use super::node::{Node, Origin, Value};
 use super::path::{FieldPath, Step};
 use super::renamed::rename_path;
@@ -21,9 +23,7 @@ pub(crate) fn apply_overrides(root: &mut Node, overrides: &[String]) -> Vec<(usi
 }
 
 fn apply(root: &mut Node, text: &str, index: usize) -> Result<(), String> {
-    let (path, value) = text.split_once('=').ok_or("has no \"=\"; write it like \"seed=2\"")?;
-    let path = FieldPath::parse(path.trim()).map_err(|why| format!("{why}; write it like \"flow[0].start=1 s\""))?;
-    let mut path = resolve_names(root, path)?;
+    let (mut path, value) = parts(root, text)?;
     rename_path(&mut path);
     let mut node = root;
     for (place, step) in path.0.iter().enumerate() {
@@ -41,29 +41,42 @@ fn apply(root: &mut Node, text: &str, index: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// `flow.old.start` becomes `flow[1].start`. A flow name may itself contain dots (`flow.old.2`).
-fn resolve_names(root: &Node, path: FieldPath) -> Result<FieldPath, String> {
-    let [Step::Key(list), Step::Key(_), ..] = path.0.as_slice() else { return Ok(path) };
-    let Some(items) = NAMED_LISTS.contains(&list.as_str()).then(|| root.child(&path.0[0])).flatten() else {
-        return Ok(path);
-    };
-    let Value::List(items) = &items.value else { return Ok(path) };
-    for length in (1..path.0.len()).rev() {
-        let Some(name) = joined(&path.0[1..=length]) else { continue };
-        if let Some(position) = items.iter().position(|item| name_of(item) == Some(name.as_str())) {
-            let mut steps = vec![path.0[0].clone(), Step::Index(position)];
-            steps.extend_from_slice(&path.0[length + 1..]);
-            return Ok(FieldPath(steps));
-        }
-    }
-    let known: Vec<&str> = items.iter().filter_map(name_of).collect();
-    Err(format!("names no {list}; known names: {}; an unnamed one is {list}[0], {list}[1], ...", known.join(", ")))
+/// The path and the value of `path=value`, where `flow.old.start` is `flow[1].start`.
+fn parts<'text>(root: &Node, text: &'text str) -> Result<(FieldPath, &'text str), String> {
+    let named = named_item(root, text);
+    let (item, rest) = named.as_ref().map_or(("", text), |(item, rest)| (item.as_str(), *rest));
+    let (path, value) = rest.split_once('=').ok_or("has no \"=\"; write it like \"seed=2\"")?;
+    let path = FieldPath::parse(&format!("{item}{}", path.trim()))
+        .map_err(|why| format!("{why}; write it like \"flow[0].start=1 s\""))?;
+    check_name(root, &path)?;
+    Ok((path, value))
 }
 
-fn joined(steps: &[Step]) -> Option<String> {
-    let keys: Option<Vec<&str>> =
-        steps.iter().map(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None }).collect();
-    keys.map(|keys| keys.join("."))
+/// The item of a list that `text` begins with the name of, as in `flow[1]`, and what follows. A name may hold anything, the signs of a
+/// path too: of those that fit the longest is meant, and the whole of an item only where a field of another cannot be.
+fn named_item<'text>(root: &Node, text: &'text str) -> Option<(String, &'text str)> {
+    let below =
+        |list: &&'static str| Some((*list, text.trim_start().strip_prefix(*list)?.trim_start().strip_prefix('.')?));
+    let (list, rest) = NAMED_LISTS.iter().find_map(below)?;
+    let Value::List(items) = &root.child(&Step::Key(list.to_owned()))?.value else { return None };
+    let fit = |(position, item): (usize, &Node)| {
+        let name = name_of(item)?;
+        let after = rest.trim_start().strip_prefix(name)?.trim_start();
+        let is_field = after.starts_with(['.', '[']);
+        (is_field || after.starts_with('=')).then_some(((is_field, name.len(), Reverse(position)), after))
+    };
+    let ((.., Reverse(position)), after) = items.iter().enumerate().filter_map(fit).max()?;
+    Some((format!("{list}[{position}]"), after))
+}
+
+/// Refuses a name in the place of an index that no item of the list has.
+fn check_name(root: &Node, path: &FieldPath) -> Result<(), String> {
+    let [Step::Key(list), Step::Key(_), ..] = path.0.as_slice() else { return Ok(()) };
+    let items = NAMED_LISTS.contains(&list.as_str()).then(|| root.child(&path.0[0])).flatten();
+    let Some(Node { value: Value::List(items), .. }) = items else { return Ok(()) };
+    let mut known: Vec<String> = items.iter().filter_map(name_of).map(|name| format!("{list}.{name}")).collect();
+    known.push(format!("{list}[0]"));
+    Err(format!("must begin with the name or the number of a {list}; known: {}, ...", known.join(", ")))
 }
 
 fn name_of(item: &Node) -> Option<&str> {

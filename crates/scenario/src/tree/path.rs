@@ -87,9 +87,11 @@ impl FieldPath {
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, step) in self.0.iter().enumerate() {
+            let dot = if position > 0 { "." } else { "" };
             match step {
-                Step::Key(key) if position > 0 => write!(f, ".{key}")?,
-                Step::Key(key) => f.write_str(key)?,
+                // As TOML writes a key that is more than a word.
+                Step::Key(key) if key.is_empty() || key.contains(['.', '[', ' ']) => write!(f, "{dot}{key:?}")?,
+                Step::Key(key) => write!(f, "{dot}{key}")?,
                 Step::Index(index) => write!(f, "[{index}]")?,
             }
         }

@@ -13,7 +13,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<Node, Vec<SyntaxError>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let of = |error: &Error| {
-            SyntaxError::new(text, error.span().or_else(|| line_of(text, error.message())), error.message())
+            SyntaxError::of_toml(text, error.span().or_else(|| line_of(text, error.message())), error.message())
         };
         return Err(errors.iter().map(of).collect());
     }
@@ -33,6 +33,19 @@ fn line_of(text: &str, message: &str) -> Option<Range<usize>> {
     let line = ends.partition_point(lacks);
     let start = line.checked_sub(1).map_or(0, |before| ends[before]);
     ends.get(line).map(|&end| start..start + text[start..end].trim_end().len())
+}
+
+/// Where a further item belongs in the list `key` at the top of a document, and whether it has none yet; `None` of a list that is not
+/// written within brackets, or not at all.
+pub(crate) fn end_of_inline_list(text: &str, key: &str) -> Option<(usize, bool)> {
+    let (table, _) = DeTable::parse_recoverable(text);
+    let (_, list) = table.get_ref().iter().find(|(name, _)| name.get_ref() == key)?;
+    let DeValue::Array(items) = list.get_ref() else { return None };
+    let brackets = list.span();
+    let written = text.get(brackets.clone())?;
+    // Two brackets are the header of a table of the list.
+    let is_inline = written.starts_with('[') && !written.starts_with("[[");
+    is_inline.then(|| items.last().map_or((brackets.start + 1, true), |last| (last.span().end, false)))
 }
 
 /// Reads one value, as an override gives it; a bare word counts as a text.
@@ -68,10 +81,9 @@ fn from_value(value: &DeValue<'_>) -> Value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(number) => {
             let digits = number.as_str();
-            match i128::from_str_radix(digits, number.radix()) {
-                Ok(number) => Value::Integer(number),
-                Err(_) => Value::Float(digits.parse().unwrap_or(f64::INFINITY)),
-            }
+            // One that no field holds is larger than all, but a whole number none the less.
+            let most = if digits.starts_with('-') { i128::MIN } else { i128::MAX };
+            Value::Integer(i128::from_str_radix(digits, number.radix()).unwrap_or(most))
         }
         DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(value) => Value::Bool(*value),
