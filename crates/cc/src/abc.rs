@@ -142,11 +142,11 @@ impl Abc {
         }
     }
 
-    /// CUBIC's window answers the marks of a queue that is no ABC router, once in a round trip.
+    /// CUBIC's window answers the marks of a queue that is no ABC router, once in a round trip, and not beside a loss.
     fn heed_others(&mut self, ack: &AckEvent) {
         if ack.round != self.marks.round {
             let marks = std::mem::replace(&mut self.marks, RoundMarks::of_round(ack.round));
-            if marks.are_foreign(ack.rtt.min_rtt) {
+            if marks.are_foreign(ack.rtt.min_rtt) && !ack.in_recovery {
                 self.cubic.on_congestion(&CongestionEvent {
                     now: ack.now,
                     cause: CongestionCause::Ecn,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     /// A round trip of ten packets, of which so many are marked; the least round trip of the path is 100 ms.
-    fn after_round(marked: u64, rtt_ms: u64) -> Bytes {
+    fn after_round(marked: u64, rtt_ms: u64, in_recovery: bool) -> Bytes {
         let mut abc = abc(10);
         abc.cubic.on_congestion(&loss(100 * MSS)); // out of slow start
         let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
@@ -289,17 +289,23 @@ mod tests {
             abc.on_ack(&AckEvent { round: 1, rtt_sample, ..at(MSS, if packet < marked { MSS } else { 0 }) });
         }
         let before = abc.cubic.cwnd();
-        abc.on_ack(&AckEvent { round: 2, rtt_sample, ..at(0, 0) });
+        abc.on_ack(&AckEvent { round: 2, rtt_sample, in_recovery, ..at(0, 0) });
         Bytes(before.0.saturating_sub(abc.cubic.cwnd().0))
     }
 
     /// Goyal et al., equations 1 and 2: where cr is mu, f is at most eta / 2, and no queue stands where cr is less.
     #[test]
     fn few_marks_over_a_standing_queue_are_answered_by_cubic() {
-        assert_ne!(after_round(1, 120), Bytes::ZERO);
-        assert_eq!(after_round(1, 105), Bytes::ZERO); // nothing waits: a router that is not full
-        assert_eq!(after_round(5, 120), Bytes::ZERO); // as many as a full router makes
-        assert_eq!(after_round(0, 120), Bytes::ZERO);
+        assert_ne!(after_round(1, 120, false), Bytes::ZERO);
+        assert_eq!(after_round(1, 105, false), Bytes::ZERO); // nothing waits: a router that is not full
+        assert_eq!(after_round(5, 120, false), Bytes::ZERO); // as many as a full router makes
+        assert_eq!(after_round(0, 120, false), Bytes::ZERO);
+    }
+
+    /// RFC 3168 section 6.1.2: once for a window of data, and not beside the answer to a loss in it.
+    #[test]
+    fn marks_of_another_queue_are_not_answered_beside_a_loss() {
+        assert_eq!(after_round(1, 120, true), Bytes::ZERO);
     }
 
     /// Paced by the round trip of before an outage, a window is never full. Linux takes one for used of which half is in flight

@@ -188,6 +188,12 @@ impl Siad {
         is_time && !is_least
     }
 
+    /// A timeout: slow start leads to ssthresh.
+    fn start_over(&mut self) {
+        self.cwnd = self.mss;
+        self.check = None;
+    }
+
     /// What the last round trip added if Fast Increase began in it: the rest of it was Linear Increment.
     fn grown_at_the_target(&self) -> f64 {
         let fast = self.increase / self.mss - 1.0;
@@ -234,6 +240,10 @@ impl CongestionController for Siad {
         if event.is_repeated() {
             return;
         }
+        if event.is_timeout() && self.before.is_some() && !self.has_grown {
+            self.start_over(); // the window has met no other limit since the last
+            return;
+        }
         self.before = Some((self.cwnd, self.ssthresh));
         let limit = self.limit();
         let reduced = (limit * self.path_share() - self.mss).max(self.least());
@@ -247,8 +257,7 @@ impl CongestionController for Siad {
         self.has_grown = false;
         self.check = Some(Check { round: None, least: SimDuration(u64::MAX), decreases: 0 });
         if event.is_timeout() {
-            self.cwnd = self.mss;
-            self.check = None;
+            self.start_over();
         }
     }
 
@@ -288,7 +297,7 @@ impl CongestionController for Siad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, loss};
+    use crate::testing::{ack, loss, timeout};
 
     const MSS: u64 = 1_000;
 
@@ -368,6 +377,17 @@ mod tests {
         assert!((siad.limit() - (150_001.0 - 2_550.0)).abs() < 1e-6, "{}", siad.limit());
         siad.increase = 1_500.0; // half a round trip of either
         assert!((siad.limit() - (150_001.0 - 1_775.0)).abs() < 1e-6, "{}", siad.limit());
+    }
+
+    /// Linux asks the module once for a window: `tcp_enter_loss` does not in a recovery.
+    #[test]
+    fn a_timeout_before_the_window_has_grown_again_tells_of_no_other_limit() {
+        let mut siad = siad();
+        siad.on_congestion(&loss(150 * MSS));
+        let (target, last_limit, ssthresh) = (siad.target, siad.last_limit, siad.ssthresh());
+        siad.on_congestion(&timeout(99 * MSS, false));
+        assert_eq!((siad.cwnd(), siad.ssthresh()), (Bytes(MSS), ssthresh));
+        assert!((siad.target - target).abs() < 1e-9 && (siad.last_limit - last_limit).abs() < 1e-9);
     }
 
     #[test]

@@ -87,8 +87,10 @@ const MEMORY: SimDuration = SimDuration::from_secs(10);
 /// What the delays of an epoch come to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// Least of the connection, s.
+    /// Least of the connection, s, made longer where nothing is left to take away.
     least: Option<f64>,
+    /// Least that was ever measured.
+    shortest: Option<f64>,
     /// Largest of this epoch.
     of_epoch: Option<f64>,
     /// Dmax, smoothed; `None` before the first epoch.
@@ -173,7 +175,8 @@ impl Verus {
     fn on_delay(&mut self, now: SimTime, window: f64, delay: f64, is_app_limited: bool) {
         let delays = &mut self.delays;
         delays.of_epoch = Some(delays.of_epoch.map_or(delay, |largest| largest.max(delay)));
-        delays.least = Some(delays.least.map_or(delay, |least| least.min(delay)));
+        let least_of = |known: Option<f64>| Some(known.map_or(delay, |least| least.min(delay)));
+        (delays.least, delays.shortest) = (least_of(delays.least), least_of(delays.shortest));
         delays.smoothed = DELAY_MEMORY * delays.smoothed + (1.0 - DELAY_MEMORY) * delay;
         if !self.in_loss_phase {
             if !is_app_limited {
@@ -308,8 +311,8 @@ impl CongestionController for Verus {
         self.arrived += segment.size.0;
         let window = self.window_at(segment.sent_at);
         let delay = segment.now.saturating_since(segment.sent_at).as_secs_f64();
-        // Sooner than the least delay it was the first sending that arrived (RFC 8985 section 6.2, step 2).
-        if segment.is_retransmission && self.delays.least.is_none_or(|least| delay < least) {
+        // Sooner than the path's least delay it was the first sending that arrived (RFC 8985 section 6.2, step 2).
+        if segment.is_retransmission && self.delays.shortest.is_none_or(|shortest| delay < shortest) {
             return;
         }
         if self.in_slow_start && delay > SLOW_START_DELAY {
@@ -431,7 +434,8 @@ mod tests {
         assert!(verus.profile.fit());
         (verus.in_slow_start, verus.wanted) = (false, wanted);
         verus.allowance.set(0);
-        verus.delays = Delays { least: Some(0.05), of_epoch: None, largest: Some(largest), smoothed: 0.1 };
+        let least = Some(0.05);
+        verus.delays = Delays { least, shortest: least, of_epoch: None, largest: Some(largest), smoothed: 0.1 };
         verus
     }
 
@@ -464,6 +468,22 @@ mod tests {
         let mut low = verus(0.051, 0.101);
         assert_near(epoch(&mut low, 0.09).0, 0.05);
         assert_near(low.delays.least.unwrap(), 0.06);
+    }
+
+    /// RFC 8985 section 6.2, step 2: what arrives sooner than the path's least round trip is the first sending. `verus_server.cpp`
+    /// lengthens its dMin by 10 ms at a time, and takes the least of it and of each delay.
+    #[test]
+    fn a_least_delay_that_was_made_longer_falls_again_with_a_retransmission() {
+        let mut low = verus(0.051, 0.101);
+        epoch(&mut low, 0.09);
+        assert_near(low.delays.least.unwrap(), 0.06);
+        let at = |ms: u64| SimTime(ms * 1_000_000);
+        let again =
+            |sent_ms, ms| SegmentReport { now: at(ms), sent_at: at(sent_ms), is_retransmission: true, ..lost(MSS) };
+        low.on_delivered(&again(2_000, 2_049));
+        assert_near(low.delays.least.unwrap(), 0.06); // 49 ms: the first sending
+        low.on_delivered(&again(2_000, 2_052));
+        assert_near(low.delays.least.unwrap(), 0.052);
     }
 
     #[test]

@@ -367,7 +367,8 @@ impl LinuxBbr {
     fn enter_loss(&mut self) {
         self.repair = Repair::Timeout;
         self.full_bandwidth = 0;
-        self.policer.on_timeout(self.delivered_at);
+        let precise = |rate| self.segments.octets_per_second(rate, GAIN_UNIT);
+        self.policer.on_timeout(self.delivered_at, precise);
     }
 }
 
@@ -435,6 +436,10 @@ impl CongestionController for LinuxBbr {
 
     fn on_delivered(&mut self, segment: &SegmentReport) {
         self.newest.on_delivered(segment);
+    }
+
+    fn on_lost(&mut self, segment: &SegmentReport) {
+        self.policer.on_lost(self.segments.of(segment.size.0));
     }
 
     fn limits_itself(&self) -> bool {

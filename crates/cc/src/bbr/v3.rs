@@ -8,8 +8,9 @@
 //! keeps the window of a measurement as it was at its beginning: neither is here (`probe_rtt_interval`).
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
-//! quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. ECN has no part in the draft: data is not
-//! ECN-capable.
+//! quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. What a spurious recovery goes back to is
+//! saved once, before its first loss changes anything, as the text says; the pseudo-code saves it again when the recovery begins and in
+//! each round trip of it. ECN has no part in the draft: data is not ECN-capable.
 
 mod congestion;
 mod control;
@@ -323,6 +324,7 @@ impl Bbr3 {
         } else if repair == Repair::None && self.repair != Repair::None {
             self.restore_cwnd();
         }
+        self.undo.is_saved &= repair != Repair::None;
         self.repair = repair;
     }
 

@@ -100,6 +100,12 @@ impl Bic {
         Self { config, max_window: None, acked_at_once: LINUX_ACKED_AT_ONCE }
     }
 
+    /// Reno's rules hold: below the low window, in Linux also at it.
+    fn is_low(&self, cwnd: f64) -> bool {
+        let low = self.config.low_window;
+        if self.config.variant == BicVariant::Linux { cwnd.floor() <= low } else { cwnd < low }
+    }
+
     /// Segments that the round trip adds.
     fn step(&self, cwnd: f64) -> f64 {
         let config = &self.config;
@@ -130,7 +136,8 @@ fn linux_step(cwnd: f64, max_window: Option<f64>, most: f64) -> f64 {
     let smooth = LINUX_QUARTER / LINUX_SMOOTH_PART;
     let max = max_window.unwrap_or(0.0);
     let step = if cwnd < max {
-        let distance = (max - cwnd) / LINUX_QUARTER;
+        // In whole segments: less than eight from the maximum a quarter of the way is one.
+        let distance = ((max - cwnd.floor()) / LINUX_QUARTER).floor();
         if distance <= 1.0 { smooth } else { distance.min(most) }
     } else if cwnd < max + LINUX_QUARTER {
         smooth
@@ -161,20 +168,18 @@ impl Rule for Bic {
     }
 
     fn increase(&mut self, grown: &Grown<'_>) -> f64 {
-        let step = if grown.cwnd < self.config.low_window { 1.0 } else { self.step(grown.cwnd) };
+        let step = if self.is_low(grown.cwnd) { 1.0 } else { self.step(grown.cwnd) };
         step * grown.acked / grown.cwnd
     }
 
     fn decrease(&mut self, _event: &CongestionEvent, cwnd: f64, flight: f64) -> f64 {
-        if cwnd < self.config.low_window {
-            self.max_window = Some(cwnd);
-            return flight / 2.0;
-        }
         let kept = flight * (1.0 - self.config.beta);
-        let falls_again = self.max_window.is_some_and(|max| cwnd < max);
-        self.max_window =
-            Some(if self.config.fast_convergence && falls_again { f64::midpoint(cwnd, kept) } else { cwnd });
-        kept
+        let falls_again = self.config.fast_convergence && self.max_window.is_some_and(|max| cwnd < max);
+        let is_low = self.is_low(cwnd);
+        // Linux aims lower before it asks how large the window is.
+        let aims_lower = falls_again && (!is_low || self.config.variant == BicVariant::Linux);
+        self.max_window = Some(if aims_lower { f64::midpoint(cwnd, kept) } else { cwnd });
+        if is_low { flight / 2.0 } else { kept }
     }
 
     /// Linux forgets where it was.
@@ -215,9 +220,11 @@ mod tests {
     #[test]
     fn linux_goes_a_quarter_of_the_way_and_takes_a_fifth() {
         let bic = Bic { config: BicConfig::linux(), max_window: Some(1_000.0), acked_at_once: 1.0 };
-        // 25 is more than 16; 40 / 4; within four segments of the maximum 4/20; beyond, a third of what was gained; 16
-        let steps = [(900.0, 16.0), (960.0, 10.0), (997.0, 0.2), (1_003.0, 0.2), (1_030.0, 10.0), (1_048.0, 16.0)];
-        for (window, step) in steps {
+        // 25 is more than 16; 40 / 4; less than eight segments below the maximum, where a quarter is no more than one segment in whole
+        // ones, and up to four above it 4/20; beyond, a third of what was gained; 16
+        let below = [(900.0, 16.0), (960.0, 10.0), (992.9, 2.0), (993.0, 0.2), (997.0, 0.2)];
+        let above = [(1_003.0, 0.2), (1_030.0, 10.0), (1_048.0, 16.0)];
+        for (window, step) in below.into_iter().chain(above) {
             assert!((bic.step(window) - step).abs() < 1e-12, "{window}");
         }
         let twice = Bic { acked_at_once: 2.0, ..bic };
@@ -249,6 +256,14 @@ mod tests {
         };
         assert!(after_timeout(BicConfig::linux()).is_nan());
         assert!((after_timeout(BicConfig::default()) - 1_000.0).abs() < 1e-9);
+    }
+
+    /// `bictcp_recalc_ssthresh`: fast convergence is judged before the low window, which a window of 14 segments is, too.
+    #[test]
+    fn linux_aims_lower_also_where_renos_rules_hold() {
+        let mut bic = Bic { config: BicConfig::linux(), max_window: Some(20.0), acked_at_once: 1.0 };
+        assert!((bic.decrease(&crate::testing::loss(14_000), 14.0, 14.0) - 7.0).abs() < 1e-9);
+        assert!((bic.max_window.unwrap() - 14.0 * (1_024.0 + 819.0) / 2_048.0).abs() < 1e-9);
     }
 
     #[test]

@@ -124,6 +124,9 @@ impl Htcp {
 
     fn adapt_beta(&mut self) {
         let peak = std::mem::take(&mut self.throughput.peak);
+        if peak <= 0.0 && self.last_peak > 0.0 {
+            return; // nothing was measured since the last congestion: this one belongs to it
+        }
         let changed = (peak - self.last_peak).abs() > SAME_THROUGHPUT * self.last_peak;
         self.last_peak = peak;
         self.beta = if self.config.adaptive_backoff && !changed && self.delays.greatest > 0.0 {
@@ -161,7 +164,7 @@ impl Rule for Htcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, loss};
+    use crate::testing::{ack, loss, timeout};
     use ackclock_units::SimDuration;
 
     fn at(seconds: f64) -> SimTime {
@@ -218,5 +221,9 @@ mod tests {
             htcp.decrease(&CongestionEvent { now: at(seconds), ..loss(10_000) }, 10.0, 10.0);
         }
         assert!((htcp.beta - 0.7).abs() < 1e-9); // 70 / 100
+        // A timeout in the recovery: Linux's `maxB` is still the same (`htcp_beta_update`).
+        let known = htcp.last_peak;
+        htcp.decrease(&CongestionEvent { now: at(20.1), ..timeout(7_000, false) }, 7.0, 7.0);
+        assert!((htcp.beta - 0.7).abs() < 1e-9 && (htcp.last_peak - known).abs() < 1e-9, "{}", htcp.beta);
     }
 }

@@ -222,7 +222,8 @@ impl Strategy for AllegroStrategy {
             }
             State::Deciding { .. } => {
                 self.rate = self.rate.max(least).min(FASTEST);
-                self.plan_trial(random)
+                let (rate, kind) = self.plan_trial(random);
+                (rate.max(least), kind)
             }
             State::Adjusting { .. } => self.plan_step(least),
         };

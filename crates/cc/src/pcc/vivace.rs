@@ -246,7 +246,8 @@ impl Strategy for VivaceStrategy {
             }
             State::Probing { .. } => {
                 self.rate = self.rate.max(least);
-                self.plan_trial(random)
+                let (rate, kind) = self.plan_trial(random);
+                (rate.max(least), kind)
             }
         };
         let segments = f64::from(self.config.interval_segments) * self.mss as f64 * 8.0 / (rate * 1e6);
@@ -361,6 +362,19 @@ mod tests {
             }
             assert!((strategy.rate - rate).abs() < 1e-9, "{differences:?}: {}", strategy.rate);
         }
+    }
+
+    /// PCC-Kernel: the rate is at least two segments in a round trip, that of a trial, too.
+    #[test]
+    fn no_trial_is_below_the_least_rate() {
+        let mut strategy = strategy(1.0, 0.0);
+        strategy.config.epsilon = 0.999_999;
+        let mut random = RandomStream::new(1, "trials");
+        let rtt = SimDuration::from_millis(100);
+        let rates: Vec<f64> = (0..2).map(|_| strategy.plan(rtt, &mut random).rate).collect();
+        // 2 * 1000 octets in 100 ms
+        assert!(rates.iter().any(|rate| (rate - 160_000.0).abs() < 1e-6), "{rates:?}");
+        assert!(rates.iter().all(|rate| *rate >= 160_000.0), "{rates:?}");
     }
 
     #[test]

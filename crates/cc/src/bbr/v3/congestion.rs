@@ -30,6 +30,8 @@ impl Latest {
 /// What was before the losses, to go back to if there were none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
+    /// It is of the recovery that has begun, or begins with the losses at hand.
+    pub(super) is_saved: bool,
     pub(super) state: Option<State>,
     bandwidth_shortterm: u64,
     inflight_shortterm: u64,
@@ -129,10 +131,14 @@ impl Bbr3 {
         }
     }
 
-    /// `SaveStateUponLoss`.
+    /// `SaveStateUponLoss`: once for a recovery, before its losses change anything.
     pub(super) fn save_upon_loss(&mut self) {
         self.save_cwnd();
+        if self.undo.is_saved {
+            return;
+        }
         self.undo = Undo {
+            is_saved: true,
             state: None,
             bandwidth_shortterm: self.bandwidth_shortterm,
             inflight_shortterm: self.inflight_shortterm,

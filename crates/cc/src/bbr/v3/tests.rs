@@ -214,3 +214,22 @@ fn a_spurious_loss_gives_the_bounds_back() {
     bbr.on_spurious(SimTime::ZERO);
     assert_eq!((bbr.state, bbr.inflight_longterm), (State::Refill, UNBOUNDED));
 }
+
+/// "When a loss recovery episode starts, BBR saves information about its current state": several losses, and the ACK with which the
+/// recovery begins, do not save what the first of them has changed.
+#[test]
+fn a_spurious_recovery_gives_back_what_was_before_its_first_loss() {
+    let mut bbr = bbr();
+    let mut path = Path::new();
+    path.settle(&mut bbr);
+    bbr.state = State::Up;
+    bbr.probe_bw.takes_samples = true;
+    for _ in 0..2 {
+        bbr.on_lost(&lost(100 * MSS, 5 * MSS));
+    }
+    path.lossy_round(&mut bbr, 100 * MSS, 10 * MSS, Repair::Fast);
+    assert_eq!(bbr.state, State::Down);
+    assert_ne!(bbr.inflight_longterm, UNBOUNDED);
+    bbr.on_spurious(SimTime::ZERO);
+    assert_eq!((bbr.state, bbr.inflight_longterm), (State::Refill, UNBOUNDED));
+}
