@@ -80,16 +80,11 @@ impl PyEnvironment {
     ///
     /// Args:
     ///     seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
-<<<<<<< HEAD
-    fn reset<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Observation<'py>> {
-        self.begin(seed)?;
-=======
     ///
     /// Raises:
     ///     ValueError: If the seed is not such a number.
     fn reset<'py>(&mut self, py: Python<'py>, seed: Seed) -> PyResult<Observation<'py>> {
-        self.drive(|environment| environment.reset(seed.0))?;
->>>>>>> p/scen2
+        self.begin(seed.0)?;
         self.observe(py, 0)
     }
 
@@ -116,16 +111,11 @@ impl PyEnvironment {
     ///
     /// Args:
     ///     seed: As of `reset`.
-<<<<<<< HEAD
-    fn reset_all<'py>(&mut self, py: Python<'py>, seed: u64) -> PyResult<Vec<Observation<'py>>> {
-        self.begin(seed)?;
-=======
     ///
     /// Raises:
     ///     ValueError: As of `reset`.
     fn reset_all<'py>(&mut self, py: Python<'py>, seed: Seed) -> PyResult<Vec<Observation<'py>>> {
-        self.drive(|environment| environment.reset(seed.0))?;
->>>>>>> p/scen2
+        self.begin(seed.0)?;
         (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect()
     }
 
@@ -333,16 +323,10 @@ impl PyVectorEnvironment {
     fn new(environment: &PyEnvironment, count: Count, threads: Threads, same_step: bool) -> PyResult<Self> {
         let autoreset = if same_step { Autoreset::SameStep } else { Autoreset::NextStep };
         let environment = environment.get()?;
-<<<<<<< HEAD
         let environment = PartFailure::catch(|| environment.clone())?;
         let space = environment.config(0).action.space();
-        let plan = Plan { environment, count, threads, autoreset };
+        let plan = Plan { environment, count: count.0, threads: threads.0, autoreset };
         Ok(Self { inner: Some(plan.make()?), plan, space })
-=======
-        let inner = PartFailure::catch(|| VectorEnvironment::new(environment, count.0, threads.0, autoreset))?;
-        let inner = Some(inner.map_err(to_value_error)?);
-        Ok(Self { inner, space: environment.config(0).action.space() })
->>>>>>> p/scen2
     }
 
     /// Begin an episode in each.
@@ -362,15 +346,11 @@ impl PyVectorEnvironment {
     ) -> PyResult<()> {
         let observations = observations.as_slice_mut().map_err(to_value_error)?;
         self.expect("seeds", seeds.len(), 1)?;
-<<<<<<< HEAD
         self.expect("observations", observations.len(), self.row())?;
+        let seeds: Vec<Option<u64>> = seeds.into_iter().map(|seed| seed.map(|seed| seed.0)).collect();
         if self.inner.is_none() && seeds.iter().all(Option::is_some) {
             self.inner = Some(self.plan.make()?);
         }
-=======
-        self.expect("observations", observations.len(), self.get()?.observation_len())?;
-        let seeds: Vec<Option<u64>> = seeds.into_iter().map(|seed| seed.map(|seed| seed.0)).collect();
->>>>>>> p/scen2
         self.drive(py, |environment| environment.reset(&seeds, observations))
     }
 

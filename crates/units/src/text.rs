@@ -136,7 +136,7 @@ mod tests {
         assert_eq!("0.513 s".parse(), Ok(SimDuration(513_000_000)));
         assert_eq!("10us".parse(), Ok(SimDuration(10_000)));
         // Unicode 17, table 7-2: the Greek letter is the preferred of the two.
-        assert_eq!(["10 \u{b5}s".parse(), "10 \u{3bc}s".parse()], [Ok(SimDuration(10_000)); 2]);
+        assert_eq!(["10 \u{b5}s".parse(), "10 \u{3bc}s".parse()], [Ok(SimDuration(10_000)), Ok(SimDuration(10_000))]);
         assert_eq!("44.736 Mbit/s".parse(), Ok(Bandwidth(44_736_000)));
         assert_eq!("50 MB".parse(), Ok(Bytes(50_000_000)));
         assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));

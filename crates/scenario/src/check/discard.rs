@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use ackclock_declare::Context;
 use ackclock_net::{DiscardRule as Rule, DiscarderConfig, NamedRule};
-<<<<<<< HEAD
-use ackclock_sim::FlowConfig;
 use ackclock_units::SimTime;
-=======
->>>>>>> p/scen2
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
