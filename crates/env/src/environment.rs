@@ -132,7 +132,9 @@ impl Environment {
         let drawn = seeds.filter_map(|seed| self.scenario.draw(seed).ok());
         // If none is right, the values stay those of the file, which were when the environment was made.
         let (scenario, flows) = drawn
-            .chain(std::iter::once_with(|| self.scenario.with_seed(seed).unwrap_or_else(|_| self.scenario.clone())))
+            .chain(std::iter::once_with(|| {
+                self.scenario.with_seed(seed).unwrap_or_else(|_| Scenario::clone(&self.scenario))
+            }))
             .find_map(with_indices)
             .expect("the scenario has the flows that agents are bound to");
         self.simulation = simulate(&scenario, &self.bindings, &flows);
