@@ -220,7 +220,7 @@ impl Agent {
         view.segments(self.clock.acked()) > CUBIC.count(self.is_faster, cwnd, w_max, since)
     }
 
-    /// Who moves the window says so. A stack's slow start that is over, of a controller without ssthresh, stays so.
+    /// Slow start as the party that moves the window sees it. A stack's slow start that is over, of a controller without ssthresh, stays so.
     fn in_slow_start(&self) -> bool {
         if self.own_moves() {
             return self.own.is_in_slow_start();

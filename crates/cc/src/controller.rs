@@ -56,8 +56,8 @@ pub trait CongestionController: Debug + Send {
         true
     }
 
-    /// What runs in its place, over data that is not ECN-capable, where marks are counted or not as told: asked once, before
-    /// [`Self::on_feedback`].
+    /// The controller that replaces this one where it cannot run on such feedback, counted or not; data is not ECN-capable then.
+    /// Asked once, before [`Self::on_feedback`].
     fn in_its_place(&self, _counted: bool) -> Option<Controller> {
         None
     }

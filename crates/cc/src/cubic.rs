@@ -566,7 +566,6 @@ mod tests {
         assert!(epoch.curve.k.abs() < 1e-12 && (epoch.curve.w_max - 70.0).abs() < 1e-9); // RFC 9438 section 4.8
     }
 
-    //= rfc9438-4.9-spurious
     //= rfc9438-4.6-one-segment-on-marks
     #[test]
     fn marks_take_the_window_down_to_one_segment_and_a_loss_to_two() {
@@ -581,6 +580,7 @@ mod tests {
         assert_eq!(lost.cwnd(), Bytes(2 * MSS));
     }
 
+    //= rfc9438-4.9-spurious
     #[test]
     fn a_spurious_episode_is_undone() {
         let mut cubic = cubic(100 * MSS);

@@ -18,8 +18,7 @@ pub struct Demands {
     pub marks: bool,
     /// A timeout leaves another window than the loss window of RFC 5681 section 3.1, by the algorithm's source.
     pub own_loss_window: bool,
-    /// It says when how much may leave, which is to leave at once: pacing that a stack adds by itself (RFC 9002 section 7.7) would hold
-    /// it back at a rate of its window, which is none.
+    /// The controller says itself when how much leaves: a stack adds no pacing of the window (RFC 9002 section 7.7).
     pub at_once: bool,
     /// The controller has no answer to marks: data leaves as not ECN-capable, so that a queue drops it instead.
     pub no_ecn: bool,

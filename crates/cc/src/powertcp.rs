@@ -155,16 +155,16 @@ impl PowerTcp {
     }
 
     /// `NormPower` of algorithm 2, `(d RTT / dt + 1) RTT / tau`, where the current `d RTT / dt + 1` is the time between two ACKs over
-    /// that between their segments. Segments that left together have no current of their own: it is that of the last tau, and not
-    /// more than the paper's largest, 2. False if there is no time between the ACKs.
+    /// that between their segments. Segments that left together have no current of their own: their share is of the last tau, at
+    /// most the paper's largest current, 2. False if there is no time between the ACKs.
     fn smooth_round_trip(&mut self, now: SimTime, rtt: SimDuration) -> bool {
         let Some((before, at)) = self.previous.replace((rtt, now)) else { return false };
         let time = now.saturating_since(at).as_secs_f64();
         let rise = rtt.as_secs_f64() - before.as_secs_f64();
         let sending = (time - rise).max(0.0);
-        let current = (time / sending.max(self.base_rtt)).min(2.0);
+        let share = (time / sending.max(self.base_rtt)).min(2.0);
         let weight = (sending / self.base_rtt).min(1.0);
-        self.smooth(current * rtt.as_secs_f64() / self.base_rtt, weight);
+        self.smooth(share * rtt.as_secs_f64() / self.base_rtt, weight);
         time > 0.0
     }
 

@@ -75,7 +75,7 @@ const LARGEST_MEMORY: f64 = 0.2;
 const DELAY_MEMORY: f64 = 0.875;
 /// A rise of the largest delay that is one, s: 0.0001 ms.
 const RISE: f64 = 1e-7;
-/// What the least delay becomes longer by where nothing is left to take away, s.
+/// The least delay is taken for longer by this where the target cannot fall further, s.
 const LEAST_DELAY_STEP: f64 = 0.01;
 /// A loss ends slow start above this window, packets; the profile of larger windows than that of the lost packet is forgotten, from
 /// a hundred on.

@@ -155,25 +155,27 @@ impl Rules {
         if added == self.added {
             return Ok(());
         }
-        std::mem::take(self).remove()?;
-        if !added.is_empty() {
-            run(&added).inspect_err(|_| {
-                // Of several commands some may have been done.
-                let _ = run(&removal);
-            })?;
-        }
+        run(&self.removal)?;
+        run(&added).inspect_err(|_| {
+            // Of several commands some may have been done. Those before are in force again.
+            let _ = run(&removal);
+            let _ = run(&self.added);
+        })?;
         *self = Self { added, removal };
         Ok(())
     }
 
     /// Takes them out.
     pub fn remove(self) -> io::Result<()> {
-        if self.removal.is_empty() { Ok(()) } else { run(&self.removal) }
+        run(&self.removal)
     }
 }
 
-/// Runs such commands.
+/// Runs such commands, if there are any.
 fn run(commands: &str) -> io::Result<()> {
+    if commands.is_empty() {
+        return Ok(());
+    }
     let mut shell = Command::new("sh").args(["-e"]).stdin(Stdio::piped()).spawn()?;
     if let Some(input) = &mut shell.stdin {
         input.write_all(commands.as_bytes())?;

@@ -69,7 +69,7 @@ declare! {
         dsack_delivers: bool = false,
         /// RACK takes no retransmission for delivered by a cumulative ACK that echoes an older timestamp.
         rack_timestamp_check: bool = default(true).source("RFC 8985 section 6.2 step 2"),
-        /// A timeout leaves RACK's reordering window to what left a round trip ago; otherwise that is lost (Linux).
+        /// At a timeout, segments within RACK's reordering window are not yet lost; false: all that left a round trip ago is (Linux).
         rack_window_at_timeout: bool = default(true).source("RFC 8985 section 6.3"),
         /// What the timers of RACK and TLP wait beyond their time (Linux's `TCP_TIMEOUT_MIN`).
         rack_tlp_slack: SimDuration = SimDuration::ZERO,

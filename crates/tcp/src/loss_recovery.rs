@@ -357,7 +357,7 @@ impl Recovery {
 
     /// A timeout. Amid SACKs for as many segments as once meant a loss, the reordering was over-estimated (Linux).
     pub(crate) fn doubt_reordering(&mut self, board: &Scoreboard) {
-        if board.sacked() >= u64::from(self.least_dup_thresh) * board.mss() {
+        if board.has_sacked(self.least_dup_thresh) {
             self.dup_thresh = self.dup_thresh.min(self.least_dup_thresh);
         }
     }

@@ -5,9 +5,9 @@
 //!
 //! Departures: Tahoe retransmits from the first missing octet on after a fast retransmit, as it does after a timeout.
 //! A SACK recovery that begins while a mark is answered ends with the window of data that was answered, and not with what is outstanding
-//! then (RFC 6675 section 5): a loss behind that is a new sign, as in Linux. `NewReno` leaves recovery with cwnd = ssthresh (RFC 6582 section 3.2 step 3, option 2) and restarts the timer on the
-//! first partial ACK only (the "impatient" variant, section 4); with `rto.restart_on_retransmission` every retransmission of the first
-//! segment restarts it, which comes to the "slow but steady" one.
+//! then (RFC 6675 section 5): a loss behind that is a new sign, as in Linux. `NewReno` leaves recovery with cwnd = ssthresh (RFC 6582
+//! section 3.2 step 3, option 2) and restarts the timer on the first partial ACK only (the "impatient" variant, section 4); with
+//! `rto.restart_on_retransmission` every retransmission of the first segment restarts it, which comes to the "slow but steady" one.
 
 use crate::prr::{Prr, PrrAck};
 use crate::rate_halving::RateHalving;

@@ -58,7 +58,11 @@ def spread(measured: Measured) -> str:
     interval = measured.interval
     if interval is None or measured.value is None:
         return ""
-    return f"± {number(interval.half)}" if interval.freedom else "one seed"
+    if not interval.freedom:
+        return "one seed"
+    decimals = len(number(measured.value).partition(".")[2])
+    half = f"{interval.half:,.{decimals}f}"
+    return f"± {half}" if float(half.replace(",", "")) or not interval.half else f"± <{10.0**-decimals:.{decimals}f}"
 
 
 def origin(finding: Finding) -> str:

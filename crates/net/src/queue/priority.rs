@@ -60,7 +60,7 @@ impl Parameters for PriorityConfig {
         let Some((last, others)) = self.bands.split_last() else { return };
         if !last.takes_all() {
             let message = "takes every packet that no band before it does, whatever it names";
-            let remedy = "remove its of, flows and max_size, or add a last band for the others: {}";
+            let remedy = "remove its of, flows and max_size, or add a last band without conditions";
             review.report(format!("bands[{}]", others.len()), message, remedy);
         }
     }

@@ -147,8 +147,13 @@ fn room(link: &LinkConfig, bits: f64) -> Option<f64> {
         QueueLimit::Unlimited => f64::INFINITY,
         QueueLimit::Packets(packets) => packets as f64,
         QueueLimit::Bytes(bytes) => bytes.0 as f64 * 8.0 / bits,
-        QueueLimit::Time(time) => link.rate.0 as f64 * time.as_secs_f64() / bits,
+        QueueLimit::Time(time) => link.rate.min(most_of(queue)).0 as f64 * time.as_secs_f64() / bits,
     })
+}
+
+/// The most that a discipline lets leave.
+fn most_of(queue: &QueueConfig) -> Bandwidth {
+    if let QueueConfig::Tbf(bucket) = queue { bucket.rate } else { Bandwidth(u64::MAX) }
 }
 
 /// For how many seconds a link sends at how many bit/s from one time to another, in order. A trace counts with its mean, and outages that
@@ -156,7 +161,7 @@ fn room(link: &LinkConfig, bits: f64) -> Option<f64> {
 fn sends(network: &NetworkConfig, id: LinkId, (from, until): (SimTime, SimTime)) -> Vec<(f64, f64)> {
     let link = network.link(id);
     let steps = steps(network, id);
-    let most = if let QueueConfig::Tbf(bucket) = &link.queue { bucket.rate } else { Bandwidth(u64::MAX) };
+    let most = most_of(&link.queue);
     let (mut now, mut spans) = (from, Vec::new());
     while now < until && spans.len() < MOST_STEPS {
         let (rate, change) = steps.at(now);

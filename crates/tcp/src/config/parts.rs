@@ -255,7 +255,7 @@ declare! {
         min_segments: u32 = default(2).source("Linux's tcp_min_tso_segs"),
         /// Most data in a burst.
         max_octets as "max_size": Bytes = default(Bytes(65_536)).at_most(MAX_WINDOW).source("Linux's gso_max_size"),
-        /// A sender stops waiting for a burst once one part in so many of its window is open; 0 is more than three segments.
+        /// A sender waits for a burst no longer once 1/N of its window is open; 0: more than three segments.
         window_divisor: u32 = default(3).source("Linux's tcp_tso_win_divisor"),
     }
     apart {

@@ -88,11 +88,12 @@ impl Endpoint {
             self.on_reset(now, start, out);
             return true;
         }
-        if self.refuses_data
-            && segment.flags.has(Flags::ACK)
-            && self.is_unwanted(segment, start)
-            && !self.is_too_old(segment)
-        {
+        let has_ack = segment.flags.has(Flags::ACK);
+        if has_ack && segment.sequence_len() > 0 && !segment.flags.has(Flags::SYN) && self.is_too_old(segment) {
+            self.challenge(now, out); // its mark is no mark of this connection
+            return true;
+        }
+        if self.refuses_data && has_ack && self.is_unwanted(segment, start) {
             refuse(segment, out);
             self.fail(ConnectionError::Reset);
             return true;

@@ -13,7 +13,8 @@ impl Sender {
         self.report_lost(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());
         let from = match self.config.decrease_from {
-            DecreaseFrom::Cwnd => Bytes(self.window()), // what PRR has made of it, where a recovery is held
+            // What PRR has made of it, where a recovery is held; what duplicate ACKs inflate a window by is no part of it.
+            DecreaseFrom::Cwnd => self.recovery.phase().reduced_window().map_or(before.0, Bytes),
             // Between two recoveries snd_una may lag far behind what has been SACKed, so that FlightSize says nothing
             // of what the network held; cwnd bounds it.
             DecreaseFrom::FlightSize => Bytes(self.validation.decrease_from(flight_size.min(before.0.0), before.0.0)),
