@@ -88,16 +88,23 @@ INLINE u64 rule_increase(struct rule *r, const struct params *p, const struct ac
 	return q32_over(rate * (acked >> 32) + q32_part(rate, acked & 0xffffffff), cwnd);
 }
 
-INLINE u64 rule_decrease(struct rule *r, const struct params *p, u64 now_ns, u64 cwnd)
+INLINE void adapt_beta(struct rule *r, const struct params *p)
 {
 	u64 apart = r->peak > r->last_peak ? r->peak - r->last_peak : r->last_peak - r->peak;
 	u64 has_changed = 5 * apart > r->last_peak;
 
+	if (!r->peak && r->last_peak)
+		return; /* nothing was measured since the last congestion: this one belongs to it */
 	r->last_peak = r->peak;
 	r->peak = 0;
 	r->beta = ONE / 2;
 	if (p->adaptive_backoff && !has_changed && r->greatest_ns)
 		r->beta = least(most(q32_ratio(r->least_ns, r->greatest_ns), ONE / 2), ONE / 5 * 4);
+}
+
+INLINE u64 rule_decrease(struct rule *r, const struct params *p, u64 now_ns, u64 cwnd)
+{
+	adapt_beta(r, p);
 	r->last_congestion_ns = now_ns;
 	r->greatest_ns = r->least_ns;
 	return q32_part(cwnd, r->beta);
