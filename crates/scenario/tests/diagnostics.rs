@@ -346,11 +346,6 @@ fn a_key_that_can_have_no_effect_is_refused() {
     for (old, new, place) in [
         ("interval = \"100 ms\"", "links = \"none\"\nwhich_links = [\"bottleneck\"]", "trace.which_links"),
         ("interval = \"100 ms\"", "flows = \"none\"\nper = \"event\"", "trace.per"),
-        (
-            "delay = \"8 ms\",",
-            "delay = \"8 ms\", discard = [{ kind = \"nth\", n = 5, from = \"10 s\" }],",
-            "topology.bottleneck.discard[0].from",
-        ),
         ("[tcp]", "[[host]]\nname = \"datagrams.left\"\ntcp = { mss = 500 }\n[tcp]", "host[0].tcp"),
         ("[tcp]", "[[host]]\nname = \"first.left\"\n[tcp]", "host[0]"),
     ] {

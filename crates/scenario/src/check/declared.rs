@@ -30,7 +30,10 @@ impl Checker<'_, '_> {
     pub(crate) fn mistake(&mut self, mistake: Mistake, path: &FieldPath) {
         let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
         let is_of_others = mistake.message != "is missing" && !self.diagnostics.is_written(&place);
-        if !self.diagnostics.is_unread(if is_of_others { path } else { &place }) {
+        // What is said of a whole item follows from the other items of its list, too.
+        let list = mistake.field.strip_suffix(']').and_then(|field| field.rsplit_once('['));
+        let is_incomplete = list.is_some_and(|(list, _)| self.diagnostics.is_unread(&path.below(list)));
+        if !is_incomplete && !self.diagnostics.is_unread(if is_of_others { path } else { &place }) {
             self.report(&place, mistake.message, mistake.remedy);
         }
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ackclock_declare::Context;
 use ackclock_net::{DiscardRule as Rule, DiscarderConfig, NamedRule};
-use ackclock_units::SimTime;
 
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
@@ -37,10 +36,6 @@ impl Checker<'_, '_> {
 
     fn discard_rule(&mut self, rule: &DiscardRule, path: &FieldPath) -> Rule {
         let NamedRule { flow, rule } = self.chosen(rule, &Context::default(), path);
-        if self.is_over_at(rule.from.saturating_since(SimTime::ZERO)) {
-            let remedy = format!("use a time before the end of the run at {}, or remove the rule", self.run_end());
-            self.report(&path.key("from"), "must be before the end of the run", remedy);
-        }
         let remedy = "remove flow, and choose packets by class, position or time";
         let flows = flow.map(|name| self.numbers_of_flow(&name, &path.key("flow"), remedy));
         Rule { flows, ..rule }
