@@ -749,8 +749,8 @@ class Supply:
         closes: The connection closes after this, and the source is asked no more.
 
     Raises:
-        ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits until
-            that is read.
+        ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits
+            until that is read.
     """
     def __new__(cls, write_bytes: int = 0, *, at_ns: int | None = None, closes: bool = False) -> Self: ...
     def __deepcopy__(self, _memo: object) -> Supply:

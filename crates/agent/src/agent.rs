@@ -282,12 +282,12 @@ impl CongestionController for Agent {
         let before = self.cwnd;
         self.is_faster = false;
         self.own_answered = !self.config.answers_losses || !self.is_in_charge || event.is_timeout();
-        if !self.own_answered {
-            self.ssthresh = Some(self.cwnd);
-        } else {
+        if self.own_answered {
             self.own.on_congestion(event);
             self.follow_own();
             self.settle_charge(event.now);
+        } else {
+            self.ssthresh = Some(self.cwnd);
         }
         if !event.is_repeated() {
             self.memory.threshold = self.ssthresh.unwrap_or(self.cwnd);

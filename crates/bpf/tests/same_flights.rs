@@ -96,7 +96,7 @@ fn told_the_same_both_have_the_same_windows() {
     }
 }
 
-/// draft-ietf-ccwg-bbr, `HandleRestartFromIdle`: "if packets_in_flight == 0 and C.app_limited": the rate is that of the path again, below
+/// draft-ietf-ccwg-bbr, `HandleRestartFromIdle`: "if `packets_in_flight` == 0 and `C.app_limited`": the rate is that of the path again, below
 /// which Down paces; without the second term nothing changes.
 #[test]
 fn only_an_application_that_pauses_makes_bbr_idle() {

@@ -6,7 +6,7 @@
 //! learning: van Hasselt, Guez, Silver, AAAI 2016. Rewards of several steps: Sutton, Machine Learning 3, 1988, as Rainbow
 //! has them (Hessel et al., AAAI 2018); what both say is from memory.
 //!
-//! Departures: the loss is the mean squared error, not clipped, and neither are rewards; the steps are Adam's or plain, not RMSProp's;
+//! Departures: the loss is the mean squared error, not clipped, and neither are rewards; the steps are Adam's or plain, not `RMSProp`'s;
 //! hidden nodes drop out while it learns; no step is the last of an episode; before `warm_up` tuples have been stored actions are
 //! uniform and nothing is learnt, and epsilon is the same from then on, where the paper lets it fall over a million frames.
 

@@ -225,16 +225,13 @@ impl OnOff {
 
     /// Writes what its rate made since the last time; without a rate, what the connection has room for.
     fn write(&mut self, now: SimTime, outlet: Outlet) -> Action {
-        let (write, wait) = match self.rate {
-            Some(rate) => {
-                let due = rate.bytes_in(now - self.last_write);
-                self.last_write += rate.serialization_delay(due).min(now - self.last_write);
-                (due, WRITE_INTERVAL)
-            }
-            None => {
-                let refill = outlet.refill.unwrap_or(WRITE_INTERVAL);
-                (outlet.room, refill.clamp(LEAST_INTERVAL, WRITE_INTERVAL))
-            }
+        let (write, wait) = if let Some(rate) = self.rate {
+            let due = rate.bytes_in(now - self.last_write);
+            self.last_write += rate.serialization_delay(due).min(now - self.last_write);
+            (due, WRITE_INTERVAL)
+        } else {
+            let refill = outlet.refill.unwrap_or(WRITE_INTERVAL);
+            (outlet.room, refill.clamp(LEAST_INTERVAL, WRITE_INTERVAL))
         };
         let end = self.on_until.unwrap_or(now);
         Action { write, wake_at: Some(end.min(now + wait)), ..Action::default() }

@@ -63,7 +63,9 @@ fn bulk_both_ways_ends_in_resets() {
         begun.push(told);
     }
     // Until all are at it, and a while: slow ends are behind by then, and what their senders have ended waits in the proxy.
-    begun.iter().for_each(|told| told.recv_timeout(PATIENCE).unwrap());
+    for told in &begun {
+        told.recv_timeout(PATIENCE).unwrap();
+    }
     thread::sleep(Duration::from_millis(300));
     proxy.child.kill().unwrap();
     proxy.child.wait().unwrap();

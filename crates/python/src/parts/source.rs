@@ -54,8 +54,8 @@ impl PySourceStart {
 ///     closes: The connection closes after this, and the source is asked no more.
 ///
 /// Raises:
-///     ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits until
-///         that is read.
+///     ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits
+///         until that is read.
 #[pyclass(module = "ackclock._core", name = "Supply", frozen)]
 pub(crate) struct PySupply(Supply);
 

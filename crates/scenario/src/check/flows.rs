@@ -370,15 +370,12 @@ impl<'a> Checker<'a, '_> {
         let path = plan.path.key(field);
         let Some(name) = name else {
             if default.is_none() && !self.diagnostics.has_mistake_in("topology") {
-                match topology.host_names(&self.network)[..] {
-                    [first, .., last] => {
-                        let example = if field == "from" { first } else { last }.to_owned();
-                        self.missing(&path, &format!("{field} = {example:?}"));
-                    }
-                    _ => {
-                        let remedy = "add hosts to the topology: a flow goes from one to another";
-                        self.report_lack(&path, "is missing", remedy);
-                    }
+                if let [first, .., last] = topology.host_names(&self.network)[..] {
+                    let example = if field == "from" { first } else { last }.to_owned();
+                    self.missing(&path, &format!("{field} = {example:?}"));
+                } else {
+                    let remedy = "add hosts to the topology: a flow goes from one to another";
+                    self.report_lack(&path, "is missing", remedy);
                 }
             }
             return default;
