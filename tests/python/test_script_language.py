@@ -248,7 +248,7 @@ def test_commands(line: str, meant: list[object]) -> None:
         ("ip route change default initcwnd 5 rto_min 5ms", "the metric rto_min of a route is not simulated; leave"),
         ("ip link set dev tun0 mtu 1400", "mtu of a route is not simulated"),
         ("ip link set dev tun0 down", "'ip link set dev tun0 down' is not known; use"),
-        ("echo 1 > /sys/module/tcp_cubic/parameters/hystart", "is not simulated; write to /proc/sys"),
+        ("echo 1 > /sys/class/net/tun0/gro_flush_timeout", "is not simulated; write to /proc/sys"),
         ("sysctl -p settings.conf", "reads no files here; write its lines"),
         ("sysctl net.ipv4.tcp_sack 0", "sysctl net.ipv4.tcp_sack sets nothing; write net.ipv4.tcp_sack=VALUE"),
         ("echo 0 | tee /proc/sys/net/ipv4/tcp_sack", "is not simulated; set parameters with sysctl name=value"),
