@@ -132,14 +132,14 @@ def unpacked(file: Path, *, remedy: str) -> bytes:
 
 
 def spelled(name: str | Path) -> str:
-    """Return a name that may hold octets which are no UTF-8, as a text that every file can hold.
+    r"""Return a name that may hold octets which are no UTF-8, as a text that every file can hold.
 
     Args:
         name: A file, or a word of the command line.
 
     Examples:
-        >>> spelled("a\udcff.pcap")
-        'a\ufffd.pcap'
+        >>> spelled("a\udcff.pcap") == "a\ufffd.pcap"
+        True
     """
     return os.fsencode(name).decode(errors="replace")
 

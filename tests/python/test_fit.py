@@ -103,7 +103,7 @@ def test_a_recording_that_tells_too_little_is_refused(results: Results) -> None:
     silent = Results(lambda: results.summary | {"flows": []}, results.manifest, lambda name: getattr(results, name))
     with pytest.raises(FitError, match="no flow"):
         fit(silent)
-    with pytest.raises(FitError, match="--controller"):
+    with pytest.raises(FitError, match=r"flow\[0\]\.controller must be .*use one of \"tahoe\""):
         fit(results, controller="nonesuch")
 
 

@@ -25,7 +25,7 @@ def test_results_are_tables_of_what_was_run(results: ackclock.Results) -> None:
     )
     assert shown.count("<table>") == 2
     for name, controller in (("new", "cubic"), ("old", "reno")):
-        assert f'<tr><td class="word">{name}</td><td>{controller}</td>' in shown
+        assert f'<tr><td class="word">{name}</td><td class="word">{controller}</td>' in shown
     assert '<td class="word">bottleneck</td>' in shown
     assert len(shown) < 15_000
 
