@@ -1,7 +1,7 @@
 //! A running proxy.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -103,6 +103,13 @@ pub(crate) fn connect(to: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect(to).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket
+}
+
+/// As [`connect`], where it may be reset, or wait in the queue of a socket that is about to be closed.
+pub(crate) fn knock(to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect_timeout(&to, PATIENCE / 10)?;
+    socket.set_read_timeout(Some(PATIENCE / 10))?;
+    Ok(socket)
 }
 
 /// A server that answers with what it gets.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::program::{PATIENCE, Proxy, answers, connect, echo, free, until};
+use crate::program::{Proxy, answers, connect, echo, free, knock, until};
 
 /// A server that answers no connection: its queue is full. It lives as long as what is returned with its address.
 fn stuck() -> (SocketAddr, Vec<Socket>) {
@@ -113,11 +113,7 @@ fn a_reload_takes_back_what_was_set() {
     let config =
         |near: &str| format!("[[listen]]\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n{near}backlog = 10\n");
     let proxy = Proxy::start(&config("near = { mss = 500 }\n"));
-    let knock = || {
-        TcpStream::connect_timeout(&listen, PATIENCE)
-            .and_then(|socket| socket.set_read_timeout(Some(PATIENCE)).map(|()| socket))
-    };
-    let segment = || knock().and_then(|socket| SockRef::from(&socket).tcp_mss()).ok();
+    let segment = || knock(listen).and_then(|socket| SockRef::from(&socket).tcp_mss()).ok();
     assert!([Some(500), Some(488)].contains(&segment()), "{:?}", segment());
     let mut flow = connect(listen);
     assert!(answers(&mut flow));
@@ -126,7 +122,7 @@ fn a_reload_takes_back_what_was_set() {
     // The old sockets are closed a little later, and who is just knocking there is reset (ip-sysctl.rst, tcp_migrate_req).
     until("new connections come to the new sockets", || {
         (0..20).all(|_| {
-            segment().is_some_and(|octets| octets > 1000) && knock().is_ok_and(|mut socket| answers(&mut socket))
+            segment().is_some_and(|octets| octets > 1000) && knock(listen).is_ok_and(|mut socket| answers(&mut socket))
         })
     });
     assert!(answers(&mut flow));

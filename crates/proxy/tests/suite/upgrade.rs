@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use socket2::SockRef;
 
-use crate::program::{Proxy, answers, connect, echo, free, until};
+use crate::program::{Proxy, answers, connect, echo, free, knock, until};
 
 fn config(listen: SocketAddr, server: SocketAddr, more: &str) -> String {
     format!("workers = 2\n[[listen]]\nname = \"one\"\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n{more}\n")
@@ -62,13 +62,15 @@ fn a_predecessor_ends_with_its_last_flow_or_once_it_is_told_to() {
 fn a_successor_has_the_settings_of_its_own_file() {
     let (listen, server) = (free(), echo());
     let proxy = Proxy::start(&config(listen, server, "near = { mss = 500 }"));
-    let segment = || SockRef::from(&connect(listen)).tcp_mss().ok();
+    let segment = || knock(listen).and_then(|socket| SockRef::from(&socket).tcp_mss()).ok();
     assert!([Some(500), Some(488)].contains(&segment()), "{:?}", segment());
     proxy.write(&config(listen, server, ""));
     let successor = Successor::of(&proxy);
     // The predecessor closes its sockets a little later, and resets who is just knocking there (ip-sysctl.rst, tcp_migrate_req).
     until("new connections come to the new sockets", || {
-        (0..20).all(|_| segment().is_some_and(|octets| octets > 1000) && answers(&mut connect(listen)))
+        (0..20).all(|_| {
+            segment().is_some_and(|octets| octets > 1000) && knock(listen).is_ok_and(|mut socket| answers(&mut socket))
+        })
     });
     successor.end();
 }
