@@ -228,7 +228,7 @@ def _half_of_rtt(rtt: str) -> str:
 
 
 def _faster(rate: str) -> str:
-    """A hundred times a rate, as far as links go; what is no rate is handed on, for the scenario's check to report."""
+    """A hundred times a rate, at most that of the fastest link; other texts as they are, for the check to report."""
     match = QUANTITY.fullmatch(rate.replace("_", ""))
     if match is None:
         return rate

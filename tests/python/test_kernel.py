@@ -24,7 +24,7 @@ controller = "cubic"
 """
 
 
-needs_kernel = pytest.mark.skipif(bool(kernel.missing()), reason=kernel.missing() or "-")
+needs_kernel = pytest.mark.skipif(bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}")
 
 
 @pytest.fixture

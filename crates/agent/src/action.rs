@@ -167,7 +167,7 @@ impl Action {
         matches!(self, Self::CubicPace) && value as usize + 1 == CUBIC_STEPS.len()
     }
 
-    /// What is wrong with the parameters, if anything: the field, and what would be right.
+    /// The first mistake in the parameters, if there is one: the field, and what would be right.
     pub(crate) fn mistake(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Deltas { segments } if segments.is_empty() => {

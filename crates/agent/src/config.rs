@@ -234,7 +234,7 @@ fn wrong(place: &str, value: &Value, error: &serde_json::Error) -> ConfigError {
     ConfigError(format!("{place} = {value} must be {}", expected(error)))
 }
 
-/// What serde had expected, in words of the field.
+/// The value that serde expected, in words of the field.
 fn expected(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once("expected ").map_or(text.as_str(), |(_, expected)| expected) {

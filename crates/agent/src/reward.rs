@@ -115,7 +115,7 @@ fn five() -> f64 {
 }
 
 impl Reward {
-    /// What is wrong with the parameters, if anything. Within these ranges every reward is a finite number.
+    /// The first mistake in the parameters, if there is one. Within these ranges every reward is a finite number.
     pub(crate) fn mistake(&self) -> Option<(&'static str, String)> {
         let within = |name, value: f64, most: f64| {
             (!(0.0..=most).contains(&value))

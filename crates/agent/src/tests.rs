@@ -331,7 +331,7 @@ fn the_flight_is_what_is_not_cumulatively_acknowledged() {
     assert_eq!(value(&agent, 110, "flight_size_segments"), 1.0);
 }
 
-/// What the own controller did not answer it has nothing to undo of: the timeout before was no mistake.
+/// The flow's own controller undoes nothing of an episode that it did not answer: the timeout before was right.
 #[test]
 fn an_episode_that_the_agent_answered_is_not_undone_by_the_own_controller() {
     let mut agent = agent(r#"{"on_loss": "agent", "action": "orca"}"#);

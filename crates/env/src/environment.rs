@@ -45,7 +45,7 @@ pub struct Environment {
     drawn: Arc<[Drawn]>,
 }
 
-/// What is due to an agent.
+/// The payment that is due to an agent.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     /// Nothing: it has not acted yet, or has had its last reward.
@@ -166,7 +166,7 @@ impl Environment {
         self.agent(agent).reward(now)
     }
 
-    /// What a step pays an agent: an interval is paid once, when the agent is asked again, when its flow is over, or
+    /// The reward of a step for an agent: an interval is paid once, when the agent is asked again, when its flow is over, or
     /// when the episode is. `None` where nothing is due: before its first action, between two decisions, and after its last reward.
     pub fn take_due(&mut self, agent: usize, step: Step) -> Option<f64> {
         match self.dues[agent] {
@@ -204,7 +204,7 @@ impl Environment {
         self.agent(agent).observe(now, out);
     }
 
-    /// What a step pays ([`Self::take_due`]), zero where nothing is due, and then [`Self::observe`].
+    /// The reward of a step ([`Self::take_due`]), zero where nothing is due, and then [`Self::observe`].
     pub fn reward_and_observe(&mut self, agent: usize, step: Step, out: &mut [f32]) -> f64 {
         let reward = self.take_due(agent, step).unwrap_or(0.0);
         self.observe(agent, out);

@@ -63,7 +63,7 @@ fn is_net(target: &Path) -> bool {
     target.to_string_lossy().starts_with("net:[")
 }
 
-/// What a run prints.
+/// The output of a run.
 fn printed(scenario: &str, name: &str) -> Value {
     let (mut command, file) = command(scenario, name);
     let output = command.output().expect("it starts");

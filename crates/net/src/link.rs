@@ -240,7 +240,7 @@ impl Link {
         stats
     }
 
-    /// What a link's counts are at `now`, of what has happened by `last`, up to which it has been advanced.
+    /// The counts of a link at `now`, of events up to `last`, to which it has been advanced.
     fn window(&self, now: SimTime, last: SimTime) -> Window {
         let delivered = (self.rest.turns << 32 | u64::from(self.transit.left())) + self.rest.waits.passed();
         let begun = match &self.rest.served {

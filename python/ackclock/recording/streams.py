@@ -110,7 +110,7 @@ def check(streams: Sequence[Stream], path: Path, recording: Recording) -> None:
 
 
 def _check_numbers(values: Floats, name: str, stream: Stream, path: Path) -> None:
-    """Refuse what is negative or infinite; NaN is no value."""
+    """Refuse negative and infinite numbers; NaN stands for a missing value."""
     wrong = values[(values < 0) | np.isinf(values)]
     if wrong.size:
         raise RecordingError(f"{path}: {stream.name}: {name} must not be {wrong[0]:g}; record anew")

@@ -155,7 +155,7 @@ def _damage(path: Path) -> str | None:
         try:
             decoded(line)
         except ValueError as error:
-            return f"{path}, line {number}: this is no record ({error}); cut the line, or record anew"
+            return f"{path}, line {number}: this is not a record ({error}); cut the line, or record anew"
     return None
 
 

@@ -14,7 +14,7 @@ use super::Refusal;
 const HEADERS: u32 = 40;
 /// Octets of the timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;
-/// What `tcp_rmem` and `tcp_wmem` begin with.
+/// The first number of `tcp_rmem` and of `tcp_wmem`.
 const LEAST_MEMORY: u64 = 4_096;
 
 /// Parameters of a namespace.

@@ -62,7 +62,7 @@ pub(crate) struct Served {
     latest_wait: SimDuration,
 }
 
-/// Of a link that has been idle for longer, a queue is told of so many changes of its rate; nothing waits there.
+/// The most changes of its rate that a link tells its queue after an idle time; nothing waits there.
 const MOST_TOLD: u32 = 1_000;
 
 /// The packet in service.
