@@ -20,7 +20,9 @@ from pages import assert_written
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "same-as-linux.md"
 TABLE = re.compile(r"<!-- claims: ([K0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)
 
-needs_kernel = pytest.mark.skipif(bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}")
+needs_kernel = pytest.mark.skipif(
+    bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}"
+)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,9 @@ controller = "cubic"
 """
 
 
-needs_kernel = pytest.mark.skipif(bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}")
+needs_kernel = pytest.mark.skipif(
+    bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}"
+)
 
 
 @pytest.fixture

@@ -44,7 +44,9 @@ def _missing() -> str:
     return "" if listed.returncode == 0 and not said else f"no controllers in the kernel: {said}"
 
 
-needs_controllers = pytest.mark.skipif(bool(_missing()), reason=f"controllers do not load into this kernel: {_missing()}")
+needs_controllers = pytest.mark.skipif(
+    bool(_missing()), reason=f"controllers do not load into this kernel: {_missing()}"
+)
 
 
 @contextmanager
