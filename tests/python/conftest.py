@@ -20,6 +20,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("ackclock")
 
+# A shell starts what is to run in the background with Ctrl-C ignored, which processes inherit; tests send it to theirs.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SCENARIO = """\
 name = "two flows"
 duration = "2 s"

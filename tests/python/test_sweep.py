@@ -218,9 +218,12 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
     assert cli("sweep", scenario_file, "--set", "duration=['1 s']", "-o", "out").returncode == 0
     longer = ("sweep", scenario_file, "--set", "duration=['1 s', '1000000 s']", "-o", "out")
     process = subprocess.Popen(command(*longer), cwd=tmp_path)
-    wait_until(lambda: "1000000 s" in (tmp_path / "out" / "sweep.json").read_text(), "the sweep is being extended")
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    try:
+        wait_until(lambda: "1000000 s" in (tmp_path / "out" / "sweep.json").read_text(), "the sweep is being extended")
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+    finally:
+        process.kill()
     shown = cli("compare", "out")
     assert shown.returncode == 2
     assert "has not ended" in shown.stderr
