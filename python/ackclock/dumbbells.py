@@ -42,7 +42,7 @@ def dumbbell(
     rtt: str = "60 ms",
     flows: str | Sequence[str | dict[str, Any]] = "cubic",
     duration: str = "50 s",
-    queue: str | dict[str, Any] = "1 bdp",
+    queue: str | dict[str, Any] | None = None,
     buffer: str | None = None,
     loss: float | str | dict[str, Any] | None = None,
     trace: str | None = None,
@@ -64,7 +64,7 @@ def dumbbell(
             An entry may be a table of the scenario format's `[[flow]]` instead of a name.
         duration: Simulated time.
         queue: The bottleneck's discipline, such as "fq_codel" or a table of its fields; or the limit of a DropTail
-            queue, such as "1 bdp" or "unlimited".
+            queue, such as "1 bdp" or "unlimited". By default DropTail with 1 bdp, and 2 packets at least.
         buffer: Limit of the queue, of whichever discipline.
         loss: Packets with data that the bottleneck loses at random: a probability, "1 %", or a table of `loss`.
         trace: File of a recorded rate in mahimahi's form, in place of `bottleneck`; the way back has 100 Mbit/s.
@@ -85,8 +85,8 @@ def dumbbell(
         ['cubic-1', 'cubic-2']
     """
     tables = flow_tables(flows)
-    kind: str | dict[str, Any] | None = None if is_limit(queue) else queue
-    limit = buffer or (str(queue) if kind is None else None)
+    kind: str | dict[str, Any] | None = None if queue is None or is_limit(queue) else queue
+    limit = buffer or (str(queue) if queue is not None and kind is None else None)
     where = f"the trace {trace}" if trace else rate_text(bottleneck)
     document = {
         "name": name or f"{who(tables)} over {where}, {rtt}",
@@ -224,6 +224,8 @@ def _half_of_rtt(rtt: str) -> str:
     match = QUANTITY.fullmatch(rtt)
     if match is None:
         raise ValueError(f'rtt is {rtt!r}, which is not a duration; write it like "60 ms"')
+    if UNITS.get(match["unit"], (0.0, ""))[1] != "s":
+        return rtt  # for the scenario's check to report as it was written
     return f"{(Decimal(match['number']) / 2).normalize():f} {match['unit']}"
 
 

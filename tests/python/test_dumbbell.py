@@ -33,6 +33,21 @@ def test_access_links_are_as_fast_as_links_can_be(rate: str, access_bps: float) 
     assert float(number) * factor == access_bps
 
 
+def test_a_slow_link_has_room_by_default() -> None:
+    """docs/reference/scenario.md: "1 bdp, but 2 packets at least"; a bdp of 64 kbit/s and 40 ms is 320 octets."""
+    scenario = ackclock.dumbbell(bottleneck="64 kbit/s", rtt="40 ms", duration="9 s")
+    assert ackclock.run(scenario).link("bottleneck")["queue_packets"]["max"] == 2
+    path = {"rate": "64 kbit/s", "rtt": "40 ms"}
+    study = ackclock.study({"controllers": ["reno"], "line_ups": "alone", "path": path, "seeds": 1, "duration": "9 s"})
+    assert len(study.runs) == 1
+
+
+def test_what_is_no_round_trip_is_shown_as_it_was_written() -> None:
+    with pytest.raises(ackclock.ScenarioError) as raised:
+        ackclock.dumbbell(rtt="40 parsec", duration="1 s")
+    assert "40 parsec" in str(raised.value.diagnostics[0]["value"])
+
+
 @pytest.mark.parametrize("seed", [-1, 2**64, 10**30])
 def test_a_seed_that_is_none_is_a_message_with_its_value(seed: int) -> None:
     scenario = ackclock.dumbbell(duration="1 ms")

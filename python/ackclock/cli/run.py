@@ -212,8 +212,8 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
     if not given:
         raise InputError("name a scenario file, or describe a dumbbell, such as: ackclock run --flows cubic,reno")
     chosen: dict[str, Any] = _DEFAULTS | given
-    if "buffer" in given and "queue" not in given:
-        del chosen["queue"]
+    if "queue" not in given:
+        del chosen["queue"]  # a scenario's own has room for two packets at least
     try:
         return dumbbell(**chosen, overrides=overrides, folder=str(Path.cwd()))
     except ScenarioError:

@@ -146,7 +146,8 @@ def _report(path: Path) -> _Report:
         number = before + getattr(error, "lineno", 1)
         said = getattr(error, "msg", error)
         raise RecordingError(
-            f"{path}, line {number}: this is not JSON ({said}); give one report of `iperf3 --json` in a file"
+            f"{path}, line {number}: this is not JSON ({said}); give one report of `iperf3 --json`, or a trace of "
+            "ackclock-kernel, that is whole"
         ) from error
     if not isinstance(found, dict) or "start" not in found:
         raise RecordingError(

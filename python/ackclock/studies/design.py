@@ -9,7 +9,7 @@ from ackclock import dumbbells
 from ackclock._core import Scenario, ScenarioError
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
-from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, title
 from ackclock.studies.quantities import seconds
 from ackclock.sweep.grid import Point, point_of
 from ackclock.toml_text import toml_text
@@ -134,8 +134,8 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
     document: dict[str, Any] = dict(plan.scenario or {}) | {"name": name, "seed": seed, "duration": plan.duration}
     if plan.scenario is None:
         path = {key: cell.get(key) for key in PATH_KEYS if key in cell}
-        if path.get("queue", "drop_tail") == "drop_tail":
-            path.setdefault("buffer", PATH_DEFAULTS["buffer"])
+        if "buffer" not in plan.places:
+            path.pop("buffer", None)  # a scenario's own, which is the same, has room for two packets at least
         document["topology"] = dumbbells.topology(str(path.pop("rate", "")), str(path.pop("rtt")), **path)
     if plan.measure is not None:
         document["measure"] = dict(plan.measure)
