@@ -1,6 +1,7 @@
 """A dumbbell from a handful of words, for Python, for studies and for `ackclock run` without a file."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -96,7 +97,29 @@ def dumbbell(
         **({} if profile is None else {"tcp": {"profile": profile}}),
         "flow": tables,
     }
-    return Scenario.from_json(json.dumps(document), overrides, folder)
+    return Scenario.from_json(scenario_text(document), overrides, folder)
+
+
+def scenario_text(document: Mapping[str, Any]) -> str:
+    """Return the JSON of a scenario's tables. A number that JSON lacks is a word in it, for the check to place.
+
+    Args:
+        document: The tables.
+
+    Examples:
+        >>> scenario_text({"a": [1.5, float("nan")]})
+        '{"a": [1.5, "nan"]}'
+    """
+    text = json.dumps(document)
+    return json.dumps(_in_words(document)) if "NaN" in text or "Infinity" in text else text
+
+
+def _in_words(value: Any) -> Any:  # noqa: ANN401  whatever JSON holds
+    if isinstance(value, Mapping):
+        return {key: _in_words(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_words(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def topology(
@@ -221,7 +244,7 @@ def _controller_name(table: dict[str, Any]) -> str:
 
 
 def _half_of_rtt(rtt: str) -> str:
-    match = QUANTITY.fullmatch(rtt)
+    match = QUANTITY.fullmatch(rtt) if isinstance(rtt, str) else None
     if match is None:
         raise ValueError(f'rtt is {rtt!r}, which is not a duration; write it like "60 ms"')
     if UNITS.get(match["unit"], (0.0, ""))[1] != "s":
@@ -230,10 +253,10 @@ def _half_of_rtt(rtt: str) -> str:
 
 
 def _faster(rate: str) -> str:
-    """A hundred times a rate, at most that of the fastest link; other texts as they are, for the check to report."""
+    """A hundred times a rate, at most that of the fastest link; that for what is no rate, which is told once."""
     match = QUANTITY.fullmatch(rate.replace("_", ""))
-    if match is None:
-        return rate
+    if match is None or UNITS.get(match["unit"], (0.0, ""))[1] != "bit/s":
+        return f"{_MOST_BITS} bit/s"
     faster = Decimal(match["number"]) * _TIMES_FASTER
     if float(faster) * UNITS.get(match["unit"], (0.0, ""))[0] > _MOST_BITS:
         return f"{_MOST_BITS} bit/s"

@@ -78,10 +78,10 @@ def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: 
         return None
     overrides = _overrides(plan, cell, line_up, document)
     try:
-        scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
+        scenario = Scenario.from_json(dumbbells.scenario_text(document), overrides, plan.folder)
         if (begin := _last_start(scenario)) is not None:
             overrides = [*overrides, f"measure.from={json.dumps(begin)}"]
-            scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
+            scenario = Scenario.from_json(dumbbells.scenario_text(document), overrides, plan.folder)
     except ScenarioError as error:
         _translate(error, plan, line_up, mistakes)
         _check_link(plan, _links(document, plan.folder), mistakes)
@@ -95,7 +95,9 @@ def _links(document: Mapping[str, Any], folder: str) -> list[str]:
     network = {key: document[key] for key in ("topology", "use") if key in document}
     flows = [{key: flow[key] for key in ("name", "from", "to") if key in flow} for flow in document["flow"]]
     try:
-        return Scenario.from_json(json.dumps(network | {"duration": "1 s", "flow": flows}), (), folder).link_names
+        return Scenario.from_json(
+            dumbbells.scenario_text(network | {"duration": "1 s", "flow": flows}), (), folder
+        ).link_names
     except ScenarioError:
         return []
 
