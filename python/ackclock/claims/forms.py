@@ -87,6 +87,7 @@ class ClaimTable(TypedDict):
 class _MeasuredRecord(TypedDict):
     measured: float | None
     also: dict[str, float]
+    subject: NotRequired[str | None]
     interval: NotRequired[list[float] | None]
     seeds: NotRequired[int]
     values: NotRequired[list[float]]

@@ -15,7 +15,7 @@ from typing import Any, Self, cast
 from ackclock import input_files
 from ackclock.claims.forms import Twin
 from ackclock.claims.intervals import deviation, of_mean, quantile
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
 from ackclock.estimates import mean_of, rounding
 from ackclock.reading import document
 
