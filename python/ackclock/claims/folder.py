@@ -293,9 +293,10 @@ def load_folder(path: Path) -> Folder:
     measures = _listed(load_module(path / "measure.py"), "MEASURES", dict)
     checked.check_measures(table, measures, mistakes)
     measured, made = _measurements(path)
+    entries = checked.with_reasons(table, measured, mistakes)
     recorded, subjects = _verdicts(path / VERDICTS, [entry["id"] for entry in table["claim"]])
     subjects |= {name: entry.get("subject") or "" for name, entry in measured.items()}
-    claims = tuple(_claim(entry, studies, measures, measured, made, subjects) for entry in table["claim"])
+    claims = tuple(_claim(entry, studies, measures, measured, made, subjects) for entry in entries)
     claims = tuple(_beside(claim, claims) for claim in claims)
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     if pictures is not None:

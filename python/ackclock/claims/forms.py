@@ -79,6 +79,7 @@ class ClaimTable(TypedDict):
     high: NotRequired[float]
     origin: NotRequired[Literal["source", "reading", "ours"]]
     reason: NotRequired[str]
+    elsewhere: NotRequired[list[str]]
     region: NotRequired[str]
     share: NotRequired[float]
     sign: NotRequired[int]
