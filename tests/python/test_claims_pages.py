@@ -8,6 +8,7 @@ import pytest
 
 from ackclock.claims import Interval, Measured, load_folders, twin
 from ackclock.claims.markdown import cell, on_record, renewed
+from ackclock.claims.subjects import scenario_subjects
 from pages import assert_written
 
 FOLDERS = load_folders()
@@ -80,6 +81,15 @@ def test_a_table_of_two_simulators_marks_what_chance_does_not_explain(tmp_path: 
     assert "| a | rate, Mbit/s | 5 | 2.000 ± 2.484 | 6.000 ± 4.968 | 3 and 3 |" in text
     assert "| a | rate, Mbit/s | 5 | *2.000 ± 2.484* | 60.00 ± 4.968 | 3 and 3 |" in text
     assert twin.renewed(text, [folder]) == text
+    (folder / "a.toml").write_text('duration = "1 s"')
+    scenarios = scenario_subjects(folder, ["a.toml"])
+    (folder / "twin.json").write_text(json.dumps({"rows": rows, "scenarios": scenarios}))
+    (folder / "a.toml").write_text('duration =  "1 s"  # as before')
+    assert len(twin.read(folder)) == 2
+    (folder / "a.toml").write_text('duration = "2 s"')
+    with pytest.raises(LookupError, match=r"of other scenarios than the folder has: a\.toml"):
+        twin.read(folder)
+    (folder / "twin.json").write_text(json.dumps({"rows": rows}))
     with pytest.raises(LookupError, match="does not have"):
         twin.renewed("<!-- twin: paper T2 -->\n<!-- end of twin -->", [folder])
     with pytest.raises(LookupError, match=r"twin.json is missing"):

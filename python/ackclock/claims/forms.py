@@ -128,3 +128,4 @@ class Twin(TypedDict):
     """`twin.json`: one table in two simulators."""
 
     rows: list[TwinRow]
+    scenarios: NotRequired[dict[str, str]]

@@ -72,6 +72,16 @@ def region_subject(claims: Iterable[Claim]) -> str:
     return _digest([grids, [first_subject(claim) for claim in claims]])
 
 
+def scenario_subjects(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the subject of scenario files, as a record of something else than claims keeps it.
+
+    Args:
+        folder: Where they are.
+        names: Of the files.
+    """
+    return {name: _digest(_scenario(folder / name)) for name in sorted(set(names)) if (folder / name).is_file()}
+
+
 def _open(claims: Iterable[Claim]) -> list[Any]:
     return [choice for claim in claims for choice in claim.study.open_choices]
 
