@@ -6,17 +6,16 @@ What is another subject, and what is not, is in the head of `ackclock.claims.sub
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
 from ackclock.claims.adoption import adopt
-from ackclock.claims.folder import FOLDERS, select
+from ackclock.claims.folder import FOLDERS, load_module, select
 from ackclock.claims.ledger import Laboratory, decisive
-from ackclock.claims.own_code import tokens
-from ackclock.claims.page import as_json
+from ackclock.claims.own_code import parts, tokens
+from ackclock.claims.page import _is_of_another, as_json
 from ackclock.claims.readings import read_as
 from ackclock.claims.subjects import first_subject, is_edited, subject_of
 from ackclock.claims.words import counts, reason, record, verdict
@@ -207,8 +206,6 @@ def test_every_record_that_ships_is_of_what_ships(folder: Folder) -> None:
 
 
 def test_a_copy_elsewhere_is_the_same_and_the_regions_picture_goes_with_its_grid(tmp_path: Path) -> None:
-    from ackclock.claims.page import _is_of_another
-
     copy = shutil.copytree(FOLDERS / "vegas-1999", tmp_path / "copy")
     before = {claim.id: first_subject(claim) for folder in SHIPPED for claim in folder.claims if claim.id[0] == "V"}
     folder = load_folder(copy)
@@ -264,25 +261,27 @@ def test_one_reading_is_judged_by_what_is_on_record_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("choice", "option", "said"),
     [
-        ("aks=no", 'unknown choice "aks"; did you mean "acks"? known: acks'),
-        ("acks=noo", 'unknown option "noo"; did you mean "no"? known: yes, no'),
-        ("acks", "names no option; write it like"),
+        ("aks", "no", 'unknown choice "aks"; did you mean "acks"? known: acks'),
+        ("acks", "noo", 'unknown option "noo"; did you mean "no"? known: yes, no'),
     ],
 )
+def test_an_unknown_reading_says_which_there_are(mine: Path, choice: str, option: str, said: str) -> None:
+    with pytest.raises(LookupError, match=re.escape(said)):
+        read_as(load_folder(mine).claims, {choice: option})
+
+
 @pytest.mark.usefixtures("mine")
-def test_an_unknown_reading_says_which_there_are(cli: Cli, given: str, said: str) -> None:
-    done = cli("claims", "./mine", "--choice", given)
-    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+def test_the_command_says_it_too(cli: Cli) -> None:
+    done = cli("claims", "./mine", "--choice", "aks=no")
+    assert (done.returncode, 'unknown choice "aks"' in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
-def test_a_reading_is_simulated_alone(cli: Cli, mine: Path) -> None:
-    done = cli("claims", "./mine", "--full", "--choice", "acks=no", "--json")
-    assert done.returncode == 0, done.stderr
-    entries = json.loads(done.stdout)["claims"]
+def test_a_reading_is_simulated_alone(mine: Path) -> None:
+    claims = read_as(load_folder(mine).claims, {"acks": "no"})
     kept = {each["id"]: each for each in json.loads((mine / "recorded.json").read_text())["claims"]}
-    for entry in entries:
+    for entry in as_json(judge(claims, Laboratory(full=True), {}), full=True)["claims"]:
         (other,) = kept[entry["id"]]["other_choices"]
         assert (entry["subject"], entry["measured"]) == (other["subject"], other["measured"])
         assert (entry["choices_tried"], entry["other_choices"], entry["recorded_verdict"]) == (1, [], None)
@@ -310,8 +309,46 @@ def test_results_that_are_kept_are_of_the_code_that_the_scenario_brings(cli: Cli
     assert found[0]["subject"] != found[1]["subject"]
 
 
-def test_every_callable_may_measure() -> None:
-    calls: list[Callable[..., object]] = [len, str.upper, "a".upper, Finding.as_dict]
-    from ackclock.claims.own_code import parts
+def test_every_callable_may_measure(tmp_path: Path) -> None:
+    """Each of these is another measure than the rest, and the same when its file is read again."""
+    (tmp_path / "calls.py").write_text(CALLS)
+    found, again = ([parts(each) for each in load_module(tmp_path / "calls.py").CALLS] for _ in range(2))
+    assert found == again
+    assert len({repr(each) for each in found}) == len(found)
 
-    assert all(parts(each) for each in calls)
+
+CALLS = """\
+from dataclasses import dataclass
+from functools import cache, partial
+
+
+@dataclass
+class Instance:
+    scale: float
+
+    def __call__(self, runs):
+        return self.scale
+
+    def method(self, runs):
+        return -self.scale
+
+
+def holding(value):
+    return lambda runs: value
+
+
+@cache
+def cached(runs):
+    return 1
+
+
+def scaled(runs, by=1.0):
+    return by
+
+
+CALLS = [
+    len, str.upper, cached, scaled, partial(scaled, by=2.0), partial(scaled, by=3.0), Instance(1.0), Instance(2.0),
+    Instance(1.0).method, holding(max), holding(min), holding((1, 2)), holding([1, 3]), holding({"a": scaled}),
+    holding({"b": scaled}), lambda runs: 1, lambda runs, two=2: two,
+]
+"""

@@ -2,9 +2,9 @@
 
 Two texts are the same where their tokens are: comments, docstrings, whitespace and line breaks do not count. A function
 brings its own definition, what it closes over, and each definition of its folder's modules that it names, and so on.
-Departures: code outside folders of claims counts by its name alone, so that neither another engine nor another Polars
-is another measure. A name that is made at run time, by `getattr` or `globals`, is not followed. What a measure reads of
-`claims.toml` does not count.
+Departures: code outside folders of claims counts by its name alone, and of ackclock its module does not count either:
+neither another engine nor another Polars is another measure. A name that is made at run time, by `getattr` or
+`globals`, is not followed. What a measure reads of `claims.toml` does not count.
 """
 
 import ast
@@ -142,6 +142,7 @@ def _defined(statement: ast.stmt) -> Iterator[tuple[str, ast.stmt | str]]:
     """Yield each name that a statement of a module defines, with what defines it."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         source = getattr(statement, "module", None) or ""
+        source = "" if source.partition(".")[0] == "ackclock" else source
         for alias in statement.names:
             yield (alias.asname or alias.name).partition(".")[0], f"import {source} {alias.name}"
     elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
@@ -211,6 +212,8 @@ class _Walk:
             self.found.append(value.name)
         elif hasattr(value, "__wrapped__"):
             self.value(value.__wrapped__)
+        elif isinstance(name := getattr(value, "__qualname__", None), str):
+            self.found.append(name)
         else:
             self.value(type(value))
             if _is_own(_globals_of(type(value))):
@@ -222,7 +225,7 @@ class _Walk:
 
     def _function(self, function: FunctionType) -> None:
         if not _is_own(function.__globals__):
-            self.found.append(f"{function.__module__}.{function.__qualname__}")
+            self.found.append(function.__qualname__)
             return
         self._all(_held(function))
         module, is_lambda = self._module(function.__globals__), function.__name__ == "<lambda>"
@@ -243,7 +246,7 @@ class _Walk:
     def _named(self, name: str, names: dict[str, Any], value: object) -> None:
         """Take in what a name of a module stands for, be it defined there or in another of the folder's."""
         if not _is_own(names):
-            self.found.append(f"{names.get('__name__')}.{name}")
+            self.found.append(name)
             return
         for piece in self._module(names).defined(name):
             self._piece(piece, names)
