@@ -337,6 +337,16 @@ def holding(value):
     return lambda runs: value
 
 
+def both():
+    def one(runs):
+        return other(runs)
+
+    def other(runs):
+        return one(runs)
+
+    return one, holding(other)
+
+
 @cache
 def cached(runs):
     return 1
@@ -349,6 +359,7 @@ def scaled(runs, by=1.0):
 CALLS = [
     len, str.upper, cached, scaled, partial(scaled, by=2.0), partial(scaled, by=3.0), Instance(1.0), Instance(2.0),
     Instance(1.0).method, holding(max), holding(min), holding((1, 2)), holding([1, 3]), holding({"a": scaled}),
-    holding({"b": scaled}), lambda runs: 1, lambda runs, two=2: two,
+    holding({"b": scaled}), holding((scaled, scaled, cached)), holding((scaled, cached, cached)), *both(),
+    lambda runs: 1, lambda runs, two=2: two,
 ]
 """

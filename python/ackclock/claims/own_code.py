@@ -182,20 +182,19 @@ class _Walk:
         """Begin."""
         self.found: list[str] = []
         self._seen: set[tuple[str, str]] = set()
-        self._held: dict[int, Any] = {}
+        self._open: set[int] = set()
         self._modules: dict[str, _Module] = {}
 
     def value(self, value: Any) -> None:  # noqa: ANN401
         """Take in what code holds: functions by their text, plain data as they are, other things by their type."""
         if value is None or isinstance(value, str | bytes | int | float | complex):
             self.found.append(repr(value))
-        elif isinstance(value, FunctionType):
-            self._function(value)
         elif isinstance(value, type):
             self._named(value.__name__, _globals_of(value), value)
-        elif id(value) not in self._held:
-            self._held[id(value)] = value
-            self._compound(value)
+        elif id(value) not in self._open:  # else it is within itself
+            self._open.add(id(value))
+            (self._function if isinstance(value, FunctionType) else self._compound)(value)
+            self._open.remove(id(value))
 
     def _compound(self, value: Any) -> None:  # noqa: ANN401
         if isinstance(value, Mapping):
@@ -271,8 +270,7 @@ def _held(function: FunctionType) -> Iterator[Any]:
             held = cell.cell_contents
         except ValueError:  # it is not set yet
             continue
-        if held is not function:
-            yield from (name, held)
+        yield from (name, held)
     yield from (function.__defaults__, function.__kwdefaults__)
 
 
