@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ackclock.claims.adoption import line_each
 from ackclock.claims.folder import Claim, load_folder, load_module
 from ackclock.claims.intervals import Interval, of_ends
 from ackclock.pages import written_picture
@@ -61,9 +62,7 @@ def main(run: Path) -> None:
     if not content["full"] or {entry["id"] for entry in content["claims"]} != set(claims):
         raise SystemExit(f"{run} is no run of all claims with --full")
     entries = [slim(claims[entry["id"]], entry) for entry in content["claims"]]
-    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-    head = json.dumps(content | {"claims": []}, ensure_ascii=False).removesuffix("[]}")
-    (HERE / "recorded.json").write_text(f"{head}[\n{lines}\n]}}\n", encoding="utf-8")
+    (HERE / "recorded.json").write_text(line_each(content | {"claims": entries}), encoding="utf-8")
     (HERE / "regions.json").write_text((run / "regions.json").read_text(encoding="utf-8"), encoding="utf-8")
     picture = next(each for each in load_module(HERE / "pictures.py").PICTURES if each.name == "region")
     written_picture(picture.name, picture.title, picture.draw(None, None), run / "figures")
