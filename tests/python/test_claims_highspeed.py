@@ -1,5 +1,6 @@
 """Claims on the HighSpeed appliance: their sums by hand, the laws that explain them, and what is on record."""
 
+import math
 import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -33,8 +34,8 @@ def buffers(folder: Folder) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def findings(folder: Folder) -> dict[str, Finding]:
-    """What is simulated every day of H2 and H3."""
-    wanted = [claim for claim in folder.claims if re.match("H2|H3", claim.id) and not claim.study.costly]
+    """What is simulated every day of H2, H3 and H7."""
+    wanted = [claim for claim in folder.claims if re.match("H2|H3|H7", claim.id) and not claim.study.costly]
     return {finding.claim.id: finding for finding in judge(wanted, Laboratory(), folder.recorded)}
 
 
@@ -66,6 +67,26 @@ def test_a_buffer_below_the_path_is_sent_once_a_round_trip(findings: dict[str, F
     """All of 64 KiB are in flight for 26 ms, and what ACKs wait for: less than 2.5 ms."""
     rate = findings["H2b"].measured.also["64 KiB Mbit/s"]
     assert 65536 * 8 / 28.5e-3 / 1e6 < rate < 65536 * 8 / 26e-3 / 1e6
+
+
+def test_one_loss_takes_reno_half_a_window_of_round_trips(findings: dict[str, Finding]) -> None:
+    """A path of 1 Gbit/s and 28 ms holds 2275 frames of 1538 octets; a segment in each round trip makes up for half."""
+    window = 1e9 * 28e-3 / 8 / 1538
+    assert findings["H7b"].measured.value == pytest.approx(window / 2 * 28e-3, rel=0.01)
+    assert findings["H7a"].measured.also["reno %"] == pytest.approx(75.0, abs=1.0), "half to all of it, evenly"
+
+
+def test_one_loss_takes_highspeed_what_rfc_3649_says(findings: dict[str, Finding]) -> None:
+    """Section 5: b from 0.5 at 38 to 0.1 at 83000 segments, p = 0.078 / w^1.2, a = w^2 p 2 b / (2 - b)."""
+
+    def decrease(w: float) -> float:
+        return 0.5 - 0.4 * math.log(w / 38) / math.log(83000 / 38)
+
+    window, trips = 2275.0 * (1 - decrease(2275.0)), 0
+    while window < 2275.0:
+        b = decrease(window)
+        window, trips = window + window**2 * 0.078 / window**1.2 * 2 * b / (2 - b), trips + 1
+    assert findings["H7c"].measured.value == pytest.approx(trips * 28e-3, abs=0.06), "and a round trip or two of repair"
 
 
 def test_signals_closer_than_the_law_hold_latency_and_wider_ones_do_not(findings: dict[str, Finding]) -> None:

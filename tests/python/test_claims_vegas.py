@@ -192,6 +192,14 @@ def test_what_the_page_says_of_the_region(folder: Folder) -> None:
     assert sum(all(each) for name, each in starts.items() if name.endswith("; 0.5 Mbit/s, 20 ms, 100")) == 5
 
 
+def test_the_page_says_what_acks_and_b_take_of_the_link(folder: Folder) -> None:
+    """V3's yardstick as two shares of the first cell's 1.5 Mbit/s."""
+    ((_, entry),) = on_record(folder, ["V3d"])
+    acks, added = (round(entry["also"][name] / 1500 * 100) for name in ("ACKs kbit/s", "B kbit/s"))
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"they take {acks} % of the forward link, R1 to R2, and B takes {added} %" in text
+
+
 def test_other_starts_are_tried_wherever_all_statements_hold(folder: Folder) -> None:
     study = next(claim.study for claim in folder.claims if claim.id == "V15")
     assert [option.name for option in study.choices[0].options] == [place(cell) for cell in whole(folder)]

@@ -1,7 +1,9 @@
-"""H1 and H6: whose share of the link it is."""
+"""H1, H6 and H7: whose share of the link it is, and how long one loss costs a share."""
 
 import math
 from collections.abc import Callable, Sequence
+
+import polars as pl
 
 from ackclock.claims.measured import Measured, Runs
 from ackclock.results import Results
@@ -82,6 +84,45 @@ def alone(runs: Runs) -> Measured:
     """A Reno flow that no other hinders, where the queue is shortest, in Mbit/s."""
     goodputs = {case: float(results.flow("old")["goodput_bps"]) / 1e6 for case, results in runs.items()}
     return Measured(goodputs["2 packets"], {f"{case} Mbit/s": value for case, value in goodputs.items()})
+
+
+# ---- H7 ------------------------------------------------------------------------------------------------------------
+
+LOSS_S, RENO_S = 10.0, 32.0
+"""When the segment is lost, and for how long goodput is counted from then on."""
+CARRIED_MBPS = 1000 * 1448 / 1538
+"""Payload of full segments on 1 Gbit/s Ethernet."""
+
+
+def recovery_s(results: Results) -> float:
+    """Return the time from the loss until the window is again within a segment of what it was."""
+    rows = results.flows.filter(pl.col("flow") == "old")
+    before = rows.filter(pl.col("time_s") <= LOSS_S)["cwnd_bytes"][-1]
+    after = rows.filter(pl.col("time_s") > LOSS_S)
+    fallen = after.filter((pl.col("cwnd_bytes") < before - 1448).cum_sum() > 0)
+    return float(fallen.filter(pl.col("cwnd_bytes") >= before - 1448)["time_s"][0]) - LOSS_S
+
+
+def recovery(case: str) -> Measure:
+    """How long one loss holds a flow back; what either has meanwhile."""
+
+    def measure(runs: Runs) -> Measured:
+        also = {f"{name} %": _carried(results) for name, results in runs.items()}
+        return Measured(recovery_s(runs[case]), also)
+
+    return measure
+
+
+def after_a_loss(runs: Runs) -> Measured:
+    """What HighSpeed has of the link while Reno would recover."""
+    carried = {name: _carried(results) for name, results in runs.items()}
+    return Measured(carried["highspeed"], {"reno %": carried["reno"]})
+
+
+def _carried(results: Results) -> float:
+    """Return the goodput from the loss on, of what the link carries, in percent."""
+    rows = results.flows.filter(pl.col("time_s").is_between(LOSS_S, LOSS_S + RENO_S, closed="right"))
+    return 100 * float(rows.select(pl.col("goodput_bps").mean()).item()) / 1e6 / CARRIED_MBPS
 
 
 # ---- H6 ------------------------------------------------------------------------------------------------------------
@@ -168,6 +209,12 @@ MEASURES: dict[str, Measure] = {
     "H1r": share("without"),
     "H1s": share("with"),
     "H1t": gain,
+    "H1v": share("without"),
+    "H1w": share("with"),
+    "H1x": gain,
+    "H7a": after_a_loss,
+    "H7b": recovery("reno"),
+    "H7c": recovery("highspeed"),
     "H1f": share("without"),
     "H1g": share("with"),
     "H1h": gain,

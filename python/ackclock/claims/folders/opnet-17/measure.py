@@ -123,7 +123,56 @@ def variation(results: Results) -> float:
 
 def rtt_ms(case: str) -> float:
     """Return the RTT that a case of the study is named after."""
-    return float(case.removesuffix(" ms"))
+    return float(case.split(" ms")[0])
+
+
+def o1c(runs: Runs) -> Measured:
+    """The mean RTO by either procedure, where they are furthest apart in ordinary networks."""
+    means = {case: _mean_rto(results) for case, results in runs.items()}
+    trips = [case.removesuffix(", notes") for case in runs if case.endswith(", notes")]
+    ratios = {trip: means[f"{trip}, notes"] / means[f"{trip}, RFC 6298"] for trip in trips}
+    ordinary = [ratio for trip, ratio in ratios.items() if rtt_ms(trip) <= ORDINARY_MS]
+    return Measured(
+        max(ordinary, key=lambda ratio: abs(ratio - 1)), {f"{case}, s": mean for case, mean in means.items()}
+    )
+
+
+def _mean_rto(results: Results) -> float:
+    return float(after_first_sample(results).select(pl.col("rto_s").mean()).item())
+
+
+OUTAGE_S = 2.0
+"""From then on a discarder drops everything."""
+TIMEOUTS = 9
+
+
+def _outage(results: Results) -> pl.DataFrame:
+    """Return the flow's rows from the outage on: ACKs that are still under way, then one at each timeout."""
+    return results.flows.filter((pl.col("flow") == FLOW) & (pl.col("time_s") > OUTAGE_S))
+
+
+def waits(case: str, maximum_s: float) -> Callable[[Runs], Measured]:
+    """Compare the waits for the timeouts of an outage with one second that doubles up to a maximum."""
+
+    def measure(runs: Runs) -> Measured:
+        gaps = _outage(runs[case])["time_s"].diff().drop_nulls()
+        found = gaps.filter(gaps > LBOUND_S / 2).head(TIMEOUTS).to_list()
+        wanted = [min(LBOUND_S * 2**number, maximum_s) for number in range(TIMEOUTS)]
+        apart = max(abs(wait - law) for wait, law in zip(found, wanted, strict=True))
+        return Measured(apart, {f"wait {number}, s": wait for number, wait in enumerate(found, 1)})
+
+    return measure
+
+
+def o1f(runs: Runs) -> Measured:
+    """What RTO is once a segment that was sent four times is acknowledged, with Karn's rule; without it beside."""
+    disabled = {"disabled, s": _after_three_timeouts_s(runs["short, disabled"])}
+    return Measured(_after_three_timeouts_s(runs["short"]), disabled)
+
+
+def _after_three_timeouts_s(results: Results) -> float:
+    rtos = _outage(results)["rto_s"].to_list()
+    return float(rtos[rtos.index(8 * LBOUND_S) + 1])
 
 
 def o2a(runs: Runs) -> Measured:
@@ -188,6 +237,10 @@ def _exact_window(case: str) -> Callable[[Runs], Measured]:
 MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "O1": o1,
     "O1b": o1b,
+    "O1c": o1c,
+    "O1d": waits("long", 64.0),
+    "O1e": waits("long, 16 s", 16.0),
+    "O1f": o1f,
     "O2a": o2a,
     "O2b": o2b,
     "O2c": o2c,
@@ -201,9 +254,11 @@ MEASURES: dict[str, Callable[[Runs], Measured]] = {
     "O7a": o2a,
     "O7b": o7b,
     "O7c": _exact_window("window 100860"),
+    "O7i": _exact_window("window 99280"),
     "O7d": _exact_window("window 96188"),
     "O7e": o2a,
     "O7f": o7b,
     "O7g": _exact_window("window 100860"),
+    "O7j": _exact_window("window 99280"),
     "O7h": _exact_window("window 96188"),
 }
