@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
-from ackclock.claims.adoption import adopt
+from ackclock.claims.adoption import adopt, main
 from ackclock.claims.folder import FOLDERS, load_module, select
 from ackclock.claims.ledger import Laboratory, decisive
 from ackclock.claims.own_code import parts, tokens
@@ -176,6 +176,12 @@ def test_a_record_that_does_not_say_its_scenario_decides_nothing_until_it_is_ado
     assert (mine / "recorded.json").read_text() == written, "what adopts is what writes"
     assert [finding.is_on_record for finding in _judged(mine)] == [True, True]
     assert adopt(load_folder(mine)) == []
+
+
+def test_what_cannot_be_adopted_is_said(tmp_path: Path) -> None:
+    for folders, said in (([], "name folders of claims"), ([str(tmp_path / "nowhere")], r"error: .*claims\.toml")):
+        with pytest.raises(SystemExit, match=said):
+            main(folders)
 
 
 def test_a_verdict_without_a_record_is_of_its_scenario_as_well(mine: Path) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ackclock._core import ScenarioError
 from ackclock.claims.folder import VERDICTS, Claim, Folder, load_folder
 from ackclock.claims.ledger import combination
 from ackclock.claims.subjects import first_subject, region_subject, subject_of
+from ackclock.input_files import InputFileError
 
 _TABLE = "\n# What each verdict without a record is of, as `python -m ackclock.claims.adoption` writes it.\n[subject]\n"
 
@@ -103,9 +105,14 @@ def main(folders: Sequence[str]) -> None:
     Args:
         folders: Their paths.
     """
-    for path in folders:
-        for file in adopt(load_folder(Path(path))):
-            print(file)
+    if not folders:
+        raise SystemExit("name folders of claims: python -m ackclock.claims.adoption ./mine")
+    try:
+        for path in folders:
+            for file in adopt(load_folder(Path(path))):
+                print(file)
+    except (ScenarioError, InputFileError, OSError) as error:
+        raise SystemExit(f"error: {error}") from error
 
 
 if __name__ == "__main__":
