@@ -13,7 +13,7 @@ import pytest
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
 from ackclock.claims.adoption import adopt, main
 from ackclock.claims.folder import FOLDERS, load_module, select
-from ackclock.claims.ledger import Laboratory, decisive
+from ackclock.claims.ledger import Laboratory, combination, decisive
 from ackclock.claims.own_code import parts, tokens
 from ackclock.claims.page import _is_of_another, as_json
 from ackclock.claims.readings import read_as
@@ -207,7 +207,7 @@ def test_every_record_that_ships_is_of_what_ships(folder: Folder) -> None:
         options = {choice.name: {o.name for o in choice.options} for choice in claim.study.open_choices}
         for cell in kept["other_choices"]:
             assert all(cell["choices"].get(name) in (None, *known) for name, known in options.items()), claim.id
-            assert re.fullmatch("[0-9a-f]{12}", cell["subject"]), claim.id
+            assert cell["subject"] == subject(combination(claim.study, cell["choices"])), claim.id
         assert len(subject([choice.options[0] for choice in claim.study.open_choices])) == 12
 
 
