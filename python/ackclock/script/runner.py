@@ -147,7 +147,7 @@ class _Run:
                 try:
                     self._take(event)
                 except OverflowError:
-                    what = "holds a number or a time that is too large"
+                    what = "holds a number or a time that is too large, or below 0"
                     raise ScriptError(self._script.file, event.line, what, "write one from 0 to 2^62") from None
             self._join()
         except _Failed as failed:
