@@ -79,6 +79,35 @@ class VideoSummary(TypedDict):
     """That over the time from the beginning of playback to the end of the video, 0 to 1; None if it never began."""
 
 
+class LimitShares(TypedDict):
+    """Shares of a connection's time, 0 to 1, by what kept its sender from sending more.
+
+    They add up to 1, but for `busy`, which is one of its own. Time counts from the end of the handshake until the FIN
+    is acknowledged or the connection fails. Linux's sockets tell `rwnd`, `send_buffer` and `busy` alone.
+    """
+
+    cwnd: float | None
+    """The congestion window was full; None of a socket of Linux."""
+
+    rwnd: float
+    """The receiver's window was full (Linux's `rwnd_limited`)."""
+
+    send_buffer: float
+    """The send buffer was full of data that had left (Linux's `sndbuf_limited`)."""
+
+    application: float | None
+    """The application had nothing more to send; None of a socket of Linux."""
+
+    pacing: float | None
+    """The pacer's time had not come; None of a socket of Linux."""
+
+    host: float | None
+    """Enough waited at the host itself; None of a socket of Linux."""
+
+    busy: float
+    """Something was outstanding or waited to be sent (Linux's `busy_time`)."""
+
+
 class WindowCounts(TypedDict):
     """What a flow's sender counted within the scenario's measurement window."""
 
@@ -96,6 +125,9 @@ class WindowCounts(TypedDict):
 
     fast_recoveries: int
     """Times that fast recovery (Tahoe: fast retransmit) began."""
+
+    limited_by: NotRequired[LimitShares | None]
+    """What limited the sender; None of QUIC, and of a connection that was not open in the window. Not in 0.2.0."""
 
 
 class FlowSummary(TypedDict):
@@ -145,6 +177,9 @@ class FlowSummary(TypedDict):
 
     window: NotRequired[WindowCounts]
     """Counts within the measurement window; only of a simulated scenario that has one."""
+
+    limited_by: NotRequired[LimitShares | None]
+    """What limited the sender, over its connection's life; None of QUIC, and if it never was open. Not in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds; None without any."""
@@ -500,6 +535,9 @@ class RecordedFlow(TypedDict):
 
     aborted: bool
     """False."""
+
+    limited_by: NotRequired[LimitShares | None]
+    """What limited the sender, between the first and the last sample of its socket. Not in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds."""

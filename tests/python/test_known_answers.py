@@ -46,6 +46,7 @@ T1 = 12.7062
 
 def a_flow(name: str, controller: str, goodput_mbps: float, **changes: Any) -> dict[str, Any]:
     rtt = {"min": 40.0, "mean": 50.0, "p50": 50.0, "p95": 60.0, "p99": 65.0}
+    shares = {"rwnd": 0.0, "send_buffer": 0.0, "pacing": 0.0, "host": 0.0, "busy": 1.0}
     return {
         "name": name,
         "controller": controller,
@@ -63,7 +64,9 @@ def a_flow(name: str, controller: str, goodput_mbps: float, **changes: Any) -> d
         "aborted": False,
         "window": {
             "sent_segments": 500, "retransmitted_segments": 5, "lost_segments": 6, "timeouts": 2, "fast_recoveries": 3,
+            "limited_by": shares | {"cwnd": 0.93, "application": 0.07},
         },
+        "limited_by": shares | {"cwnd": 0.4, "application": 0.6},
         "rtt_ms": rtt,
     } | changes  # fmt: skip
 
@@ -493,8 +496,9 @@ def test_every_column_of_a_sweeps_table(tmp_path: Path) -> None:
 # ---- reports --------------------------------------------------------------------------------------------------------
 
 FLOW_ANSWERS = {
-    "controller": "cubic", "profile": "linux-6.x", "goodput": "6.00", "sent": "500", "retransmitted": "5", "lost": "6",
-    "timeouts": "2", "recoveries": "3", "RTT mean": "50.0", "RTT p95": "60.0", "completed at": "–",
+    "controller": "cubic", "profile": "linux-6.x", "goodput": "6.00", "limited by": "cwnd 93 %", "sent": "500",
+    "retransmitted": "5", "lost": "6", "timeouts": "2", "recoveries": "3", "RTT mean": "50.0", "RTT p95": "60.0",
+    "completed at": "–",
 }  # fmt: skip
 LINK_ANSWERS = {
     "utilization": "80.0 %", "delivered": "900", "drops": "50", "queue mean": "8.00", "queue p95": "15.0",

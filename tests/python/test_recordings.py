@@ -316,7 +316,7 @@ def test_a_log_of_ss(tmp_path: Path) -> None:
     assert (flow["name"], flow["controller"]) == ("10.0.0.1:40000 > 10.0.0.2:5201", "cubic")
     assert (flow["delivered_bytes"], flow["goodput_bps"]) == (100_000, 800_000)
     assert (flow["sent_segments"], flow["retransmitted_segments"]) == (101, 1)
-    assert (flow["rtt_ms"], flow["lost_segments"], flow["timeouts"]) == (None, None, None)
+    assert (flow["rtt_ms"], flow["lost_segments"], flow["timeouts"], flow["limited_by"]) == (None, None, None, None)
     table = results.flows
     assert table["cwnd_bytes"].to_list() == [10_000, 12_000]
     assert table["ssthresh_bytes"].to_list() == [None, 8_000]
@@ -325,11 +325,26 @@ def test_a_log_of_ss(tmp_path: Path) -> None:
     assert table["min_rtt_s"].to_list() == pytest.approx([0.0395] * 2)
 
 
+def test_what_limited_a_sender_is_what_its_socket_counted_between_the_samples(tmp_path: Path) -> None:
+    """ss(8): busy for 900 of 1000 ms, 200 held back by the receiver's window; no count that is zero is printed."""
+    first, second = "busy:100ms", "busy:1000ms rwnd_limited:200ms(20.0%)"
+    file = tmp_path / "ss.log"
+    file.write_text(
+        SS.replace("unacked:10", f"{first} unacked:10", 1).replace(
+            "unacked:10 retrans:0/1", f"{second} unacked:10 retrans:0/1"
+        )
+    )
+    (flow,) = read([file]).summary["flows"]
+    told = {"cwnd": None, "rwnd": 0.2, "send_buffer": 0.0, "application": None, "pacing": None, "host": None}
+    assert flow["limited_by"] == pytest.approx(told | {"busy": 0.9})
+
+
 @pytest.mark.parametrize(
     ("changed", "place", "said"),
     [
         (("1795576783.0\n", ""), "line 2", "no time before"),
         (("cwnd:12", "cwnd:x"), "line 7", "cwnd:x"),
+        (("cwnd:12", "busy:xms"), "line 7", "busy:xms"),
         (("10.0.0.2:5201\n\t", "10.0.0.2:http\n\t"), "line 3", "-n"),
         (("1795576784.0", "1795576700.0"), "line 5", "before that of the sample above"),
         (("Recv-Q Send-Q", "what is this"), "line 2", "no line of `ss"),

@@ -148,7 +148,7 @@ def test_every_key_is_described_with_its_unit(module: types.ModuleType) -> None:
 
 _SECTIONS = {
     "**`summary.json`**:": "RunSummary",
-    "| `flows[]` |": "FlowSummary ExchangeSummary VideoSummary",
+    "| `flows[]` |": "FlowSummary LimitShares ExchangeSummary VideoSummary",
     "| `groups[]` |": "GroupSummary SizeBucket",
     "| `datagrams[]` |": "DatagramSummary",
     "| `appliances[]` |": "ApplianceSummary SplitSummary ShortFlowCounts",

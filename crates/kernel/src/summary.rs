@@ -97,6 +97,7 @@ fn flow_summary(
         fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
         aborted: done.sampled.aborted[index],
         window: None,
+        limited_by: None,
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
         exchanges: exchanges[place.connection].as_ref().filter(|_| stream == 0).map(CompletionLog::exchange_summary),
         video: done.held[place.connection].video.clone().filter(|_| stream == 0),

@@ -4,7 +4,7 @@
 use std::net::SocketAddrV4;
 
 use ackclock_scenario::endpoint_config;
-use ackclock_tcp::{Chronograph, ConnectionError, Endpoint, Reading, SocketOption, State, TcpInfo, Write};
+use ackclock_tcp::{ConnectionError, Endpoint, Reading, SocketOption, State, TcpInfo, Write};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Addresses, Segment, emit, parse};
 use pyo3::exceptions::PyValueError;
@@ -34,9 +34,6 @@ pub(crate) struct PyEndpoint {
     /// Sent and not taken yet.
     sent: Vec<Segment>,
     identification: u16,
-    times: Chronograph,
-    /// The application found no room in the send buffer, and there was none since.
-    waits_for_room: bool,
 }
 
 #[pymethods]
@@ -54,8 +51,6 @@ impl PyEndpoint {
             addresses: Addresses { source: end(local)?, destination: end(remote)? },
             sent: Vec::new(),
             identification: 0,
-            times: Chronograph::default(),
-            waits_for_room: false,
         })
     }
 
@@ -83,7 +78,6 @@ impl PyEndpoint {
     fn write(&mut self, now_ns: u64, octets: u64, more: bool, ends_record: bool) {
         let write = Write { octets: Bytes(octets), more, ends_record };
         self.inner.write_as(SimTime(now_ns), write, &mut self.sent);
-        self.observe(now_ns);
     }
 
     /// Tell that the application waits for room in the send buffer, which it does until `is_writable`.
@@ -91,8 +85,7 @@ impl PyEndpoint {
     /// Args:
     ///     now_ns: The time, nanoseconds.
     fn wait_for_room(&mut self, now_ns: u64) {
-        self.waits_for_room = true;
-        self.observe(now_ns);
+        self.inner.wait_for_room(SimTime(now_ns));
     }
 
     /// Take data that has arrived in order from the receive buffer.
@@ -113,7 +106,6 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     fn shutdown_write(&mut self, now_ns: u64) {
         self.inner.close(SimTime(now_ns), &mut self.sent);
-        self.observe(now_ns);
     }
 
     /// Close both halves: a FIN follows what is written, and data that still arrives draws a reset.
@@ -122,7 +114,6 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     fn close(&mut self, now_ns: u64) {
         self.inner.close_both(SimTime(now_ns), &mut self.sent);
-        self.observe(now_ns);
     }
 
     /// Give up the connection with a reset.
@@ -147,7 +138,6 @@ impl PyEndpoint {
     fn set_option(&mut self, now_ns: u64, name: &str, value: u64) -> PyResult<()> {
         let option = socket_option(name, value)?;
         self.inner.set_option(SimTime(now_ns), &option, &mut self.sent);
-        self.observe(now_ns);
         Ok(())
     }
 
@@ -176,7 +166,6 @@ impl PyEndpoint {
     fn on_packet(&mut self, now_ns: u64, packet: &[u8]) -> PyResult<()> {
         let (_, segment) = parse(packet).map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.inner.on_segment(SimTime(now_ns), &segment, &mut self.sent);
-        self.observe(now_ns);
         Ok(())
     }
 
@@ -198,7 +187,6 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     fn on_timer(&mut self, now_ns: u64) {
         self.inner.on_timer(SimTime(now_ns), &mut self.sent);
-        self.observe(now_ns);
     }
 
     /// Take the headers of what was sent since the last call, in order.
@@ -287,24 +275,11 @@ impl PyEndpoint {
         for (name, value) in numbers_of(&self.inner.tcp_info(SimTime(now_ns))) {
             info.set_item(name, value)?;
         }
-        let now = SimTime(now_ns);
-        info.set_item("busy_time", self.times.busy(now).0 / 1_000)?;
-        info.set_item("rwnd_limited", self.times.limited_by_peer(now).0 / 1_000)?;
-        info.set_item("sndbuf_limited", self.times.limited_by_buffer(now).0 / 1_000)?;
         Ok(info)
     }
 }
 
 impl PyEndpoint {
-    /// After each call that may change what the sending half is at.
-    fn observe(&mut self, now_ns: u64) {
-        self.times.observe(SimTime(now_ns), self.inner.activity(self.waits_for_room));
-        if self.waits_for_room && self.inner.is_writable() {
-            self.waits_for_room = false;
-            self.times.observe(SimTime(now_ns), self.inner.activity(false));
-        }
-    }
-
     fn headers<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::with_capacity(segment.ip_len() as usize - segment.payload as usize);
         emit(segment, self.addresses, self.identification, &mut bytes)
@@ -371,7 +346,7 @@ fn state_number(state: State) -> u64 {
 /// What Linux shows for a threshold that is arbitrarily high.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
-fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 45] {
+fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 48] {
     let micros = |span: SimDuration| span.0 / 1_000;
     let [received_e0, received_ce, received_e1] = info.received_by_mark;
     let [delivered_e0, delivered_ce, delivered_e1] = info.delivered_by_mark;
@@ -408,6 +383,9 @@ fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 45] {
         ("pacing_rate", info.pacing_rate.map_or(u64::MAX, |rate| rate.0 / 8)),
         ("delivery_rate", info.delivery_rate.map_or(0, |rate| rate.0 / 8)),
         ("delivery_rate_app_limited", u64::from(info.delivery_rate_app_limited)),
+        ("busy_time", micros(info.busy_time)),
+        ("rwnd_limited", micros(info.rwnd_limited)),
+        ("sndbuf_limited", micros(info.sndbuf_limited)),
         ("rcv_wnd", info.rcv_wnd),
         ("ato", micros(info.ato)),
         ("rcv_rtt", micros(info.rcv_rtt)),

@@ -31,6 +31,7 @@ mod external;
 mod frozen;
 mod host_noise;
 mod internals;
+mod limits;
 mod link_changes;
 mod links;
 mod linux_bbr;

@@ -5,7 +5,7 @@
 
 use ackclock_cc::{Controller, RttStats};
 use ackclock_quic::QuicEndpoint;
-use ackclock_tcp::{Endpoint, SenderCounters, State};
+use ackclock_tcp::{Endpoint, SenderCounters, Spent, State};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::app::Outlet;
@@ -93,6 +93,15 @@ impl<'a> EndView<'a> {
             Self::Quic(endpoint) => (ahead, endpoint.rtt().srtt),
         };
         Outlet { unsent, room, refill: (!srtt.is_zero()).then_some(SimDuration(srtt.0 / 4)) }
+    }
+
+    /// What the time since the handshake was spent on; nothing of QUIC, whose sender does not tell the peer's limit from the
+    /// application's.
+    pub(crate) fn spent(self, now: SimTime) -> Spent {
+        match self {
+            Self::Tcp(endpoint) => endpoint.spent(now),
+            Self::Quic(_) => Spent::default(),
+        }
     }
 
     pub(crate) fn ack_ratio(self) -> Option<u32> {

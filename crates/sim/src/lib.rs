@@ -68,8 +68,8 @@ pub use events_table::EventLog;
 pub use ids::FlowId;
 pub use link_recorder::LinkRecorder;
 pub use outcome::{
-    Column, ColumnData, Distribution, EngineCounters, FlowSummary, LinkSummary, NO_NAME, Outcome, QueueSummary,
-    Summary, Table,
+    Column, ColumnData, Distribution, EngineCounters, FlowSummary, LimitShares, LinkSummary, NO_NAME, Outcome,
+    QueueSummary, Summary, Table,
 };
 pub use recording::CapturedPacket;
 pub use simulation::{ParallelSimulation, PartitionSummary, Simulation};

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use ackclock_tcp::{Activity, Spent};
+use ackclock_units::SimDuration;
 use serde::Serialize;
 
 use crate::appliance::ApplianceSummary;
@@ -149,6 +151,8 @@ pub struct FlowSummary {
     /// What was counted within the scenario's measurement window; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowCounts>,
+    /// What limited the sender, over the life of the connection; null for QUIC, and for a connection that never was open.
+    pub limited_by: Option<LimitShares>,
     /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,
     /// What an application that makes requests saw; null for others.
@@ -159,8 +163,47 @@ pub struct FlowSummary {
     pub video: Option<VideoSummary>,
 }
 
+/// Shares of a connection's time, by what kept its sender from sending more. They add up to 1, but for `busy`, which is one of its
+/// own. Time counts from the end of the handshake until the FIN is acknowledged or the connection fails. The kernel tells `rwnd`,
+/// `send_buffer` and `busy` alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LimitShares {
+    /// The congestion window was full; null on the kernel, as are all that it does not tell.
+    pub cwnd: Option<f64>,
+    /// The receiver's window was full (Linux's `rwnd_limited`).
+    pub rwnd: f64,
+    /// The send buffer was full of data that had left (Linux's `sndbuf_limited`).
+    pub send_buffer: f64,
+    /// The application had nothing more to send.
+    pub application: Option<f64>,
+    /// The pacer's time had not come.
+    pub pacing: Option<f64>,
+    /// Enough waited at the host itself.
+    pub host: Option<f64>,
+    /// Something was outstanding or waited to be sent (Linux's `busy_time`).
+    pub busy: f64,
+}
+
+impl LimitShares {
+    /// The shares of this time; `None` if it is none.
+    pub fn of(spent: &Spent) -> Option<Self> {
+        let total = spent.total();
+        let share = |time: SimDuration| time.0 as f64 / total.0 as f64;
+        let on = |activity| share(spent.on(activity));
+        (!total.is_zero()).then(|| Self {
+            cwnd: Some(on(Activity::Cwnd)),
+            rwnd: on(Activity::PeerWindow),
+            send_buffer: on(Activity::SendBuffer),
+            application: Some(share(spent.on(Activity::Application) + spent.on(Activity::Idle))),
+            pacing: Some(on(Activity::Pacing)),
+            host: Some(on(Activity::Host)),
+            busy: share(spent.busy()),
+        })
+    }
+}
+
 /// What a flow's sender counted within the measurement window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WindowCounts {
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
@@ -172,6 +215,8 @@ pub struct WindowCounts {
     pub timeouts: u64,
     /// Times that fast recovery (Tahoe: fast retransmit) began.
     pub fast_recoveries: u64,
+    /// What limited the sender; null as that of the whole run is, and for a connection that was not open in the window.
+    pub limited_by: Option<LimitShares>,
 }
 
 /// A distribution in short.

@@ -1,13 +1,14 @@
 //! One sending direction of a connection: an application, and what is counted of it.
 
 use ackclock_net::EndpointId;
+use ackclock_tcp::Spent;
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 
 use crate::app::App;
 use crate::appliance::Blocking;
 use crate::config::{FlowConfig, MeasureWindow};
 use crate::connections::Connections;
-use crate::outcome::WindowCounts;
+use crate::outcome::{LimitShares, WindowCounts};
 use crate::traffic::{CompletionLog, EmptyPath};
 
 /// See the module. `sender` is the endpoint that writes; the other end of the connection reads. What every segment looks at lies in
@@ -48,6 +49,7 @@ pub(crate) struct Measured {
     until: Option<Border>,
     /// At the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
     counts: WindowCounts,
+    spent: Spent,
 }
 
 /// Counts at one moment.
@@ -57,6 +59,7 @@ pub(crate) struct Border {
     pub(crate) read: u64,
     pub(crate) sent: u64,
     pub(crate) counts: WindowCounts,
+    spent: Spent,
 }
 
 impl Stream {
@@ -92,8 +95,9 @@ impl Stream {
             lost_segments: counters.lost_octets.div_ceil(u64::from(sender.mss())),
             timeouts: counters.timeouts,
             fast_recoveries: counters.fast_recoveries,
+            limited_by: None,
         };
-        Border { time: now.max(self.start), read, sent: counters.sent_octets, counts }
+        Border { time: now.max(self.start), read, sent: counters.sent_octets, counts, spent: sender.spent(now) }
     }
 
     /// The measurement window begins.
@@ -106,7 +110,8 @@ impl Stream {
     /// The measurement window ends.
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
         self.measured_rtt = Some(Box::new(std::mem::take(&mut self.rtt)));
-        self.measured.counts = self.border(now, connections).counts;
+        let Border { counts, spent, .. } = self.border(now, connections);
+        (self.measured.counts, self.measured.spent) = (counts, spent);
         self.end_rates(now, connections);
     }
 
@@ -157,6 +162,7 @@ impl Stream {
             lost_segments: until.lost_segments.saturating_sub(from.lost_segments),
             timeouts: until.timeouts - from.timeouts,
             fast_recoveries: until.fast_recoveries - from.fast_recoveries,
+            limited_by: LimitShares::of(&self.measured.spent.since(&self.measured.from.spent)),
         }
     }
 

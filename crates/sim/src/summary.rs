@@ -6,7 +6,7 @@ use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
 use crate::connections::Connections;
-use crate::outcome::{Distribution, FlowSummary, LinkSummary, QueueSummary, Summary};
+use crate::outcome::{Distribution, FlowSummary, LimitShares, LinkSummary, QueueSummary, Summary};
 use crate::stream::Stream;
 
 /// Results up to `now`, which may be before the end.
@@ -83,6 +83,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, now: SimTime, is_win
         fast_recoveries: counters.fast_recoveries,
         aborted: sender.is_aborted(),
         window: is_windowed.then(|| stream.counts()),
+        limited_by: LimitShares::of(&sender.spent(now)),
         rtt_ms: (!stream.round_trips().is_empty()).then(|| distribution(stream.round_trips(), 1e3)),
         exchanges: stream.exchanges.as_ref().map(|exchanges| exchanges.0.exchange_summary()),
         video: stream.app.video_summary(now),

@@ -1,70 +1,107 @@
-//! What a connection's time was spent on: as Linux tells it in `TCP_INFO` (`busy_time`, `rwnd_limited`, `sndbuf_limited`).
+//! How a connection's time was spent: by what kept its sender from sending more.
 //!
-//! Source: Linux's behaviour (its chronographs of 4.10 on).
+//! Source: Linux's behaviour (its chronographs of 4.10 on, `tcp_chrono_start` and `tcp_chrono_stop`) for busy time, the peer's window
+//! and the send buffer, as `TCP_INFO` has them (`busy_time`, `rwnd_limited`, `sndbuf_limited`). Linux does not split the rest of busy
+//! time: here it goes to what the last attempt to send stopped at.
 //!
-//! Departures: times are exact, where Linux counts ticks of its clock. What limits is looked at after each call into an endpoint,
-//! by its owner, and not as segments are let go.
+//! Time counts from the end of the handshake until the FIN is acknowledged or the connection fails.
+//!
+//! Departures: times are exact, where Linux counts ticks of its clock. Where both windows are full, the peer's counts, at which the
+//! sender looks first; on Linux the congestion window's does. A writer that finds no room counts at once, on Linux from the next
+//! segment on.
 
 use ackclock_units::{SimDuration, SimTime};
+
+/// How many kinds of [`Activity`] there are.
+const KINDS: usize = 7;
 
 /// What a sender's time goes on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Nothing is outstanding or waits.
     Idle,
-    /// Something is outstanding or waits, for what else than the other two.
-    Busy,
+    /// The application has nothing more to send, or lets a small rest wait for more; ACKs are outstanding.
+    Application,
+    /// The congestion window is full.
+    Cwnd,
     /// The peer's window keeps data from leaving.
     PeerWindow,
-    /// All that the send buffer holds has left, and the application waits for room in it.
+    /// The send buffer is full of data that has left.
     SendBuffer,
+    /// The pacer's time has not come.
+    Pacing,
+    /// Enough waits at the host itself.
+    Host,
+}
+
+/// Time by [`Activity`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent([SimDuration; KINDS]);
+
+impl Spent {
+    /// The time of this activity.
+    pub fn on(&self, activity: Activity) -> SimDuration {
+        self.0[activity as usize]
+    }
+
+    /// The time of all of them.
+    pub fn total(&self) -> SimDuration {
+        self.0.into_iter().fold(SimDuration::ZERO, |sum, span| sum + span)
+    }
+
+    /// The time with something outstanding or waiting, whatever limited it: Linux's `busy_time`.
+    pub fn busy(&self) -> SimDuration {
+        self.total() - self.on(Activity::Idle)
+    }
+
+    /// What was spent since an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self(std::array::from_fn(|kind| self.0[kind] - earlier.0[kind]))
+    }
 }
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
-pub struct Chronograph {
-    activity: Activity,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chronograph {
+    /// `None` before the handshake is over, and after the end.
+    activity: Option<Activity>,
     since: SimTime,
-    /// Of the three that are counted, in their order.
-    spent: [SimDuration; 3],
-}
-
-impl Default for Chronograph {
-    fn default() -> Self {
-        Self { activity: Activity::Idle, since: SimTime::ZERO, spent: [SimDuration::ZERO; 3] }
-    }
+    spent: Spent,
 }
 
 impl Chronograph {
+    /// The handshake is over, and nothing was written yet.
+    pub(crate) fn start(&mut self, now: SimTime) {
+        (self.activity, self.since) = (Some(Activity::Idle), now);
+    }
+
     /// From now on the sender is at that.
-    pub fn observe(&mut self, now: SimTime, activity: Activity) {
-        if activity != self.activity {
-            self.spent = self.spent_at(now);
-            (self.activity, self.since) = (activity, now);
+    #[inline]
+    pub(crate) fn observe(&mut self, now: SimTime, activity: Activity) {
+        if self.activity != Some(activity) && self.activity.is_some() {
+            self.turn(now, Some(activity));
         }
     }
 
-    fn spent_at(&self, now: SimTime) -> [SimDuration; 3] {
+    /// Nothing counts any more.
+    pub(crate) fn end(&mut self, now: SimTime) {
+        self.turn(now, None);
+    }
+
+    #[inline(never)] // an attempt to send mostly stops at what the one before did
+    fn turn(&mut self, now: SimTime, activity: Option<Activity>) {
+        self.spent = self.spent(now);
+        (self.activity, self.since) = (activity, now);
+    }
+
+    /// The time spent until now.
+    pub(crate) fn spent(&self, now: SimTime) -> Spent {
         let mut spent = self.spent;
-        if let Some(index) = (self.activity as usize).checked_sub(1) {
-            spent[index] += now.saturating_since(self.since);
+        if let Some(activity) = self.activity {
+            spent.0[activity as usize] += now.saturating_since(self.since);
         }
         spent
-    }
-
-    /// The time with something outstanding or waiting, whatever limited it.
-    pub fn busy(&self, now: SimTime) -> SimDuration {
-        self.spent_at(now).into_iter().fold(SimDuration::ZERO, |sum, span| sum + span)
-    }
-
-    /// Of that, limited by the peer's window.
-    pub fn limited_by_peer(&self, now: SimTime) -> SimDuration {
-        self.spent_at(now)[1]
-    }
-
-    /// Of that, limited by the send buffer.
-    pub fn limited_by_buffer(&self, now: SimTime) -> SimDuration {
-        self.spent_at(now)[2]
     }
 }
 
@@ -76,14 +113,23 @@ mod tests {
     fn limited_time_is_busy_time_and_what_goes_on_counts() {
         let ms = |count: u64| SimTime(count * 1_000_000);
         let mut times = Chronograph::default();
-        times.observe(ms(10), Activity::Busy);
+        times.observe(ms(2), Activity::Cwnd); // in the handshake
+        times.start(ms(5));
+        times.observe(ms(10), Activity::Cwnd);
         times.observe(ms(13), Activity::PeerWindow);
         times.observe(ms(15), Activity::PeerWindow);
         times.observe(ms(18), Activity::SendBuffer);
         times.observe(ms(19), Activity::Idle);
         times.observe(ms(30), Activity::PeerWindow);
-        // Busy for 3, held back for 5, without room for 1; and again held back since 30.
-        let told = (times.busy(ms(32)), times.limited_by_peer(ms(32)), times.limited_by_buffer(ms(32)));
-        assert_eq!(told, (SimDuration::from_millis(11), SimDuration::from_millis(7), SimDuration::from_millis(1)));
+        // Idle for 5 and 11, at the congestion window for 3, held back for 5, without room for 1; and again held back since 30.
+        let spent = times.spent(ms(32));
+        let kinds = [Activity::Idle, Activity::Cwnd, Activity::PeerWindow, Activity::SendBuffer, Activity::Pacing];
+        assert_eq!(kinds.map(|kind| spent.on(kind)), [16, 3, 7, 1, 0].map(SimDuration::from_millis));
+        assert_eq!([spent.busy(), spent.total()], [11, 27].map(SimDuration::from_millis));
+        let since = spent.since(&times.spent(ms(31)));
+        assert_eq!([since.total(), since.on(Activity::PeerWindow)], [1, 1].map(SimDuration::from_millis));
+        times.end(ms(33));
+        times.observe(ms(40), Activity::Cwnd);
+        assert_eq!(times.spent(ms(50)).total(), SimDuration::from_millis(28));
     }
 }

@@ -288,7 +288,7 @@ impl Endpoint {
             }
             if self.sender.is_aborted() {
                 self.tell_watcher(now, out);
-                self.fail(ConnectionError::TimedOut);
+                self.fail(now, ConnectionError::TimedOut);
                 return;
             }
             self.transmit(now, out);
@@ -351,7 +351,8 @@ impl Endpoint {
         is_syn && self.state() == State::TimeWait && self.receiver.is_beyond(segment.seq, segment.timestamps)
     }
 
-    fn fail(&mut self, error: ConnectionError) {
+    fn fail(&mut self, now: SimTime, error: ConnectionError) {
+        self.sender.times.end(now);
         self.error = Some(error);
         self.phase = ConnectionPhase::Closed;
     }

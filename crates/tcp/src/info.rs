@@ -1,9 +1,10 @@
 //! What an endpoint tells of itself, in the terms of Linux's `TCP_INFO`.
 
 use ackclock_cc::CongestionController;
-use ackclock_units::{Bandwidth, SimDuration};
+use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::accurate_ecn::OctetsByMark;
+use crate::chronograph::Activity;
 use crate::ecn::EcnReceiver;
 use crate::endpoint::State;
 use crate::receiver::Receiver;
@@ -92,6 +93,12 @@ pub struct TcpInfo {
     pub delivery_rate: Option<Bandwidth>,
     /// The application limited it; or there is no sample.
     pub delivery_rate_app_limited: bool,
+    /// The time with something outstanding or waiting to be sent.
+    pub busy_time: SimDuration,
+    /// The part of it in which the peer's window kept data from leaving.
+    pub rwnd_limited: SimDuration,
+    /// The part of it in which the send buffer was full of data that had left.
+    pub sndbuf_limited: SimDuration,
     /// The window advertised to the peer and not used, octets.
     pub rcv_wnd: u64,
     /// The delay of ACKs in force.
@@ -112,12 +119,13 @@ pub struct TcpInfo {
     pub delivered_by_mark: OctetsByMark,
 }
 
-pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
+pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
     let mss = sender.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
     let board = &sender.board;
     let rtt = sender.rto.stats();
     let counters = &sender.counters;
+    let spent = sender.times.spent(now);
     TcpInfo {
         state,
         ca_state: sender.recovery_state(),
@@ -151,6 +159,9 @@ pub(crate) fn tcp_info(state: State, sender: &Sender, receiver: &Receiver, ecn: 
         pacing_rate: sender.pacing_rate(),
         delivery_rate: sender.delivery_rate().map(|measured| measured.rate()),
         delivery_rate_app_limited: sender.delivery_rate().is_none_or(|measured| measured.is_app_limited),
+        busy_time: spent.busy(),
+        rwnd_limited: spent.on(Activity::PeerWindow),
+        sndbuf_limited: spent.on(Activity::SendBuffer),
         rcv_wnd: receiver.window_end() - receiver.rcv_nxt(),
         ato: receiver.acks.delay(),
         rcv_rtt: receiver.rtt(),

@@ -72,7 +72,7 @@ mod write_queue;
 
 pub use accurate_ecn::OctetsByMark;
 pub use autotuning::window_of_memory;
-pub use chronograph::{Activity, Chronograph};
+pub use chronograph::{Activity, Spent};
 pub use config::{
     AckControlConfig, AppLimitedFrom, Autotuning, BeyondHorizon, BurstConfig, ClockConfig, ClockStep, Counting,
     CwndValidation, DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample, IdleRestart,

@@ -32,7 +32,7 @@ use ackclock_cc::{CongestionController, Controller};
 use ackclock_units::{Bytes, SimTime};
 
 use crate::ack_control::AckControl;
-use crate::chronograph::Activity;
+use crate::chronograph::{Activity, Chronograph};
 use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::controller_feed::ControllerFeed;
@@ -131,6 +131,9 @@ pub(crate) struct Sender {
     host_queue: Option<Box<HostQueue>>,
     device_queue: Option<Box<DeviceQueue>>,
     validation: CwndValidator,
+    pub(crate) times: Chronograph,
+    /// The application found no room in the send buffer, and has not been told of any since.
+    waits_for_room: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) episodes: Episodes,
     /// Shared with the endpoint; what is not looked at for every segment.
@@ -178,6 +181,8 @@ impl Sender {
             config: Arc::clone(config),
             log: None,
             limited_by: Limit::Application,
+            times: Chronograph::default(),
+            waits_for_room: false,
             has_fast_path: false,
             sends_runs: false,
         }
@@ -225,19 +230,51 @@ impl Sender {
         self.timer.gave_up()
     }
 
-    /// What its time goes on with, where the application waits for room in the send buffer or not.
-    pub(crate) fn activity(&self, waits_for_room: bool) -> Activity {
-        let high = self.board.high_data();
-        let unsent = self.queue.stream_end() - high;
-        if self.board.is_empty() && unsent == 0 {
-            Activity::Idle
-        } else if self.limited_by == Limit::Window && self.peer.end().saturating_sub(high) < unsent.min(self.mss()) {
-            Activity::PeerWindow
-        } else if self.limited_by == Limit::Application && unsent == 0 && waits_for_room {
-            Activity::SendBuffer
-        } else {
-            Activity::Busy
+    /// An attempt to send has stopped at this: the time until the next one is its.
+    #[inline]
+    fn stop_at(&mut self, now: SimTime, limit: Limit) {
+        self.limited_by = limit;
+        let activity = match limit {
+            Limit::Cwnd => Activity::Cwnd,
+            Limit::Pacing => Activity::Pacing,
+            _ => self.activity_at(now, limit),
+        };
+        self.times.observe(now, activity);
+    }
+
+    #[inline(never)] // most stop at the congestion window or the pacer
+    fn activity_at(&mut self, now: SimTime, limit: Limit) -> Activity {
+        let (una, high) = (self.board.una(), self.board.high_data());
+        match limit {
+            Limit::Cwnd => Activity::Cwnd,
+            Limit::Pacing => Activity::Pacing,
+            Limit::Window if self.queue.room_to_send(una, high) < self.peer.end().saturating_sub(high) => {
+                Activity::SendBuffer
+            }
+            Limit::Window => Activity::PeerWindow,
+            Limit::HostQueue if self.fq.as_ref().is_some_and(|fq| fq.octets() > 0) => Activity::Pacing,
+            Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
+            Limit::Application => self.activity_of_application(now),
         }
+    }
+
+    fn activity_of_application(&mut self, now: SimTime) -> Activity {
+        self.waits_for_room = self.waits_for_room && !self.is_writable();
+        if self.is_finished() {
+            self.times.end(now);
+        }
+        let has_unsent = self.queue.stream_end() > self.board.high_data();
+        match (self.board.is_empty(), has_unsent) {
+            (true, false) => Activity::Idle,
+            (false, false) if self.waits_for_room => Activity::SendBuffer,
+            _ => Activity::Application,
+        }
+    }
+
+    /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
+    pub(crate) fn wait_for_room(&mut self, now: SimTime) {
+        self.waits_for_room = true;
+        self.stop_at(now, self.limited_by);
     }
 
     /// When a segment of the handshake is to be sent again. The controller's timer and the pacer's do not run before data may be sent.

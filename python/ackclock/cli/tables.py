@@ -7,6 +7,7 @@ from ackclock.cli.display import name, output, si
 from ackclock.cli.shown_tables import print_table
 from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.labels import facts
+from ackclock.limits import largest
 from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
 from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
@@ -124,6 +125,7 @@ _FLOW_CELLS: tuple[Cell, ...] = (
     ("controller", lambda flow: str(flow["controller"] or "-")),
     ("profile", lambda flow: str(flow.get("profile", "-"))),
     ("goodput (Mbit/s)", lambda flow: _megabits(flow["goodput_bps"])),
+    ("limited\nby", lambda flow: largest(flow) or "-"),
     ("sent (Mbit/s)", lambda flow: _megabits(flow["throughput_bps"])),
     ("retrans-\nmitted", lambda flow: _count(count(flow, "retransmitted_segments"))),
     ("time-\nouts", lambda flow: _count(count(flow, "timeouts"))),

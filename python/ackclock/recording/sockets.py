@@ -9,6 +9,9 @@ is a line by itself or before every line (as `ts %.s` of moreutils puts it): sec
 A line without numbers (of a closed connection, whose counts the kernel has given up) is no sample, and a listening
 socket is no connection. Where counts become less, the ports were used again: what follows is another connection.
 
+What limited a sender is what its socket counted from the first sample to the last (`busy`, `rwnd_limited`,
+`sndbuf_limited`; ss prints none that is zero).
+
 Departures: flight size is whole segments. Round trips are smoothed ones; single samples, what was lost, timeouts and
 episodes are not in a log. Acknowledged octets count SYN and FIN, which what was sent bounds.
 """
@@ -24,6 +27,7 @@ from typing import Final
 import numpy as np
 
 from ackclock.input_files import lines
+from ackclock.limits import of_socket
 from ackclock.manifests import Recording
 from ackclock.metrics import Floats
 from ackclock.recording.streams import RecordingError, Stream, rate, rates
@@ -180,7 +184,9 @@ def _take(connection: _Connection, line: str, place: str) -> None:
 
 def _number(sample: dict[str, float], key: str, value: str, place: str) -> None:
     """One `key:value`; of those that are read both parts of `a/b`."""
-    if key in ("rtt", "retrans"):
+    if key in _TIMES:
+        sample[key] = _plain(value.partition("ms")[0], word=f"{key}:{value}", place=place)
+    elif key in ("rtt", "retrans"):
         first, _, second = value.partition("/")
         sample[key], sample[f"{key}/"] = (
             _plain(first, word=f"{key}:{value}", place=place),
@@ -189,6 +195,9 @@ def _number(sample: dict[str, float], key: str, value: str, place: str) -> None:
     elif key in _READ:
         sample[key] = _plain(value, word=f"{key}:{value}", place=place)
 
+
+_TIMES: Final = ("busy", "rwnd_limited", "sndbuf_limited")
+"""In milliseconds, as `busy:1510ms rwnd_limited:120ms(7.9%)`."""
 
 _READ: Final = (
     "mss", "cwnd", "ssthresh", "bytes_sent", "bytes_retrans", "bytes_acked", "bytes_received", "data_segs_out",
@@ -228,8 +237,13 @@ def _streams(connection: _Connection) -> Iterator[Stream]:
 
 def _grows(counts: Floats) -> bool:
     """A count that is zero is not printed."""
+    return _grown(counts) > 0
+
+
+def _grown(counts: Floats) -> float:
+    """By how much a count grew."""
     known = np.nan_to_num(counts)
-    return bool(known[-1] > known[0])
+    return max(0.0, float(known[-1] - known[0]))
 
 
 def _sent(connection: _Connection, time_s: Floats) -> Stream:
@@ -249,6 +263,8 @@ def _sent(connection: _Connection, time_s: Floats) -> Stream:
     segments, retransmissions = np.nan_to_num(column("data_segs_out")), np.nan_to_num(column("retrans/"))
     stream.sent_segments = int(segments[-1] - segments[0]) if not np.isnan(column("data_segs_out")).all() else None
     stream.retransmitted_segments = int(retransmissions[-1] - retransmissions[0])
+    if elapsed_s > 0 and not np.isnan(column("busy")).all():
+        stream.limited_by = of_socket(*(min(1.0, _grown(column(name)) / (1e3 * elapsed_s)) for name in _TIMES))
     series = {
         "cwnd_bytes": column("cwnd") * mss,
         "ssthresh_bytes": column("ssthresh") * mss,

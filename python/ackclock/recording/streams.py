@@ -12,7 +12,7 @@ from ackclock.input_files import InputFileError
 from ackclock.manifests import Manifest, Recording
 from ackclock.metrics import Floats
 from ackclock.results import Results, TableName, no_appliances, no_completions
-from ackclock.summaries import Distribution, RunSummary
+from ackclock.summaries import Distribution, LimitShares, RunSummary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,6 +64,7 @@ class Stream:
     lost_segments: int | None = None
     timeouts: int | None = None
     fast_recoveries: int | None = None
+    limited_by: LimitShares | None = None
     rtt_ms: Distribution | None = None
     mss_bytes: int | None = None
     series: dict[str, Floats] = field(default_factory=dict)
@@ -76,7 +77,8 @@ class Stream:
             "name", "controller", "start_s", "completion_s", "goodput_bps", "throughput_bps", "delivered_bytes",
             "sent_segments", "retransmitted_segments", "lost_segments", "timeouts", "fast_recoveries",
         )  # fmt: skip
-        return {key: getattr(self, key) for key in keys} | {"aborted": False, "rtt_ms": self.rtt_ms}
+        rest = {"aborted": False, "limited_by": self.limited_by, "rtt_ms": self.rtt_ms}
+        return {key: getattr(self, key) for key in keys} | rest
 
 
 _SURPLUS: Final = 1.1

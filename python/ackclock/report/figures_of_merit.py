@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ackclock.limits import largest
 from ackclock.tables import Cell, Entry
 from ackclock.windows import count
 
@@ -41,6 +42,7 @@ FLOW_CELLS: tuple[Cell, ...] = (
     ("controller", lambda flow: str(flow["controller"] or "–")),
     ("profile", lambda flow: str(flow.get("profile", "–"))),
     ("goodput (Mbit/s)", _mbit("goodput_bps")),
+    ("limited by", lambda flow: largest(flow) or "–"),
     ("sent (segments)", _in_window("sent_segments")),
     ("retransmitted", _in_window("retransmitted_segments")),
     ("lost", _in_window("lost_segments")),

@@ -221,8 +221,9 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in entry.items():
         if isinstance(value, Mapping):
-            flat |= {f"{key}_{inner}": number for inner, number in value.items()}
-        elif key != "rtt_ms":
+            inner = _flat(value) if key == "window" else value
+            flat |= {f"{key}_{name}": number for name, number in inner.items()}
+        elif key not in ("rtt_ms", "limited_by"):
             flat[key] = value
     return flat
 

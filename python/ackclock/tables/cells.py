@@ -10,7 +10,7 @@ Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
 """The heading of a figure, with its unit in brackets, and the figure of an entry."""
 
-_WORDS = ("controller", "profile")
+_WORDS = ("controller", "profile", "limited by", "limited\nby")
 """Figures that are none."""
 
 _WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")

@@ -4,7 +4,7 @@ use ackclock_cc::{CongestionController, Controller, HopRecord, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{ConnectionError, ConnectionPhase, Endpoint, State};
-use crate::chronograph::Activity;
+use crate::chronograph::Spent;
 use crate::episode::Episode;
 use crate::info::{TcpInfo, tcp_info};
 use crate::sender::SenderCounters;
@@ -166,15 +166,14 @@ impl Endpoint {
         self.error
     }
 
-    /// What the sending half's time goes on with, where the application waits for room in the send buffer or not. A handshake
-    /// is no work.
-    pub fn activity(&self, waits_for_room: bool) -> Activity {
-        if self.phase == ConnectionPhase::Open { self.sender.activity(waits_for_room) } else { Activity::Idle }
+    /// The time since the handshake, by what kept the sending half from sending more.
+    pub fn spent(&self, now: SimTime) -> Spent {
+        self.sender.times.spent(now)
     }
 
     /// What the endpoint tells of itself.
-    pub fn tcp_info(&self, _now: SimTime) -> TcpInfo {
-        tcp_info(self.state(), &self.sender, &self.receiver, &self.ecn)
+    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
+        tcp_info(now, self.state(), &self.sender, &self.receiver, &self.ecn)
     }
 
     /// Counts of the sending half.

@@ -45,6 +45,11 @@ impl Endpoint {
         self.check();
     }
 
+    /// The application found no room for what it has to write, and waits until [`Self::is_writable`].
+    pub fn wait_for_room(&mut self, now: SimTime) {
+        self.sender.wait_for_room(now);
+    }
+
     /// The application reads up to `octets`, if it reads on call. Returns how many it got.
     pub fn read_now(&mut self, now: SimTime, octets: Bytes, out: &mut impl Output) -> Bytes {
         let (taken, opens) = self.receiver.read(now, octets.0);
@@ -122,6 +127,7 @@ impl Endpoint {
             let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
             out.send(&segment);
         }
+        self.sender.times.end(now);
         self.phase = ConnectionPhase::Closed;
     }
 

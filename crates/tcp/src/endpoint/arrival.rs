@@ -95,7 +95,7 @@ impl Endpoint {
         }
         if self.refuses_data && has_ack && self.is_unwanted(segment, start) {
             refuse(segment, out);
-            self.fail(ConnectionError::Reset);
+            self.fail(now, ConnectionError::Reset);
             return true;
         }
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {
@@ -187,7 +187,7 @@ impl Endpoint {
         }
         //= rfc5961-3.2-exact-reset
         if start == self.receiver.rcv_nxt() {
-            self.fail(ConnectionError::Reset);
+            self.fail(now, ConnectionError::Reset);
         //= rfc5961-3.2-challenge
         } else if start > self.receiver.rcv_nxt() {
             self.challenge(now, out);

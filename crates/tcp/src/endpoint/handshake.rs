@@ -148,7 +148,7 @@ impl Endpoint {
         self.sender.on_handshake_timeout(self.handshake.retries);
         self.hand_over(out);
         if is_last {
-            return self.fail(ConnectionError::TimedOut);
+            return self.fail(now, ConnectionError::TimedOut);
         }
         self.send_syn(now, out);
     }

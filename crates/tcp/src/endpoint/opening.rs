@@ -55,7 +55,7 @@ impl Endpoint {
         } else if flags.has(Flags::RST) {
             //= rfc9293-3.10.7.3-reset-refuses
             if flags.has(Flags::ACK) {
-                self.fail(ConnectionError::Refused);
+                self.fail(now, ConnectionError::Refused);
             }
         } else if flags.has(Flags::SYN.with(Flags::ACK)) {
             self.set_feedback(ecn::agreed(self.config.ecn, flags));
@@ -78,7 +78,7 @@ impl Endpoint {
         let Some(start) = self.receiver.offset_of(segment.seq) else { return };
         //= rfc9293-3.5-reset-returns-to-listen
         if start == self.receiver.rcv_nxt() {
-            self.fail(ConnectionError::Reset);
+            self.fail(now, ConnectionError::Reset);
         } else if start > self.receiver.rcv_nxt() && start <= self.receiver.window_end() {
             self.send_ack(now, out);
         }
@@ -97,7 +97,7 @@ impl Endpoint {
             self.send_ack(now, out);
         } else if flags.has(Flags::SYN) && !is_syn_again {
             refuse(segment, out);
-            self.fail(ConnectionError::Reset);
+            self.fail(now, ConnectionError::Reset);
         } else if flags.has(Flags::ACK) {
             self.open_with(now, segment, out);
         }

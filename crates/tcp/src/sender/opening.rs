@@ -72,5 +72,6 @@ impl Sender {
         self.validation.restart(now);
         self.note_pacing();
         self.timer.stop();
+        self.times.start(now);
     }
 }

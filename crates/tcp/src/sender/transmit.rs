@@ -79,10 +79,10 @@ impl Sender {
     fn next_retransmission(&mut self, now: SimTime, lost: &Sent, allowed: u64) -> Option<DataSegment> {
         let range = lost.range();
         if !self.may_retransmit(range, allowed) {
-            self.limited_by = Limit::Cwnd;
+            self.stop_at(now, Limit::Cwnd);
             return None;
         }
-        if self.is_at_host(range) {
+        if self.is_at_host(now, range) {
             return None;
         }
         let goes_on = self.bursts.repairs(lost);
@@ -161,7 +161,7 @@ impl Sender {
             return Some(segment);
         }
         let range = self.board.last_unsacked()?;
-        if self.is_at_host(range) {
+        if self.is_at_host(now, range) {
             return None;
         }
         let now = self.pacer.departure(now);
@@ -178,10 +178,10 @@ impl Sender {
     }
 
     /// True if what is to be retransmitted still waits at the host: it leaves when its time has come.
-    fn is_at_host(&mut self, range: Range) -> bool {
+    fn is_at_host(&mut self, now: SimTime, range: Range) -> bool {
         let waits = self.fq.as_ref().is_some_and(|fq| fq.holds(range));
         if waits {
-            self.limited_by = Limit::Cwnd;
+            self.stop_at(now, Limit::Cwnd);
         }
         waits
     }
@@ -315,7 +315,7 @@ impl Sender {
             if self.fq.is_some() && self.recovery.is_idle() && !self.board.is_empty() {
                 self.answer_refusal(now);
             }
-            self.limited_by = Limit::Pacing;
+            self.stop_at(now, Limit::Pacing);
             if self.validation.is_on() {
                 self.account_for_use(now, Limit::Pacing);
             }
@@ -337,7 +337,7 @@ impl Sender {
         let limit = times * queue.limit(burst, rate);
         let waits = queue.await_room_beside(now, fq, limit) && !self.board.is_empty();
         if waits {
-            self.limited_by = Limit::HostQueue;
+            self.stop_at(now, Limit::HostQueue);
         }
         waits
     }
@@ -375,7 +375,7 @@ impl Sender {
 
     /// Nothing new leaves for now.
     pub(super) fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
-        self.limited_by = limit;
+        self.stop_at(now, limit);
         if limit == Limit::Application && self.config.app_limited_from == AppLimitedFrom::Idle {
             self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
         }
