@@ -22,6 +22,7 @@ from dqn_runs import KEPT, run_ackclock, run_ns3
 from dqn_tables import table
 
 from ackclock.claims.origin import now
+from ackclock.claims.subjects import scenario_subjects
 
 RECORD = FOLDER / "twin.json"
 MOST = len(DELAYS_MS)
@@ -91,6 +92,7 @@ def record(before: Mapping[str, Any]) -> dict[str, object]:
         "made": now().as_dict(),
         "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
         "kept_from": [*before.get("kept_from", ()), before["made"]][-1:] if keeps_some else [],
+        "scenarios": scenario_subjects(FOLDER, (row.scenario for row in ROWS)),
         "rows": [entry for entry in entries if entry["ns-3"] or entry["ackclock"]],
     }
 

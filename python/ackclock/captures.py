@@ -8,7 +8,9 @@ Departures: frames of several queues may stand in a file some milliseconds out o
 frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused. A bridge
 or a router has every packet at two interfaces. Where a capture names them, as pcapng does and the second form of Linux
 cooked captures, each way of a connection is looked at where an interface saw it first, and saw the way back. What takes
-another interface later is not seen.
+another interface later is not seen. Where none is named, as behind a switch's mirror port, the second of two packets
+with one identification and the same header of TCP within `_COPY_S` is a copy (RFC 6864 section 4.2: a source repeats no
+identification so soon), and passed over. IPv6 has no identification, and neither do sources that leave it at 0.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +25,7 @@ from ackclock import pcap, pcapng
 from ackclock.input_files import InputFileError, opened
 
 _DISORDER_S: Final = Decimal("0.01")
+_COPY_S: Final = Decimal("0.1")
 
 End = tuple[bytes, int]
 _Packet = Any
@@ -96,6 +99,7 @@ def _every(path: Path) -> Iterator[tuple[Captured, int]]:
     with opened(path, remedy="give the file of a capture") as file:
         others: set[int] = set()
         has_known = False
+        copies = _Copies()
         for number, time_s, frame in _in_order(_frames(file, path), path):
             inner = _INNER.get(frame.link)
             if inner is None:
@@ -104,13 +108,46 @@ def _every(path: Path) -> Iterator[tuple[Captured, int]]:
             has_known = True
             packet = _ip_packet(inner, frame.content)
             if packet is not None and isinstance(packet.data, dpkt.tcp.TCP):
+                if copies.has(packet, time_s, interface := _interface(frame)):
+                    continue
                 ends = (packet.src, packet.data.sport), (packet.dst, packet.data.dport)
-                yield Captured(number, time_s, *ends, packet.data, _payload(packet)), _interface(frame)
+                yield Captured(number, time_s, *ends, packet.data, _payload(packet)), interface
         if others and not has_known:
             raise CaptureError(
                 f"{path} has packets of link type {_said(min(others))}; capture Ethernet, PPP, loopback, raw IP or any "
                 "(tcpdump -i any)"
             )
+
+
+class _Copies:
+    """The packets of late, to know a copy of one."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[object, ...], Decimal] = {}
+
+    def has(self, packet: _Packet, time_s: Decimal, interface: int) -> bool:
+        """Say whether a packet was at an interface a moment ago, and remember it."""
+        if not getattr(packet, "id", 0):
+            return False
+        while self._seen and time_s - next(iter(self._seen.values())) > _COPY_S:
+            del self._seen[next(iter(self._seen))]
+        head = packet.data
+        key = (
+            interface,
+            packet.src,
+            packet.dst,
+            packet.id,
+            head.sport,
+            head.dport,
+            head.seq,
+            head.ack,
+            head.win,
+            head.sum,
+        )
+        if key in self._seen:
+            return True
+        self._seen[key] = time_s
+        return False
 
 
 def _interface(frame: pcapng.Frame) -> int:

@@ -1,6 +1,7 @@
 """A dumbbell from a handful of words, for Python, for studies and for `ackclock run` without a file."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -42,7 +43,7 @@ def dumbbell(
     rtt: str = "60 ms",
     flows: str | Sequence[str | dict[str, Any]] = "cubic",
     duration: str = "50 s",
-    queue: str | dict[str, Any] = "1 bdp",
+    queue: str | dict[str, Any] | None = None,
     buffer: str | None = None,
     loss: float | str | dict[str, Any] | None = None,
     trace: str | None = None,
@@ -64,7 +65,7 @@ def dumbbell(
             An entry may be a table of the scenario format's `[[flow]]` instead of a name.
         duration: Simulated time.
         queue: The bottleneck's discipline, such as "fq_codel" or a table of its fields; or the limit of a DropTail
-            queue, such as "1 bdp" or "unlimited".
+            queue, such as "1 bdp" or "unlimited". By default DropTail with 1 bdp, and 2 packets at least.
         buffer: Limit of the queue, of whichever discipline.
         loss: Packets with data that the bottleneck loses at random: a probability, "1 %", or a table of `loss`.
         trace: File of a recorded rate in mahimahi's form, in place of `bottleneck`; the way back has 100 Mbit/s.
@@ -85,8 +86,8 @@ def dumbbell(
         ['cubic-1', 'cubic-2']
     """
     tables = flow_tables(flows)
-    kind: str | dict[str, Any] | None = None if is_limit(queue) else queue
-    limit = buffer or (str(queue) if kind is None else None)
+    kind: str | dict[str, Any] | None = None if queue is None or is_limit(queue) else queue
+    limit = buffer or (str(queue) if queue is not None and kind is None else None)
     where = f"the trace {trace}" if trace else rate_text(bottleneck)
     document = {
         "name": name or f"{who(tables)} over {where}, {rtt}",
@@ -96,7 +97,29 @@ def dumbbell(
         **({} if profile is None else {"tcp": {"profile": profile}}),
         "flow": tables,
     }
-    return Scenario.from_json(json.dumps(document), overrides, folder)
+    return Scenario.from_json(scenario_text(document), overrides, folder)
+
+
+def scenario_text(document: Mapping[str, Any]) -> str:
+    """Return the JSON of a scenario's tables. A number that JSON lacks is a word in it, for the check to place.
+
+    Args:
+        document: The tables.
+
+    Examples:
+        >>> scenario_text({"a": [1.5, float("nan")]})
+        '{"a": [1.5, "nan"]}'
+    """
+    text = json.dumps(document)
+    return json.dumps(_in_words(document)) if "NaN" in text or "Infinity" in text else text
+
+
+def _in_words(value: Any) -> Any:  # noqa: ANN401  whatever JSON holds
+    if isinstance(value, Mapping):
+        return {key: _in_words(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_words(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def topology(
@@ -221,17 +244,19 @@ def _controller_name(table: dict[str, Any]) -> str:
 
 
 def _half_of_rtt(rtt: str) -> str:
-    match = QUANTITY.fullmatch(rtt)
+    match = QUANTITY.fullmatch(rtt) if isinstance(rtt, str) else None
     if match is None:
         raise ValueError(f'rtt is {rtt!r}, which is not a duration; write it like "60 ms"')
+    if UNITS.get(match["unit"], (0.0, ""))[1] != "s":
+        return rtt  # for the scenario's check to report as it was written
     return f"{(Decimal(match['number']) / 2).normalize():f} {match['unit']}"
 
 
 def _faster(rate: str) -> str:
-    """A hundred times a rate, at most that of the fastest link; other texts as they are, for the check to report."""
+    """A hundred times a rate, at most that of the fastest link; that for what is no rate, which is told once."""
     match = QUANTITY.fullmatch(rate.replace("_", ""))
-    if match is None:
-        return rate
+    if match is None or UNITS.get(match["unit"], (0.0, ""))[1] != "bit/s":
+        return f"{_MOST_BITS} bit/s"
     faster = Decimal(match["number"]) * _TIMES_FASTER
     if float(faster) * UNITS.get(match["unit"], (0.0, ""))[0] > _MOST_BITS:
         return f"{_MOST_BITS} bit/s"

@@ -1,13 +1,38 @@
 """What a scenario's own modules import from beside them: as much a part of what a run is as the modules named."""
 
 import ast
+import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from ackclock import controllers, importing, storage
+from ackclock._core import Scenario
+
 _OURS = "ackclock"
+
+
+def own_code(scenario: Scenario) -> tuple[str, ...]:
+    """Return the SHA-256 of each file of code that a scenario brings: its classes, its parts, and what these import.
+
+    Args:
+        scenario: Any; most bring none.
+    """
+    sources = (*controllers.sources(scenario).values(), *importing.sources(scenario).values())
+    beside = imported([source["file"] for source in sources], scenario.folder) if sources else []
+    return (*(source["sha256"] for source in sources), *(storage.sha256(Path(file)) for file in beside))
+
+
+def identity(scenario: Scenario) -> str:
+    """Return a hash of all that decides a run beside the engine: the scenario, and the code that it brings.
+
+    Args:
+        scenario: Any; without code of its own it is the scenario's hash.
+    """
+    own = own_code(scenario)
+    return hashlib.sha256(" ".join((scenario.hash, *own)).encode()).hexdigest() if own else scenario.hash
 
 
 def imported(files: Sequence[str], folder: Path) -> list[str]:

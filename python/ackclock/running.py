@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from ackclock import controllers, importing, storage
+from ackclock import controllers, importing, storage, system
 from ackclock._core import Outcome, Scenario, Simulation, check_often
 from ackclock.decoding import decoded
 from ackclock.manifests import Engine, Manifest, Partition
@@ -265,6 +265,7 @@ def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> 
 
 def _table(outcome: Outcome, name: TableName) -> "pl.DataFrame":
     """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
+    system.check_fork()
     import polars as pl
 
     table = pl.DataFrame(outcome.table(name))

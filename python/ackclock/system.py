@@ -6,6 +6,7 @@ documentation and have run on no Windows yet.
 """
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,33 @@ def physical_bytes() -> int:
     if "SC_PHYS_PAGES" not in names:
         return (1 << 63) - 1
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+_POOL = re.compile(r"polars-\d")
+_forked = {"beside Polars": False}
+
+
+def _look_at_threads() -> None:
+    names = (task / "comm" for task in Path("/proc/self/task").glob("*"))
+    with suppress(OSError):
+        _forked["beside Polars"] = "polars" in sys.modules and any(_POOL.match(name.read_text()) for name in names)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_look_at_threads, after_in_parent=lambda: _forked.update({"beside Polars": False}))
+
+
+def check_fork() -> None:
+    """Refuse to make tables in a process that was forked while Polars had threads: it would wait for them for ever.
+
+    Raises:
+        RuntimeError: If this is one.
+    """
+    if _forked["beside Polars"]:
+        raise RuntimeError(
+            "this process was forked from one in which Polars had threads, which it has not: Polars would wait for "
+            'them for ever; begin it anew, with mp_context=multiprocessing.get_context("spawn")'
+        )
 
 
 def lock(handle: int) -> None:

@@ -1,14 +1,28 @@
 """What the tests share: a small scenario, its results, and the command line as a user meets it."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import ackclock
+
+# A loaded machine takes its time over an example, and what passes here passes elsewhere.
+hypothesis.settings.register_profile(
+    "ackclock", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("ackclock")
+
+# A shell starts what is to run in the background with Ctrl-C ignored, which processes inherit; tests send it to theirs.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SCENARIO = """\
 name = "two flows"
@@ -55,6 +69,24 @@ def cli(tmp_path: Path) -> Cli:
         )
 
     return run
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    """Wait until something holds, on a loaded machine, too."""
+    limit = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < limit, f"{what}: not within two minutes"
+        time.sleep(0.01)
+
+
+def wait_for_handler(pid: int) -> None:
+    """Wait until a process of ackclock's command line handles SIGTERM, which Python itself leaves to the system."""
+
+    def handles() -> bool:
+        caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+        return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+    wait_until(handles, "signals are handled")
 
 
 def command(*arguments: object) -> list[str]:

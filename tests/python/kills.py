@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from conftest import command
+from conftest import command, wait_for_handler
 
 SOAK_SECONDS = float(os.environ.get("SOAK_SECONDS", "0"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
@@ -42,7 +42,8 @@ def killed(place: Path, draw: random.Random, took_s: float, *arguments: str) -> 
     process = subprocess.Popen(
         command(*arguments), cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment()
     )
-    time.sleep(draw.uniform(0.2, 1.1) * took_s)
+    wait_for_handler(process.pid)
+    time.sleep(draw.uniform(0.0, 1.1) * took_s)
     process.send_signal(draw.choice(SIGNALS))
     said = process.communicate(timeout=60)[1]
     assert process.returncode in (0, 130, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT), said

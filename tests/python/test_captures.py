@@ -106,6 +106,23 @@ def test_a_length_of_zero_in_ipv6_is_that_of_a_large_packet(tmp_path: Path) -> N
     assert [listed.size_bytes for listed in flows_of_capture(file)] == [large]
 
 
+def _numbered(packets: Iterator[Timed]) -> list[Timed]:
+    """Each with an identification of its own, as a source gives it."""
+    return [(at, ip[:4] + struct.pack(">H", number) + ip[6:]) for number, (at, ip) in enumerate(packets, 1)]
+
+
+def test_a_copy_of_a_packet_is_no_retransmission_and_a_retransmission_is(tmp_path: Path) -> None:
+    """RFC 6864 section 4.2: a source repeats no identification so soon. A mirror port gives each packet twice."""
+    sent = _numbered(_connection(0, 99))
+    twice = [one for at, ip in sent for one in ((at, ip), (at + 2_000, ip))]
+    at, ip = sent[2]
+    again = (at + 500_000, ip[:4] + struct.pack(">H", 999) + ip[6:])
+    for packets, retransmitted in ((twice, 0), (sorted([*twice, again]), 1)):
+        [flow] = read([_pcap(tmp_path / "a.pcap", packets)]).summary["flows"]
+        assert (flow["sent_segments"], flow["retransmitted_segments"]) == (10 + retransmitted, retransmitted)
+        assert flow["rtt_ms"]["mean"] == pytest.approx(10.0)
+
+
 def test_a_link_type_that_is_not_known_is_named(tmp_path: Path) -> None:
     file = _pcap(tmp_path / "a.pcap", list(_connection(0, 99)), 105)
     with pytest.raises(RecordingError, match=r"IEEE 802\.11"):

@@ -12,7 +12,7 @@ from ackclock import ScenarioError
 from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.folder import Option, load_folder, select
 from ackclock.claims.ledger import Laboratory, decisive
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
 from conftest import Cli
 
 FOLDERS = load_folders()

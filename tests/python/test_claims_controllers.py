@@ -14,7 +14,7 @@ import pytest
 
 from ackclock.claims import Folder, load_folders
 from ackclock.claims.folder import load_module
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-controllers.md"

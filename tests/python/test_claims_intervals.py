@@ -254,8 +254,8 @@ def test_a_run_and_a_record_are_in_no_count_together() -> None:
     Four of 10 on record agree, where the three of the run leave it undecided: the four are counted, and a line says so.
     """
     plain = replace(claim("dqn-2023", "D2a1"), on_record=None)
-    record = _of(plain, [9.9, 10.0, 10.0, 10.1], simulated=False)
-    wide = replace(plain, on_record=record.as_dict())
+    wide = replace(plain, on_record=_of(plain, [9.9, 10.0, 10.0, 10.1]).as_dict())
+    record = _of(wide, [9.9, 10.0, 10.0, 10.1], simulated=False)
     now = [_of(wide, [10.0, 4.0, 16.0]), _of(plain, [10.0, 9.0, 11.0])]
     assert [verdict(each) for each in now] == ["agrees (these: undecided)", "agrees"]
     assert counts([*now, record]) == [
@@ -263,7 +263,7 @@ def test_a_run_and_a_record_are_in_no_count_together() -> None:
         "for 1 of these the verdict of a record is counted, which rests on more: D2a1",
         "on record: 1 statement of the source: 1 agrees",
     ]
-    as_many = replace(plain, on_record=_of(plain, [9.9, 10.0, 10.1], simulated=False).as_dict())
+    as_many = replace(plain, on_record=_of(plain, [9.9, 10.0, 10.1]).as_dict())
     assert verdict(_of(as_many, [4.0, 10.0, 16.0])) == "undecided", "three seeds are no more than three"
 
 

@@ -14,7 +14,7 @@ from ackclock import Scenario, kernel, run
 from ackclock.claims import Folder, Laboratory, load_folders
 from ackclock.claims.folder import Study, load_folder, load_module
 from ackclock.claims.kept import TRIES
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "same-as-linux.md"

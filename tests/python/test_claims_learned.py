@@ -19,7 +19,7 @@ from ackclock import Scenario, run
 from ackclock.claims import load_folders, markdown
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
-from ackclock.claims.words import number as short
+from ackclock.claims.measured import number as short
 from ackclock.evolve import network
 from ackclock.evolve.figures import Figures
 from ackclock.evolve.paths import FAMILIES, Link

@@ -13,7 +13,7 @@ import pytest
 from ackclock.claims import Claim, Finding, Measured, judge, load_folders
 from ackclock.claims.ledger import Laboratory
 from ackclock.claims.markdown import cell
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
 from conftest import Cli
 from pages import assert_written
 

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.claims import Interval, Measured, load_folders, twin
+from ackclock.claims import Interval, Measured, departures, load_folder, load_folders, twin
 from ackclock.claims.markdown import cell, on_record, renewed
+from ackclock.claims.subjects import scenario_subjects
+from ackclock.templates import write
 from pages import assert_written
 
 FOLDERS = load_folders()
 PATHS = [folder.path for folder in FOLDERS]
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("claims-*.md"))
+EVERY_PAGE = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("*.md"))
+MARK = "<!-- departures: "
+NOT_YET = {"dqn-2023"}
+"""Folders whose page has no such table yet."""
 MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="utf-8")]
 
 
@@ -80,7 +86,49 @@ def test_a_table_of_two_simulators_marks_what_chance_does_not_explain(tmp_path: 
     assert "| a | rate, Mbit/s | 5 | 2.000 ± 2.484 | 6.000 ± 4.968 | 3 and 3 |" in text
     assert "| a | rate, Mbit/s | 5 | *2.000 ± 2.484* | 60.00 ± 4.968 | 3 and 3 |" in text
     assert twin.renewed(text, [folder]) == text
+    (folder / "a.toml").write_text('duration = "1 s"')
+    scenarios = scenario_subjects(folder, ["a.toml"])
+    (folder / "twin.json").write_text(json.dumps({"rows": rows, "scenarios": scenarios}))
+    (folder / "a.toml").write_text('duration =  "1 s"  # as before')
+    assert len(twin.read(folder)) == 2
+    (folder / "a.toml").write_text('duration = "2 s"')
+    with pytest.raises(LookupError, match=r"of other scenarios than the folder has: a\.toml"):
+        twin.read(folder)
+    (folder / "twin.json").write_text(json.dumps({"rows": rows}))
     with pytest.raises(LookupError, match="does not have"):
         twin.renewed("<!-- twin: paper T2 -->\n<!-- end of twin -->", [folder])
     with pytest.raises(LookupError, match=r"twin.json is missing"):
         twin.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in EVERY_PAGE if MARK in page.read_text("utf-8")], ids=lambda page: page.stem
+)
+def test_a_page_says_where_scenarios_depart_from_their_profile(page: Path) -> None:
+    assert_written(page, departures.renewed(page.read_text(encoding="utf-8"), FOLDERS))
+
+
+def test_every_folder_that_departs_has_its_table_on_a_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in EVERY_PAGE)
+    missing = {
+        each.path.name for each in FOLDERS if departures.table(each) and f"{MARK}{each.path.name} -->" not in text
+    }
+    assert missing <= NOT_YET
+
+
+def test_a_value_of_the_profile_is_no_departure(tmp_path: Path) -> None:
+    """The profile ns3-3.4x has ns-3's SegmentSize of 536, SACK, PRR, and a minimum RTO of 1 s."""
+    folder = tmp_path / "mine"
+    write("claims", "mine", folder, lang="python")
+    scenario = (folder / "scenario.toml").read_text()
+    assert departures.table(load_folder(folder)) == ""
+    tcp = 'tcp = { profile = "ns3-3.4x", mss = 1448, prr = true, rto = { min = "1 s", max = "30 s" } }\n'
+    (folder / "scenario.toml").write_text(tcp + scenario)
+    claims = (
+        (folder / "claims.toml").read_text().replace('name = "one BDP"', 'name = "one BDP", set = ["tcp.sack=false"]')
+    )
+    (folder / "claims.toml").write_text(claims)
+    assert departures.table(load_folder(folder)).splitlines()[2:] == [
+        "| `ns3-3.4x` | `mss` 1448 (536), `sack` false (true), `rto.max` 30 s (60 s) | scenario.toml |",
+        "| `ns3-3.4x` | `mss` 1448 (536), `rto.max` 30 s (60 s) | scenario.toml |",
+    ]

@@ -19,7 +19,8 @@ import pytest
 
 from ackclock.claims import Claim, Folder, load_folders
 from ackclock.claims.folder import load_module
-from ackclock.claims.words import limits, number
+from ackclock.claims.measured import number
+from ackclock.claims.words import limits
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"

@@ -2,8 +2,9 @@
 
 import copy
 import pickle
+import warnings
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from typing import Any
 
 import gymnasium
@@ -55,6 +56,24 @@ def test_results_come_back_from_a_process(tmp_path: Any) -> None:
     assert there.drawn == here.drawn
     assert Results.load(there.save(tmp_path / "R")).summary == here.summary
     assert copy.deepcopy(here) == again(here) == here
+
+
+def _tables(one: Scenario) -> str:
+    try:
+        return str(ackclock.run(one).flows.height)
+    except RuntimeError as error:
+        return str(error)
+
+
+@pytest.mark.skipif("fork" not in get_all_start_methods(), reason="there is no fork here")
+def test_tables_in_a_forked_process_are_refused_and_not_waited_for() -> None:
+    """docs.pola.rs, multiprocessing: a fork copies the locks of Polars' threads and not the threads that hold them."""
+    one = scenario(ONE, "duration=200 ms")
+    ackclock.run(one).flows.group_by("flow").len()  # Polars begins its threads
+    with warnings.catch_warnings(), ProcessPoolExecutor(1, get_context("fork")) as pool:
+        warnings.simplefilter("ignore")  # of Python from 3.12 on: it says that a fork beside threads may wait for ever
+        assert 'get_context("spawn")' in pool.submit(_tables, one).result(timeout=60)
+    assert _tables(one).isdecimal()
 
 
 def test_results_that_hold_more_than_tables_say_so() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
+from conftest import Cli
 
 
 def test_one_flow_fills_its_bottleneck() -> None:
@@ -31,6 +32,57 @@ def test_access_links_are_as_fast_as_links_can_be(rate: str, access_bps: float) 
     number, unit = access["rate"].split()
     factor = {"Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "bit/s": 1.0}[unit]
     assert float(number) * factor == access_bps
+
+
+def test_a_slow_link_has_room_by_default() -> None:
+    """docs/reference/scenario.md: "1 bdp, but 2 packets at least"; a bdp of 64 kbit/s and 40 ms is 320 octets."""
+    scenario = ackclock.dumbbell(bottleneck="64 kbit/s", rtt="40 ms", duration="9 s")
+    assert ackclock.run(scenario).link("bottleneck")["queue_packets"]["max"] == 2
+    path = {"rate": "64 kbit/s", "rtt": "40 ms"}
+    study = ackclock.study({"controllers": ["reno"], "line_ups": "alone", "path": path, "seeds": 1, "duration": "9 s"})
+    assert len(study.runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("bottleneck", "10 Mb", "a rate in a known unit"),
+        ("rtt", "20 parsec", "a duration in a known unit"),
+        ("queue", "redd", 'did you mean "red"?'),
+        ("buffer", "-1 packets", "a whole number of packets"),
+        ("loss", "nan", "must be a number"),
+        ("flows", "cubicc", 'did you mean "cubic"?'),
+        ("duration", "x", "a duration"),
+        ("profile", "linux", "the name of a profile"),
+        ("trace", "nowhere.down", "a file that can be read"),
+    ],
+)
+def test_a_mistake_of_an_option_is_placed_there(cli: Cli, option: str, value: str, said: str) -> None:
+    """docs/reference/command-line.md: every mistake with its place; nobody wrote the scenario that options make."""
+    done = cli("run", f"--{option}", value)
+    assert done.returncode == 2 and done.stderr.startswith(f"--{option}: error: ") and said in done.stderr
+    assert "1 mistake;" in done.stderr
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_is_none_is_a_mistake_of_its_field(value: float) -> None:
+    path = {"rate": "1 Mbit/s", "loss": value}
+    study = {"controllers": ["reno"], "line_ups": "alone", "path": path, "seeds": 1, "duration": "1 s"}
+    for refused, place in (
+        (lambda: ackclock.dumbbell(loss=value), "bottleneck.loss.p"),
+        (lambda: ackclock.study(study), "path.loss"),
+    ):
+        with pytest.raises(ackclock.ScenarioError, match="must be a number") as raised:
+            refused()
+        assert raised.value.diagnostics[0]["field"].endswith(place)
+
+
+def test_what_is_no_round_trip_is_shown_as_it_was_written() -> None:
+    with pytest.raises(ackclock.ScenarioError) as raised:
+        ackclock.dumbbell(rtt="40 parsec", duration="1 s")
+    assert "40 parsec" in str(raised.value.diagnostics[0]["value"])
+    with pytest.raises(ValueError, match='rtt is 20, which is not a duration; write it like "60 ms"'):
+        ackclock.dumbbell(rtt=20)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 10**30])

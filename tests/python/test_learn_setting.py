@@ -1,5 +1,7 @@
 """What a training was on, without the packages that train."""
 
+from pathlib import Path
+
 import pytest
 
 from ackclock._core import Scenario
@@ -37,3 +39,27 @@ controller = "bbr"
 )
 def test_the_flows_own_controller_is_the_scenarios_or_the_default(flow: str, controller: object) -> None:
     assert Setting("a scenario", Scenario.parse(SCENARIO), flow, {}).own_controller == controller
+
+
+OWN = """\
+from ackclock import CongestionController
+class Mine(CongestionController):
+    def on_ack(self, ack):
+        self.cwnd_bytes = {}
+    def on_congestion(self, event): pass
+"""
+
+
+def test_a_class_that_was_edited_is_another_setting(tmp_path: Path) -> None:
+    """`--resume` goes on with what was trained on: the scenario's hash has the class's name alone."""
+    found = []
+    for name, window in (("one", 3_000), ("two", 30_000)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "own_for_training.py").write_text(OWN.format(window))
+        text = SCENARIO.replace('"bbr"', '"python:own_for_training:Mine"')
+        (tmp_path / name / "a.toml").write_text(text)
+        found.append(Setting("a", Scenario.load(tmp_path / name / "a.toml"), "plain", {}).as_dict())
+    assert found[0]["scenario_hash"] == found[1]["scenario_hash"]
+    assert [len(entry["code"]) for entry in found] == [1, 1]
+    assert found[0]["code"] != found[1]["code"]
+    assert "code" not in Setting("a", Scenario.parse(SCENARIO), "plain", {}).as_dict()

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from ackclock import Scenario, ScenarioError
 from ackclock._core import Simulation
 from ackclock.bench import reno
 from ackclock.controllers import Start
-from conftest import Cli, command
+from conftest import Cli, command, wait_until
 
 TOML = """\
 duration = "5 s"
@@ -57,6 +56,7 @@ class Returning(Steady):
 
 class Endless(Steady):
     def on_ack(self, ack):
+        open("begun", "w").close()
         while True:
             pass
 
@@ -152,9 +152,9 @@ def test_an_endless_method_can_be_interrupted(folder: Path, number: signal.Signa
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.0)  # importing the package takes a part of a second, and the method has no end
+    wait_until((folder / "begun").exists, "the method, which has no end, is called")
     process.send_signal(number)
-    _output, said = process.communicate(timeout=30)
+    _output, said = process.communicate(timeout=60)
     assert (process.returncode, said.strip()) == (130, "interrupted; no results were written")
     assert not (folder / "out").exists()
 

@@ -383,6 +383,20 @@ def test_a_report_of_iperf3(tmp_path: Path) -> None:
     assert results.origin == "report of iperf3 on Linux 6.18.44"
 
 
+def test_a_report_with_a_message_behind_it_and_one_that_was_ended_early(tmp_path: Path) -> None:
+    """iperf3 writes `iperf3: error - ...` behind its JSON; ended by Ctrl-C it says so in `error`, and has no `end`."""
+    file = tmp_path / "iperf.json"
+    file.write_text(json.dumps(_iperf(), indent=1) + "\niperf3: error - unable to send control message: Broken pipe\n")
+    whole = read([file])
+    early = {**_iperf(), "end": {}, "error": "interrupt - the client has terminated"}
+    file.write_text(json.dumps(early))
+    found = read([file])
+    assert found.flows.equals(whole.flows) and found.flows.height > 0
+    assert found.summary["flows"][0]["delivered_bytes"] is None
+    assert found.recording is not None
+    assert "ended early: interrupt - the client has terminated" in found.recording["notes"][-1]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

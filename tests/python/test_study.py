@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from ackclock.studies.quantities import scale
 from ackclock.studies.study import load_study
 from ackclock.studies.told import about, about_each
 from ackclock.tables import Estimate
-from conftest import Cli, command
+from conftest import Cli, command, wait_until
 
 SMALL: dict[str, Any] = {
     "controllers": ["cubic", "reno"],
@@ -487,9 +486,7 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(extra: str, folder: Path,
         running = subprocess.Popen(
             command("study", "s.toml", "-j", 1, "--no-figures"), cwd=tmp_path, stderr=subprocess.PIPE, text=True
         )
-        points, until = tmp_path / "out" / "s" / "points", time.monotonic() + 60
-        while not (points.is_dir() and any(points.glob("*.json"))) and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_until(lambda: any((tmp_path / "out" / "s" / "points").glob("*.json")), "a run is done")
         os.kill(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=60)
         if running.returncode == 130:

@@ -2,8 +2,8 @@
 //!
 //! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, sections 3.1.2 (the window),
 //! 3.1.3 (the additive increase, equation 3), 4.1 (bottlenecks that are no ABC routers) and 5.1 (the bits), and the authors' modules
-//! for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The modules were read; the numbers of sections and equations are from memory. The
-//! router is the queue `abc`.
+//! for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The modules were read; the numbers of sections and equations are from memory, but for 4.1,
+//! which the authors' repository names. The router is the queue `abc`.
 //!
 //! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w` after a brake,
 //! in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may be more than twice what is in flight and
@@ -13,7 +13,8 @@
 //! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC 9768), exactly,
 //! where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow start of CUBIC's window ends
 //! with a loss and not by HyStart, as what delays tell of an ABC router is its own affair; a window is five packets at least, as in
-//! the modules. A sender whose data no ABC router sees takes all for accelerates, so that CUBIC alone decides. CE is also what a queue
+//! the modules. A timeout leaves CUBIC's window the loss window, where the modules leave it, and what was spurious is undone, where theirs
+//! lasts until the next ACK. A sender whose data no ABC router sees takes all for accelerates, so that CUBIC alone decides. CE is also what a queue
 //! that is no ABC router marks, where the paper has bits of its own for accelerate and brake. CUBIC's window answers such marks, which
 //! are told apart by equations 1 and 2: a full ABC router brakes at least half of the packets, since f is eta / 2 at most where as much
 //! leaves as the link takes, and one that is not full has no queue. So a round trip in which fewer than a quarter of the data is marked,

@@ -10,6 +10,8 @@
 //! loss window. Until what had been outstanding is repaired, a round trip is one of time. A window below a segment is one segment,
 //! paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
 //!
+//! Checked: algorithm 1 against the authors' simulator (`UpdateRateHp` of its `rdma-hw.cc`), which works in rates.
+//!
 //! The paper's receivers answer every packet, and a path of few segments needs that: `delayed_ack` is off at both ends unless a
 //! scenario says otherwise.
 
@@ -110,7 +112,8 @@ impl Hpcc {
         let HpccConfig { target_utilization, max_stage, additive_increase, .. } = self.config;
         let is_multiplicative = self.load >= target_utilization || self.stage >= max_stage;
         let scale = if is_multiplicative { (self.load / target_utilization).max(f64::MIN_POSITIVE) } else { 1.0 };
-        self.window = (self.reference / scale + additive_increase.0 as f64).clamp(self.least(), self.most());
+        let most = self.telemetry.most(self.config.line_rate, self.base_rtt.as_secs_f64(), self.mss);
+        self.window = (self.reference / scale + additive_increase.0 as f64).clamp(self.least(), most);
         if is_new_round {
             self.stage = if is_multiplicative { 0 } else { self.stage + 1 };
             self.reference = self.window;
@@ -120,14 +123,6 @@ impl Hpcc {
     /// A tenth of a segment: what pacing still lets out.
     fn least(&self) -> f64 {
         0.1 * self.mss
-    }
-
-    fn most(&self) -> f64 {
-        let base_rtt = self.base_rtt.as_secs_f64();
-        match self.config.line_rate {
-            Some(rate) => (rate.0 as f64 / 8.0 * base_rtt).max(self.mss),
-            None => self.telemetry.most(base_rtt, self.mss),
-        }
     }
 }
 

@@ -8,8 +8,8 @@
 //! smoothed round trips. After a timeout slow start begins anew. Losses halve the window, as RFC 6817 says; one in the pause of a slowdown halves the window to which that
 //! leads back, which is a reading of this project.
 //!
-//! Checked: gain, target, slow start's end and slowdowns against implementations of revision 01; later ones have not
-//! been compared; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: gain, target, slow start's end by delay or loss and the slowdown that follows either, and the interval to the next against
+//! implementations of revision 01 (Q. Li's module for Linux); later ones have not been compared; the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -88,6 +88,7 @@ pub struct LedbatPlusPlus {
     phase: Phase,
     delay: BaseDelay,
     queueing: SimDuration,
+    srtt: SimDuration,
     before_episode: Option<(f64, Option<u64>, Phase)>,
 }
 
@@ -101,6 +102,7 @@ impl LedbatPlusPlus {
             phase: Phase::SlowStart,
             delay: BaseDelay::new(config.base_history, config.current_filter),
             queueing: SimDuration::ZERO,
+            srtt: SimDuration::ZERO,
             before_episode: None,
         }
     }
@@ -128,9 +130,13 @@ impl LedbatPlusPlus {
         self.phase = Phase::Avoidance { until };
     }
 
+    fn pause(&self) -> SimDuration {
+        SimDuration(self.srtt.0 * PAUSE_ROUND_TRIPS)
+    }
+
     /// Moves on where the time or the delay says so.
-    fn advance(&mut self, now: SimTime, srtt: SimDuration) {
-        let pause = SimDuration(srtt.0 * PAUSE_ROUND_TRIPS);
+    fn advance(&mut self, now: SimTime) {
+        let pause = self.pause();
         match self.phase {
             Phase::SlowStart => {
                 let is_late = self.queueing.0 * 4 > self.config.target.0 * 3;
@@ -167,13 +173,14 @@ impl LedbatPlusPlus {
 
 impl CongestionController for LedbatPlusPlus {
     fn on_ack(&mut self, ack: &AckEvent) {
+        self.srtt = ack.rtt.srtt;
         if !ack.growth.is_due {
             return;
         }
         if let Some(rtt) = ack.rtt_sample {
             self.queueing = self.delay.queueing(ack.now, rtt.0 as i64);
         }
-        self.advance(ack.now, ack.rtt.srtt);
+        self.advance(ack.now);
         self.move_window(ack);
     }
 
@@ -189,7 +196,7 @@ impl CongestionController for LedbatPlusPlus {
         if event.is_timeout() {
             self.window = self.mss;
         } else if self.phase == Phase::SlowStart {
-            self.begin_avoidance(event.now, SimDuration::ZERO);
+            self.begin_avoidance(event.now, self.pause());
         }
     }
 
@@ -317,6 +324,15 @@ mod tests {
         controller.on_ack(&AckEvent { rtt_sample: None, ..ack(1_000) });
         // a gain of 1, and a queue of 180 ms that is of before the timeout
         assert_eq!((controller.cwnd(), controller.phase), (Bytes(2_000), Phase::SlowStart));
+    }
+
+    /// Section 4.4: the first slowdown comes two round trips after slow start, a loss having ended it or the delay.
+    #[test]
+    fn a_loss_that_ends_slow_start_is_followed_by_a_slowdown_as_a_delay_is() {
+        let mut controller = plus_plus(20_000);
+        feed(&mut controller, 0, 120, 0);
+        controller.on_congestion(&crate::testing::loss(20_000));
+        assert_eq!(controller.phase, Phase::Avoidance { until: SimTime(240_000_000) });
     }
 
     #[test]

@@ -36,6 +36,12 @@ fn least_rate(mss: u64, rtt: SimDuration) -> f64 {
     2.0 * mss as f64 * 8.0 / rtt.as_secs_f64()
 }
 
+/// The rate of a trial, a little more or less than `rate`, and no less than there is anything to observe of.
+fn trial_rate(rate: f64, epsilon: f64, up: bool, least: f64) -> f64 {
+    let sign = if up { 1.0 } else { -1.0 };
+    (rate * (1.0 + sign * epsilon)).max(least)
+}
+
 /// What the next interval is to be.
 #[derive(Clone, Copy, Debug)]
 struct Plan<P> {

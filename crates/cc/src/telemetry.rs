@@ -54,9 +54,13 @@ impl Telemetry {
         std::mem::take(&mut self.is_new)
     }
 
-    /// The most that a window may be, octets: the slowest link over the base round trip, and a segment more. The base may be of a
-    /// small packet, or of before a rate fell; what the link takes to send a segment, which the path holds too, is then not in it.
-    pub(crate) fn most(&self, base_rtt: f64, mss: f64) -> f64 {
+    /// The most that a window may be, octets: the host's link over the base round trip, or where its rate is not given the slowest link and
+    /// a segment more. The base may be of a small packet, or of before a rate fell; what the link takes to send a segment, which the path
+    /// holds too, is then not in it.
+    pub(crate) fn most(&self, line_rate: Option<Bandwidth>, base_rtt: f64, mss: f64) -> f64 {
+        if let Some(rate) = line_rate {
+            return (octets_per_second(rate) * base_rtt).max(mss);
+        }
         let rates = self.latest.iter().map(|hop| octets_per_second(hop.rate));
         rates.min_by(f64::total_cmp).map_or(f64::INFINITY, |rate| rate * base_rtt + mss)
     }
@@ -115,7 +119,7 @@ mod tests {
         let expected = Between { time: SimDuration(2_000), sent_rate: 7.5e8, queues: (50.0, 80.0), rate: 1e9 };
         assert_eq!(between, [expected]);
         // 1e9 octets/s over 10 us, and a segment.
-        assert!((telemetry.most(1e-5, 1_000.0) - 11_000.0).abs() < 1e-6);
+        assert!((telemetry.most(None, 1e-5, 1_000.0) - 11_000.0).abs() < 1e-6);
     }
 
     #[test]

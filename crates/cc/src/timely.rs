@@ -11,6 +11,9 @@
 //! have no part in the paper: data is not ECN-capable. In flight are two round trips of the rate at most. The smallest rate is a
 //! packet in a smoothed round trip. Without `initial_rate` the first is the initial
 //! window over the first round trip (the paper's is a share of the line rate).
+//!
+//! Checked: thresholds, gradient, weights and decreases against the simulator of HPCC's authors (`UpdateRateTimely`), which counts events
+//! of any growth for hyperactive increase.
 
 use ackclock_declare::{declare, default, unset};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};

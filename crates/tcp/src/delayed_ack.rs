@@ -88,12 +88,18 @@ impl DelayedAcks {
         }
     }
 
-    /// The peer's FIN arrived in order, alone or with data.
-    pub(crate) fn on_fin(&mut self, now: SimTime) {
-        if self.config.delay_fin && (self.quick == 0 || self.is_interactive) {
-            self.deadline = self.deadline.min(now + self.delay.max(self.config.timeout));
-        } else {
+    /// The peer's FIN arrived in order, alone or behind data, of which more will be said: only data is still to carry ACKs, and none is
+    /// quick. Before the first data no delay is known (Linux).
+    pub(crate) fn on_fin(&mut self, now: SimTime, follows_data: bool) {
+        let delay = self.delay();
+        if !self.config.delay_fin {
             self.due = true;
+            return;
+        }
+        self.is_interactive = true;
+        if !follows_data {
+            self.due |= delay.is_zero();
+            self.deadline = self.deadline.min(now + delay);
         }
     }
 
@@ -389,7 +395,7 @@ mod tests {
         for (delay_fin, due) in [(false, true), (true, false)] {
             let mut acks = acks(0, false);
             acks.config.delay_fin = delay_fin;
-            acks.on_fin(SimTime(10 * MS));
+            acks.on_fin(SimTime(10 * MS), false);
             assert_eq!(acks.is_due(), due);
         }
     }

@@ -350,8 +350,9 @@ impl Receiver {
             self.place(start, end);
         }
         let finishes = self.is_finished() && !was_finished;
+        let brings_data = self.rcv_nxt - u64::from(finishes) > before;
         if finishes {
-            self.acks.on_fin(now);
+            self.acks.on_fin(now, brings_data);
         }
         self.reader.catch_up(now);
         if !self.reader.is_immediate() {
@@ -360,13 +361,13 @@ impl Receiver {
         if self.rcv_nxt == before {
             if start < end {
                 self.acknowledge_above_hole(now, data_end.saturating_sub(start), arrival, has_reported);
-            } else if arrival.len > 0 {
+            } else if arrival.len > 0 || arrival.has_fin {
                 // A duplicate, or beyond the window (RFC 5681 section 4.2).
                 self.acks.on_useless(window_end - self.rcv_nxt, self.mss);
             } else {
                 self.acks.request();
             }
-        } else if self.rcv_nxt - u64::from(finishes) > before {
+        } else if brings_data {
             self.acknowledge(now, self.rcv_nxt - before, arrival);
             self.tune(now);
         }
@@ -408,7 +409,7 @@ impl Receiver {
         if self.acks.gathers() {
             self.duplicate = None;
         }
-        if !self.dsack || !self.reports_ranges || arrival.len == 0 {
+        if !self.dsack || !self.reports_ranges {
             return;
         }
         if arrival.start < self.rcv_nxt {

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from ackclock import input_files
+from ackclock.claims import reasons
 from ackclock.claims.forms import CaseTable, ChoiceTable, ClaimsTable, ClaimTable, StudyTable
 from ackclock.reading import mismatch
+from ackclock.shown import unknown
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
 from ackclock.studies.plan import MOST_RUNS
@@ -85,6 +87,32 @@ def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes
             remedy = "write one in MEASURES in measure.py: it takes runs and returns a Measured"
             mistakes.add(("claim", place, "id"), "has a measure that is not a function", remedy, claim["id"])
     mistakes.check()
+
+
+def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes: Mistakes) -> list[dict[str, Any]]:
+    """Return the claims with the numbers of their reasons filled in from the record.
+
+    Args:
+        table: As it was read.
+        record: What is on record, by the ids of claims.
+        mistakes: Of `read`.
+
+    Raises:
+        ackclock.ScenarioError: If a reason names a claim or a quantity that is not there.
+    """
+    ids = [claim["id"] for claim in table["claim"]]
+    entries = []
+    for place, claim in enumerate(table["claim"]):
+        text = claim.get("reason", "")
+        try:
+            if strange := next((name for name in reasons.named(text) if name not in ids), None):
+                raise LookupError(unknown("claim", strange, ids, lists=False))
+            entries.append({**claim, "reason": reasons.filled(text, claim["id"], record)})
+        except (LookupError, ValueError) as error:
+            remedy = "write a number on record like {ID}, or {ID:quantity|.1f}"
+            mistakes.add(("claim", place, "reason"), f"names what is not on record: {error.args[0]}", remedy, text)
+    mistakes.check()
+    return entries
 
 
 def _check_keys(kind: str, key: Key, entry: Table, mistakes: Mistakes) -> None:

@@ -26,6 +26,8 @@ class Picture:
         study: Name of the study that it shows.
         title: Above it.
         draw: Draws it from the simulations.
+        shows: Claims, as `ackclock claims` takes them, whose record it shows, or their region's: it is not drawn where
+            one of them is of another scenario.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Picture:
     study: str
     title: str
     draw: Callable[[Laboratory, Study], Figure]
+    shows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

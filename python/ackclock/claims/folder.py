@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, Final, Literal, Self, cast
 
 from ackclock import importing, input_files, usercode
-from ackclock.claims import checked
+from ackclock.claims import checked, own_code
 from ackclock.claims.forms import Record, Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
@@ -189,6 +189,8 @@ class Claim:
             the other side of 0 does not agree, however near it is. 0 if there is no such statement.
         origin: Whose statement it is.
         beside: The claims of its region, itself among them.
+        subject: The subject (`ackclock.claims.subjects`) of its record, verdict on record and reason; empty where a
+            record does not say it, `None` where there is no record and `verdicts.toml` does not say it either.
     """
 
     id: str
@@ -211,6 +213,7 @@ class Claim:
     origin: Origin = "source"
     region: str = ""
     beside: tuple["Claim", ...] = ()
+    subject: str | None = None
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -290,28 +293,33 @@ def load_folder(path: Path) -> Folder:
     measures = _listed(load_module(path / "measure.py"), "MEASURES", dict)
     checked.check_measures(table, measures, mistakes)
     measured, made = _measurements(path)
-    claims = tuple(_claim(entry, studies, measures, measured, made) for entry in table["claim"])
+    entries = checked.with_reasons(table, measured, mistakes)
+    recorded, subjects = _verdicts(path / VERDICTS, [entry["id"] for entry in table["claim"]])
+    subjects |= {name: entry.get("subject") or "" for name, entry in measured.items()}
+    claims = tuple(_claim(entry, studies, measures, measured, made, subjects) for entry in entries)
     claims = tuple(_beside(claim, claims) for claim in claims)
-    recorded = _verdicts(path / "verdicts.toml", [claim.id for claim in claims])
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     if pictures is not None:
         _check_pictures(_listed(pictures, "PICTURES", (list, tuple)), path / "pictures.py", studies)
     return Folder(path, table["title"], table["source"], table["about"], claims, recorded, pictures)
 
 
+VERDICTS: Final = "verdicts.toml"
 _REMEDY = "restore it, or write it anew with `ackclock claims --full`"
 
 
-def _verdicts(path: Path, ids: Sequence[str]) -> dict[str, Verdict]:
+def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[str, str]]:
+    """Return the verdict on record of each claim, and of some the subject that it is of: the table `subject`."""
     if not path.exists():
-        return {}
-    found = input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"')
-    if wrong := mismatch(dict[str, Verdict], found):
+        return {}, {}
+    found = dict(input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"'))
+    subjects = found.pop("subject", {})
+    if wrong := mismatch(dict[str, Verdict], found) or mismatch(dict[str, str], subjects):
         raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
-    if strange := next((name for name in found if name not in ids), None):
+    if strange := next((name for name in (*found, *subjects) if name not in ids), None):
         said = unknown("claim", strange, ids, lists=False)
         raise input_files.InputFileError(f"{path}: {said}; take it away, or add the claim to claims.toml")
-    return found
+    return found, subjects
 
 
 def _listed(module: ModuleType, name: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401
@@ -353,6 +361,10 @@ def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made
         for entry in content["claims"]:
             if entry.get("interval") is not None and len(entry["interval"] or ()) != 2:
                 raise DamagedError(file, f"the interval of {entry['id']} must have two ends", _REMEDY)
+            if entry["id"] in measured:
+                raise DamagedError(
+                    file, f"{entry['id']} is on record twice, here or in another file", "keep one of them"
+                )
             measured[entry["id"]] = cast(dict[str, Any], entry)
             made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
     return measured, made
@@ -401,6 +413,7 @@ def _claim(
     measures: Mapping[str, Callable[[Runs], Measured]],
     measured: Mapping[str, Mapping[str, Any]],
     made: Mapping[str, Made],
+    subjects: Mapping[str, str],
 ) -> Claim:
     return Claim(
         id=table["id"],
@@ -422,6 +435,7 @@ def _claim(
         sign=table.get("sign", 0),
         origin=table.get("origin", "source"),
         region=table.get("region", ""),
+        subject=subjects.get(table["id"]),
     )
 
 
@@ -443,7 +457,7 @@ def load_module(path: Path) -> ModuleType:
     input_files.octets(path, remedy="write it, as `ackclock claims new` does")  # a pipe would be waited for
     try:
         with usercode.blamed(path):
-            return importing.executed(f"claims of {path.resolve()}", str(path))
+            return importing.executed(f"{own_code.ALIAS}{path.resolve()}", str(path))
     except usercode.UserCodeError as error:
         raise input_files.InputFileError(str(error)) from error
 

@@ -79,6 +79,7 @@ class ClaimTable(TypedDict):
     high: NotRequired[float]
     origin: NotRequired[Literal["source", "reading", "ours"]]
     reason: NotRequired[str]
+    elsewhere: NotRequired[list[str]]
     region: NotRequired[str]
     share: NotRequired[float]
     sign: NotRequired[int]
@@ -87,6 +88,7 @@ class ClaimTable(TypedDict):
 class _MeasuredRecord(TypedDict):
     measured: float | None
     also: dict[str, float]
+    subject: NotRequired[str | None]
     interval: NotRequired[list[float] | None]
     seeds: NotRequired[int]
     values: NotRequired[list[float]]
@@ -126,3 +128,4 @@ class Twin(TypedDict):
     """`twin.json`: one table in two simulators."""
 
     rows: list[TwinRow]
+    scenarios: NotRequired[dict[str, str]]

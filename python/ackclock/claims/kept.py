@@ -9,6 +9,7 @@ from pathlib import Path
 from ackclock import kernel, storage
 from ackclock._core import Scenario
 from ackclock.claims.origin import engine
+from ackclock.imported import identity
 from ackclock.results import Results
 from ackclock.running import run
 
@@ -44,9 +45,9 @@ def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
 
     Args:
         scenario: What to simulate.
-        kept: Folder of results by what stands for the engine's sources and hash of the scenario, so that an engine
-            that was changed simulates again; nothing is kept without one. Results that are damaged, or of another
-            scenario, are simulated again, with a warning.
+        kept: Folder of results by what stands for the engine's sources and for the scenario with the code that it
+            brings, so that one that was changed simulates again; nothing is kept without one. Results that are damaged,
+            or of another scenario, are simulated again, with a warning.
     """
     return _kept_or(run, scenario, kept, engine()[:16])
 
@@ -91,7 +92,7 @@ def _kept_or(
 ) -> Results:
     if kept is None:
         return run(scenario)
-    folder = kept / f"{by}-{scenario.hash}"
+    folder = kept / f"{by}-{identity(scenario)}"
     if folder.exists() or folder.is_symlink():
         try:
             if is_worth_keeping(results := _loaded(folder, scenario)):

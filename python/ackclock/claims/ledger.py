@@ -20,6 +20,8 @@ from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
+from ackclock.claims.subjects import is_edited, subject_of
+from ackclock.imported import identity
 from ackclock.results import Results
 from ackclock.running import Stop, mapped
 from ackclock.system import cores
@@ -29,7 +31,7 @@ Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""
 
 _Run = tuple[Place, str]
-"""What ran, and the hash of the scenario that it ran."""
+"""What ran, and what stands for the scenario that it ran."""
 
 _Measurements = dict[tuple[Key, str], list[tuple[Choices, Measured]]]
 """What was measured for a claim of a study, by its setting, the one that verdicts rest on first."""
@@ -52,6 +54,7 @@ class Finding:
         others: The same quantity under other choices, with the verdict that it would give.
         simulated: Whether this was simulated now; if not, it is the measurement on record.
         region: Of a claim that is judged with others: where all hold.
+        is_edited: Whether record, verdict on record and reason are of another scenario; then they count for nothing.
     """
 
     claim: Claim
@@ -62,6 +65,17 @@ class Finding:
     others: tuple[tuple[Choices, Measured, Verdict], ...]
     simulated: bool = True
     region: Region | None = None
+    is_edited: bool = False
+
+    @property
+    def is_on_record(self) -> bool:
+        """Whether this is the measurement on record."""
+        return not self.simulated and self.claim.on_record is not None and not self.is_edited
+
+    @property
+    def reason(self) -> str:
+        """What is known of why it came out so; empty where that was said of another scenario."""
+        return "" if self.is_edited else self.claim.reason
 
     @property
     def tried(self) -> int:
@@ -80,7 +94,7 @@ class Finding:
     @property
     def made(self) -> Made:
         """By what it was measured: by this run, or by what made the record."""
-        return now() if self.simulated else self.claim.made or Made()
+        return now() if self.simulated else (self.is_on_record and self.claim.made) or Made()
 
     @property
     def seeds(self) -> int:
@@ -99,7 +113,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim's entry of `claims.json`."""
-        claim = self.claim
+        claim, subject = self.claim, subject_of(self.claim)
+        first = [choice.options[0] for choice in claim.study.open_choices]
         return {
             "id": claim.id,
             "origin": claim.origin,
@@ -113,24 +128,25 @@ class Finding:
             "sign": claim.sign,
             "why_this_range": claim.why,
             "settings": claim.settings,
+            "subject": subject(first) if self.simulated or self.is_on_record else None,
             **_numbers(self.measured),
             "simulated": self.simulated,
             "made": self.made.as_dict(),
             "verdict": decisive(self).verdict,
             "verdict_of_these": self.verdict,
             "recorded_verdict": self.recorded,
-            "reason": claim.reason,
+            "reason": self.reason,
             "choices_agreeing": self.agreeing,
             "choices_tried": self.tried,
             "share_wanted": claim.share,
             "region": str(self.region or ""),
-            "other_choices": [_other(claim.study, *other) for other in self.others],
+            "other_choices": [_other(claim.study, subject(other[0]), *other) for other in self.others],
         }
 
 
-def _other(study: Study, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
+def _other(study: Study, subject: str, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
     names = {choice.name: option.name for choice, option in zip(study.open_choices, choices, strict=True)}
-    return {"choices": names, **_numbers(measured), "verdict": verdict}
+    return {"choices": names, "subject": subject, **_numbers(measured), "verdict": verdict}
 
 
 def _numbers(measured: Measured) -> dict[str, Any]:
@@ -190,7 +206,7 @@ class Laboratory:
         for study in filter(self.simulates, studies):
             for choices, case in itertools.product(self.grid(study), study.cases):
                 scenario = _scenario(case, choices)
-                key = self._runs[study.key, choices, case.name] = case.on, scenario.hash
+                key = self._runs[study.key, choices, case.name] = case.on, identity(scenario)
                 if key not in self._results:
                     wanted[key] = scenario
         done = self._told(len(wanted))
@@ -309,11 +325,15 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         recorded: The verdicts on record.
     """
     studies = {claim.study.key: claim.study for claim in claims}
+    edited = {_named(claim) for claim in claims if is_edited(claim)}
     while True:
         laboratory.simulate(studies.values())
         simulated = _measured(claims, laboratory)
         regions = _regions(claims, simulated)
-        findings = [_finding(claim, simulated, recorded.get(claim.id), regions.get(claim.region)) for claim in claims]
+        findings = [
+            replace(found, is_edited=True, recorded=None) if _named(found.claim) in edited else found
+            for found in (_finding(each, simulated, recorded.get(each.id), regions.get(each.region)) for each in claims)
+        ]
         unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
         studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
@@ -428,20 +448,30 @@ def _repeated(study: Study, measured: Measured) -> Measured:
 
 
 def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
-    """Return what a `--full` run measured; a claim that none has measured is open.
+    """Return what a `--full` run measured of the scenarios that there are; a claim that none has measured is open.
 
-    A record from before a choice was added is one of that choice's first option.
+    A record from before a choice was added is one of that choice's first option, if that leaves the scenario as it was.
     """
     choices = claim.study.open_choices
     first = tuple(choice.options[0] for choice in choices)
     entry = claim.on_record
     if entry is None:
         return [(first, Measured(None))]
-    others = [
-        (tuple(_option(choice, other["choices"].get(choice.name)) for choice in choices), _entry(claim.study, other))
-        for other in entry["other_choices"]
-    ]
-    return [(first, _entry(claim.study, entry)), *others]
+    subject = subject_of(claim)
+    cells = [(first, entry), *((combination(claim.study, other["choices"]), other) for other in entry["other_choices"])]
+    kept = [(chosen, cell) for chosen, cell in cells if cell.get("subject") == subject(chosen)]
+    found = [(chosen, _entry(claim.study, cell)) for chosen, cell in kept if cell is entry or chosen != first]
+    return found if kept[:1] == cells[:1] else [(first, Measured(None)), *found]
+
+
+def combination(study: Study, names: Mapping[str, str]) -> Choices:
+    """Return the options that a record names, the first of each choice that it does not.
+
+    Args:
+        study: Whose choices.
+        names: Of options, by those of their choices.
+    """
+    return tuple(_option(choice, names.get(choice.name)) for choice in study.open_choices)
 
 
 def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
@@ -483,7 +513,7 @@ def recorded_with_more(finding: Finding) -> Finding | None:
         finding: What came out.
     """
     claim = finding.claim
-    if not finding.simulated or claim.on_record is None or claim.region:
+    if not finding.simulated or claim.on_record is None or claim.region or finding.is_edited:
         return None
     record = _found(claim, _on_record(claim), finding.recorded, None, simulated=False)
     has_more_seeds = claim.study.repeats and record.seeds > finding.seeds

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Finding, Laboratory, judge
-from ackclock.claims.measured import Measured
-from ackclock.claims.words import number
+from ackclock.claims.measured import Measured, number
 
 _MARKED = re.compile(
     r"<!-- record(?P<by> by option| grid)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
@@ -63,11 +62,17 @@ def on_record(folder: Folder, claim_id: str) -> Finding:
     Args:
         folder: Of the claim.
         claim_id: Its id.
+
+    Raises:
+        LookupError: If it is not on record, or of another scenario.
     """
     claims = [claim for claim in folder.claims if claim.id == claim_id and claim.on_record is not None]
     if not claims:
         raise LookupError(f"{claim_id} is not on record in {folder.path}")
-    return judge(claims, _Recorded(), {})[0]
+    (finding,) = judge(claims, _Recorded(), {})
+    if finding.is_edited:
+        raise LookupError(f"{claim_id} is on record in {folder.path} of another scenario than the folder has")
+    return finding
 
 
 def _by_claim(folder: Folder, ids: Sequence[str]) -> str:

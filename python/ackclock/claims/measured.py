@@ -31,6 +31,29 @@ class Measured:
     values: tuple[float, ...] = field(default=(), repr=False)
 
 
+def number(value: float | None) -> str:
+    """Write a measured value with the digits that can be compared; a dash if there is none.
+
+    Args:
+        value: In the claim's unit.
+
+    Examples:
+        >>> number(10.3941), number(0.97442), number(381.625), number(1.0), number(9.9999)
+        ('10.39', '0.974', '381.6', '1.000', '10.00')
+        >>> number(0.00042), number(-0.0054), number(4.2e-7), number(0.0)
+        ('0.00042', '-0.0054', '4.2e-07', '0.000')
+    """
+    if value is None:
+        return "-"
+    if 0 < abs(value) < _SMALL:
+        return f"{value:#.2g}"
+    return f"{value:.3f}" if abs(value) < 9.9995 else f"{value:.2f}" if abs(value) < 99.995 else f"{value:,.1f}"
+
+
+_SMALL = 0.00995
+"""Nearer to zero three decimals leave less than two digits."""
+
+
 def mean(repetitions: Sequence[Measured]) -> Measured:
     """Return the weighted mean of repetitions, with their spread among the other quantities; a single one as it is.
 

@@ -3,15 +3,17 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ackclock import storage
 from ackclock.claims import forest
-from ackclock.claims.folder import Folder
+from ackclock.claims.figures import Picture
+from ackclock.claims.folder import Folder, select
 from ackclock.claims.ledger import Choices, Finding, Laboratory, decisive
-from ackclock.claims.measured import Measured
+from ackclock.claims.measured import Measured, number
 from ackclock.claims.origin import now
-from ackclock.claims.words import chance, counts, limits, more, number, origin, reason, record, spread, verdict
+from ackclock.claims.subjects import is_edited, region_subject
+from ackclock.claims.words import chance, counts, limits, more, origin, reason, record, spread, verdict
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
 from ackclock.usercode import UserCodeError, blamed
@@ -37,6 +39,7 @@ def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
     found = {finding.region.name: finding for finding in findings if finding.region is not None}
     tables = [
         finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])
+        | {"subject": region_subject(finding.claim.beside)}
         for finding in found.values()
         if finding.region is not None
     ]
@@ -62,7 +65,7 @@ def write(
         (partial / "index.html").write_text(_page(shown, findings, laboratory), encoding="utf-8")
         regions = regions_as_json(findings)
         if regions["regions"]:
-            (partial / "regions.json").write_text(json.dumps(regions, ensure_ascii=False) + "\n", encoding="utf-8")
+            (partial / REGIONS).write_text(json.dumps(regions, ensure_ascii=False) + "\n", encoding="utf-8")
         content = json.dumps(as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n"
         (partial / "claims.json").write_text(content, encoding="utf-8")
         (partial / storage.MANIFEST).write_text(json.dumps({"simulations": len(laboratory)}) + "\n", encoding="utf-8")
@@ -75,7 +78,7 @@ def _page(folders: Sequence[dict[str, Any]], findings: Sequence[Finding], labora
         counts=counts(findings),
         simulations=len(laboratory),
         made=f"{now().version}, {now()}",
-        old=sum(not finding.simulated for finding in findings),
+        old=sum(finding.is_on_record for finding in findings),
         chance=chance(findings),
         folders=folders,
     )
@@ -115,7 +118,8 @@ def _pictures(
     for picture in () if folder.pictures is None else folder.pictures.PICTURES:
         is_last = here.startswith(picture.claims) and not following.startswith(picture.claims)
         study = studies.get(picture.study)
-        if is_last and study is not None and picture.name not in drawn and laboratory.simulates(study):
+        is_there = study is not None and laboratory.simulates(study) and not _is_of_another(picture, folder)
+        if is_last and study is not None and picture.name not in drawn and is_there:
             drawn.add(picture.name)
             with blamed(file):
                 made = picture.draw(laboratory, study)
@@ -123,6 +127,20 @@ def _pictures(
                     raise UserCodeError(f"{file}: the picture {picture.name} must be a Figure, and is {made!r:.60}")
             yield written_picture(picture.name, picture.title, made, figures_path)
 
+
+def _is_of_another(picture: Picture, folder: Folder) -> bool:
+    """Whether a picture shows what is on record of another scenario."""
+    shown = select([folder], picture.shows) if picture.shows else []
+    if any(map(is_edited, shown)):
+        return True
+    file = folder.path / REGIONS
+    regions = json.loads(file.read_text(encoding="utf-8"))["regions"] if shown and file.exists() else []
+    of_now = {each["name"]: region_subject([c for c in folder.claims if c.region == each["name"]]) for each in regions}
+    return any(each.get("subject") != of_now[each["name"]] for each in regions)
+
+
+REGIONS: Final = "regions.json"
+"""Where a run writes the regions in which claims hold together, and a folder keeps them."""
 
 _WHOSE = {"source": "source", "reading": "source, read otherwise", "ours": "ours"}
 """Whose statement it is, in a cell."""

@@ -15,7 +15,8 @@ from typing import Any, Self, cast
 from ackclock import input_files
 from ackclock.claims.forms import Twin
 from ackclock.claims.intervals import deviation, of_mean, quantile
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
+from ackclock.claims.subjects import scenario_subjects
 from ackclock.estimates import mean_of, rounding
 from ackclock.reading import document
 
@@ -72,13 +73,17 @@ def read(folder: Path) -> list[Line]:
         folder: Of claims.
 
     Raises:
-        LookupError: If it has none.
+        LookupError: If it has none, or if it is of other scenarios than the folder has.
     """
     file = folder / FILE
     if not file.exists():
         raise LookupError(f"{file} is missing: there is no record of another simulator for {folder.name}")
     remedy = "restore it: the folder's record of another simulator is made by its own program"
     found = document(input_files.octets(file, remedy=remedy), file, Twin, remedy)
+    known = found.get("scenarios", {})
+    if known != (there := scenario_subjects(folder, known)):
+        others = ", ".join(name for name in known if there.get(name) != known[name])
+        raise LookupError(f"{file} is of other scenarios than the folder has: {others}; run both simulators again")
     return [Line.of(cast(dict[str, Any], entry)) for entry in found["rows"]]
 
 

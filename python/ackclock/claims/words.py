@@ -6,7 +6,7 @@ from ackclock.claims import reference
 from ackclock.claims.folder import Claim
 from ackclock.claims.intervals import Interval
 from ackclock.claims.ledger import Finding, decisive, recorded_with_more
-from ackclock.claims.measured import Measured
+from ackclock.claims.measured import Measured, number
 from ackclock.claims.origin import Made
 from ackclock.estimates import CONFIDENCE
 
@@ -19,29 +19,6 @@ ORIGINS = (
 
 VERDICTS = (("agrees", "agree"), ("differs", "differ"), ("undecided", "undecided"), ("open", "open"))
 """Verdicts, and how many are said to be so."""
-
-
-def number(value: float | None) -> str:
-    """Write a measured value with the digits that can be compared; a dash if there is none.
-
-    Args:
-        value: In the claim's unit.
-
-    Examples:
-        >>> number(10.3941), number(0.97442), number(381.625), number(1.0), number(9.9999)
-        ('10.39', '0.974', '381.6', '1.000', '10.00')
-        >>> number(0.00042), number(-0.0054), number(4.2e-7), number(0.0)
-        ('0.00042', '-0.0054', '4.2e-07', '0.000')
-    """
-    if value is None:
-        return "-"
-    if 0 < abs(value) < _SMALL:
-        return f"{value:#.2g}"
-    return f"{value:.3f}" if abs(value) < 9.9995 else f"{value:.2f}" if abs(value) < 99.995 else f"{value:,.1f}"
-
-
-_SMALL = 0.00995
-"""Nearer to zero three decimals leave less than two digits."""
 
 
 def spread(measured: Measured) -> str:
@@ -72,7 +49,8 @@ def origin(finding: Finding) -> str:
         finding: What came out.
     """
     seeds = "" if finding.measured.interval is None else f"{finding.seeds} seed{'s'[: finding.seeds != 1]}"
-    return ", ".join(part for part in (seeds, "" if finding.simulated else "on record") if part)
+    where = "" if finding.simulated else "on record" if finding.is_on_record else "not simulated"
+    return ", ".join(part for part in (seeds, where) if part)
 
 
 def record(finding: Finding) -> str:
@@ -81,11 +59,23 @@ def record(finding: Finding) -> str:
     Args:
         finding: What came out.
     """
+    if finding.is_edited:
+        return _edited(finding)
     if finding.simulated:
         return ""
     if finding.claim.on_record is None:
         return "not on record"
     return f"on record: {finding.made}{_since(finding.made)}"
+
+
+def _edited(finding: Finding) -> str:
+    """Say that what is on record was measured on another scenario."""
+    what = "the verdict on record" if finding.claim.on_record is None else "the record"
+    if finding.claim.subject:
+        said = f"{what} is of another scenario, and decides nothing"
+    else:
+        said = f"{what} does not say which scenario it is of, and decides nothing"
+    return said if finding.simulated else f"{said}; not simulated: --full simulates it"
 
 
 _LISTED = 12
@@ -128,8 +118,8 @@ def reason(finding: Finding) -> str:
     """
     claim, rests_on = finding.claim, decisive(finding)
     interval = rests_on.measured.interval
-    if claim.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
-        return claim.reason
+    if finding.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
+        return finding.reason
     if not interval.freedom:
         return "one seed says nothing of others"
     where = f"{number(interval.low)} to {number(interval.high)} {claim.unit}".strip()
@@ -156,13 +146,15 @@ def counts(findings: Sequence[Finding]) -> list[str]:
         findings: All of them.
     """
     now = [finding for finding in findings if finding.simulated]
-    old = [finding for finding in findings if not finding.simulated]
+    old = [finding for finding in findings if finding.is_on_record]
+    none = [finding for finding in findings if not finding.simulated and not finding.is_on_record]
     better = [finding.claim.id for finding in now if recorded_with_more(finding) is not None]
     lines = [f"simulated now: {line}" for line in _by_origin(now)]
     if better:
         which = f"for {len(better)} of these the verdict of a record is counted, which rests on more"
         lines.append(f"{which}: {', '.join(better)}")
-    return lines + [f"on record: {line}" for line in _by_origin(old)]
+    lines += [f"on record: {line}" for line in _by_origin(old)]
+    return lines + [f"neither simulated nor on record: {line}" for line in _by_origin(none)]
 
 
 def _by_origin(findings: Sequence[Finding]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,6 +51,14 @@ def claims(
             "most a third of its claim's tolerance.",
         ),
     ] = False,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--choice",
+            metavar="NAME=OPTION",
+            help="Try one reading: simulate with this option of a choice alone, and judge by it. May be repeated.",
+        ),
+    ] = None,
     kept: Annotated[
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Cache results in this folder, and reuse what is there."),
@@ -70,7 +79,7 @@ def claims(
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
     if ids and ids[0] == "new":
-        if as_json or full or seeds is not None or settle or kept or own or folder != _FOLDER:
+        if as_json or full or seeds is not None or settle or choices or kept or own or folder != _FOLDER:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
         _begin(ids[1:])
         return
@@ -78,17 +87,18 @@ def claims(
     from ackclock.claims import ledger, load_folders, page
     from ackclock.claims.folder import load_folder, select
     from ackclock.claims.kept import held
+    from ackclock.claims.readings import read_as
 
     paths = [*(own or ()), *(Path(word) for word in ids or () if _is_path(word))]
     own_folders = dict.fromkeys(_checked(path) for path in paths)
     folders = [load_folder(path) for path in own_folders] if paths else load_folders()
     _check_distinct(folders)
     try:
-        chosen = select(folders, [word for word in ids or () if not _is_path(word)])
+        chosen = read_as(select(folders, [word for word in ids or () if not _is_path(word)]), _chosen(choices or ()))
     except LookupError as error:
         raise InputError(str(error.args[0])) from error
     storage.check_folder(folder, kind=storage.CLAIMS, renews=True)
-    recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items()}
+    recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items() if not choices}
     warnings.showwarning = _say_warning  # type: ignore[assignment]  # it takes the rest together
     with held(kept), simulations_progress("claims") as on_done:
         laboratory = ledger.Laboratory(full=full, seeds=seeds, settle=settle, kept=kept, on_done=on_done)
@@ -102,6 +112,14 @@ def claims(
 
 def _say_warning(message: Warning | str, *_where: object) -> None:
     errors().print(name(f"warning: {message}"), style="yellow")
+
+
+def _chosen(texts: Iterable[str]) -> dict[str, str]:
+    """Return the option of each choice that is to be tried."""
+    wrong = next((text for text in texts if "=" not in text), None)
+    if wrong is not None:
+        raise InputError(f'--choice {wrong} names no option; write it like --choice "queue=DropTail, 1 BDP"')
+    return {choice.strip(): option.strip() for choice, _, option in (text.partition("=") for text in texts)}
 
 
 def _is_path(word: str) -> bool:
@@ -148,7 +166,8 @@ _HEADINGS = ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict"
 
 def _print(findings: list[Any], folder: Path) -> None:
     from ackclock.claims.ledger import decisive
-    from ackclock.claims.words import number, origin, spread, verdict
+    from ackclock.claims.measured import number
+    from ackclock.claims.words import origin, spread, verdict
 
     rows: list[tuple[Text | str, ...]] = []
     for finding in findings:

@@ -212,14 +212,33 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
     if not given:
         raise InputError("name a scenario file, or describe a dumbbell, such as: ackclock run --flows cubic,reno")
     chosen: dict[str, Any] = _DEFAULTS | given
-    if "buffer" in given and "queue" not in given:
-        del chosen["queue"]
+    if "queue" not in given:
+        del chosen["queue"]  # a scenario's own has room for two packets at least
     try:
         return dumbbell(**chosen, overrides=overrides, folder=str(Path.cwd()))
-    except ScenarioError:
+    except ScenarioError as error:
+        for mistake in error.diagnostics:
+            mistake["file"] = _option_of(mistake["field"], given) or mistake["file"]
         raise
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+_PLACES = {
+    "topology.bottleneck.rate": ("trace", "bottleneck"),
+    "topology.bottleneck.delay": ("rtt",),
+    "topology.bottleneck.queue": ("buffer", "queue"),
+    "topology.bottleneck.loss": ("loss",),
+    "flow[": ("flows",),
+    "duration": ("duration",),
+    "tcp.profile": ("profile",),
+}
+"""Where options of a dumbbell without a file stand in its scenario."""
+
+
+def _option_of(field: str, given: dict[str, str]) -> str | None:
+    options = (option for place, options in _PLACES.items() if field.startswith(place) for option in options)
+    return next((f"--{option}" for option in options if option in given), None)
 
 
 def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:

@@ -43,6 +43,9 @@ class SettingEntry(TypedDict):
     agent: dict[str, Any]
     """The agent's settings."""
 
+    code: NotRequired[list[str]]
+    """SHA-256 of each file of code that the scenario brings; only where it brings any."""
+
 
 class PlanEntry(TypedDict):
     """What was to be done."""

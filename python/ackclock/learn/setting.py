@@ -16,6 +16,7 @@ from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
 from ackclock.gym.environments import DQN_NEWRENO
 from ackclock.gym.flow import first_flow
 from ackclock.gym.registered import GENERAL
+from ackclock.imported import own_code
 from ackclock.learn.manifest import SettingEntry
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))
@@ -104,6 +105,7 @@ class Setting:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the manifest's entry."""
+        own = own_code(self.scenario)
         return {
             "environment": self.name,
             "scenario": json.loads(self.scenario.to_json()),
@@ -111,6 +113,7 @@ class Setting:
             "source": asdict(self.source) if self.source else None,
             "flow": self.flow,
             "agent": {name: list(value) if isinstance(value, tuple) else value for name, value in self.agent.items()},
+            **({"code": list(own)} if own else {}),
         }
 
     @classmethod

@@ -3,7 +3,8 @@
 Source: reports of iperf 3.12, as they were made here: `intervals[].streams[]` with `bytes`, `retransmits`,
 `snd_cwnd`, `snd_wnd` (octets), `rtt` and `rttvar` (microseconds), `end.streams[].sender` and `.receiver`,
 `end.sender_tcp_congestion`. `--json-stream` (since 3.17) writes `start`, each of `intervals` and `end` as `{"event":
-..., "data": ...}` in a line of its own. What stands before the report, such as a warning, is passed over.
+..., "data": ...}` in a line of its own. What stands before the report, such as a warning, is passed over, and so are
+messages of iperf3 after it. A test that was ended early has the intervals until then, and a note with the reason.
 
 Departures: the round trip is the smoothed one at the end of each interval; single samples are not in a report, so
 that there is no distribution. What a sender is told to have sent is what it wrote to its socket, which may hold it
@@ -39,7 +40,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         path: The file.
 
     Raises:
-        RecordingError: If it is none, or one of UDP, or of a test that failed.
+        RecordingError: If it is none, or one of UDP, or of a test that failed before its first interval.
     """
     report = _report(path)
     start: dict[str, Any] = dict(report["start"])
@@ -58,7 +59,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         "missed": None,
         "cpu_s": None,
         "tracepoints_cpu_s": None,
-        "notes": list(_NOTES),
+        "notes": [*_NOTES, *([f"the test was ended early: {report['error'][:200]}"] if report.get("error") else [])],
     }
     return streams, lasted, about
 
@@ -133,11 +134,14 @@ class _Report(TypedDict):
 BEGIN: Final = re.compile(rb"^\{\s*(\"start\"|\"event\"|$)", re.MULTILINE)
 """How a report begins."""
 
+_AFTER: Final = re.compile(rb"(\n\s*iperf3: [^\n]*)+\s*\Z")
+"""Messages after it."""
+
 
 def _report(path: Path) -> _Report:
     whole = octets(path, remedy="give one report of `iperf3 --json`").removeprefix(codecs.BOM_UTF8)
     begin = BEGIN.search(whole)
-    content = whole[begin.start() :] if begin else whole
+    content = _AFTER.sub(b"", whole[begin.start() :] if begin else whole)
     before = whole.count(b"\n", 0, begin.start()) if begin else 0
     try:
         lines = content.splitlines()
@@ -146,7 +150,8 @@ def _report(path: Path) -> _Report:
         number = before + getattr(error, "lineno", 1)
         said = getattr(error, "msg", error)
         raise RecordingError(
-            f"{path}, line {number}: this is not JSON ({said}); give one report of `iperf3 --json` in a file"
+            f"{path}, line {number}: this is not JSON ({said}); give one report of `iperf3 --json`, or a trace of "
+            "ackclock-kernel, that is whole"
         ) from error
     if not isinstance(found, dict) or "start" not in found:
         raise RecordingError(
@@ -160,8 +165,8 @@ def _report(path: Path) -> _Report:
 
 
 def _check_kind(report: dict[str, Any], path: Path) -> None:
-    """Refuse a test that failed, or was of UDP."""
-    if report.get("error"):
+    """Refuse a test that failed before its first interval, or was of UDP."""
+    if report.get("error") and not report.get("intervals"):
         raise RecordingError(f"{path}: iperf3 says that it failed: {str(report['error'])[:200]}")
     start = report["start"]
     test = start.get("test_start") if isinstance(start, dict) else None

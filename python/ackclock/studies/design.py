@@ -9,7 +9,7 @@ from ackclock import dumbbells
 from ackclock._core import Scenario, ScenarioError
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
-from ackclock.studies.plan import PATH_DEFAULTS, PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, title
 from ackclock.studies.quantities import seconds
 from ackclock.sweep.grid import Point, point_of
 from ackclock.toml_text import toml_text
@@ -78,10 +78,10 @@ def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: 
         return None
     overrides = _overrides(plan, cell, line_up, document)
     try:
-        scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
+        scenario = Scenario.from_json(dumbbells.scenario_text(document), overrides, plan.folder)
         if (begin := _last_start(scenario)) is not None:
             overrides = [*overrides, f"measure.from={json.dumps(begin)}"]
-            scenario = Scenario.from_json(json.dumps(document), overrides, plan.folder)
+            scenario = Scenario.from_json(dumbbells.scenario_text(document), overrides, plan.folder)
     except ScenarioError as error:
         _translate(error, plan, line_up, mistakes)
         _check_link(plan, _links(document, plan.folder), mistakes)
@@ -95,7 +95,9 @@ def _links(document: Mapping[str, Any], folder: str) -> list[str]:
     network = {key: document[key] for key in ("topology", "use") if key in document}
     flows = [{key: flow[key] for key in ("name", "from", "to") if key in flow} for flow in document["flow"]]
     try:
-        return Scenario.from_json(json.dumps(network | {"duration": "1 s", "flow": flows}), (), folder).link_names
+        return Scenario.from_json(
+            dumbbells.scenario_text(network | {"duration": "1 s", "flow": flows}), (), folder
+        ).link_names
     except ScenarioError:
         return []
 
@@ -134,8 +136,8 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
     document: dict[str, Any] = dict(plan.scenario or {}) | {"name": name, "seed": seed, "duration": plan.duration}
     if plan.scenario is None:
         path = {key: cell.get(key) for key in PATH_KEYS if key in cell}
-        if path.get("queue", "drop_tail") == "drop_tail":
-            path.setdefault("buffer", PATH_DEFAULTS["buffer"])
+        if "buffer" not in plan.places:
+            path.pop("buffer", None)  # a scenario's own, which is the same, has room for two packets at least
         document["topology"] = dumbbells.topology(str(path.pop("rate", "")), str(path.pop("rtt")), **path)
     if plan.measure is not None:
         document["measure"] = dict(plan.measure)

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from ackclock import controllers, importing, storage
 from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.decoding import decoded_toml
 from ackclock.diagnostics import joined
-from ackclock.imported import imported
+from ackclock.imported import own_code
 from ackclock.studies.plan import MOST_RUNS, each_once, value_key
 from ackclock.toml_text import toml_text
 from ackclock.version import __version__
@@ -279,7 +277,4 @@ def point_of(parameters: dict[str, Any], scenario: Scenario) -> Point:
         parameters: What tells it from the others, the seed included.
         scenario: The effective one.
     """
-    sources = (*controllers.sources(scenario).values(), *importing.sources(scenario).values())
-    beside = imported([source["file"] for source in sources], scenario.folder) if sources else []
-    own = (*(source["sha256"] for source in sources), *(storage.sha256(Path(file)) for file in beside))
-    return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own)
+    return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own_code(scenario))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ackclock import storage
 from ackclock._core import build_info
-from ackclock.claims.words import number
+from ackclock.claims.measured import number
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
 from ackclock.validation.comparison import Comparison, Row

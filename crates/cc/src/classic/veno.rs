@@ -1,12 +1,14 @@
 //! Veno: Reno that tells, by Vegas' estimate of the queue, loss by congestion from loss at random.
 //!
 //! Source: Fu and Liew, TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE JSAC 21(2), 2003:
-//! `N = (Expected - Actual) BaseRTT`, threshold 3 segments; from there on the window grows every other round trip; a loss
+//! `N = (Expected - Actual) BaseRTT`, threshold 3 segments; from there on the window grows with every other new ACK; a loss
 //! keeps 4/5 of it while N is below, else 1/2. `BaseRTT` is the least RTT since the last loss, by duplicate ACKs or a timeout.
 //!
-//! Departures: growth every other round trip is half a segment in each. Actual uses the latest RTT.
+//! Departures: growth with every other ACK is half as much with each. Actual uses the latest RTT.
 //!
-//! Checked: the threshold against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: threshold, growth, what a loss keeps and the latest RTT against the authors' module for Linux (`tcp_veno.c`). That keeps
+//! `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno until two RTTs are known. The runs
+//! held to it are in docs/reference/controllers-checked.md.
 
 use super::{Classic, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};

@@ -256,8 +256,9 @@ impl<const N: usize> Learner<N> {
     fn see(&mut self, reading: [f32; N]) {
         self.seen.clear();
         let remembered = self.memory.len() / N;
+        let first = self.memory.first_chunk().copied().unwrap_or(reading);
         for _ in remembered..self.recent - 1 {
-            self.seen.extend(reading);
+            self.seen.extend(first);
         }
         self.seen.extend(&self.memory);
         self.seen.extend(reading);
@@ -322,7 +323,7 @@ mod tests {
         learner.act([1.0]);
         assert_eq!(learner.began, [1.0, 1.0, 1.0]);
         learner.store([2.0], 1.0);
-        assert_eq!(learner.began, [2.0, 1.0, 2.0]); // one is remembered: the reading stands for the one before it
+        assert_eq!(learner.began, [1.0, 1.0, 2.0]); // one is remembered, and stands for the one before it
         learner.act([3.0]);
         learner.act([4.0]);
         learner.store([5.0], 1.0);

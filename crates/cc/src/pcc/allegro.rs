@@ -9,7 +9,8 @@
 //!
 //! Departures: the first window leaves at once, and the start goes on at that in a round trip, where the paper begins with two
 //! segments and PCC-Kernel with 4 Mbit/s, because intervals of two segments in a round trip would last 25; an interval of which something is unaccounted for four round trips after its
-//! end takes that for lost, and halves the rate if nothing of it has arrived, where the authors' programs halve it at once; timeouts and
+//! end takes that for lost, and halves the rate if nothing of it has arrived, where the authors' programs halve it at once; steps of the
+//! adjustment follow one another, where PCC-Kernel awaits what each was worth (of which the paper says nothing); timeouts and
 //! marks are as [`mod@crate::pcc`] says.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
@@ -18,7 +19,7 @@ use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
 
 use super::monitor::Interval;
-use super::{Plan, STARTING, Strategy, least_rate};
+use super::{Plan, STARTING, Strategy, least_rate, trial_rate};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 
@@ -169,7 +170,7 @@ impl AllegroStrategy {
     }
 
     /// Trials come in pairs, each in random order.
-    fn plan_trial(&mut self, random: &mut RandomStream) -> (f64, Kind) {
+    fn plan_trial(&mut self, least: f64, random: &mut RandomStream) -> (f64, Kind) {
         let State::Deciding { begun, first_up, .. } = &mut self.state else { return (self.rate, Kind::Wait) };
         let index = *begun;
         if index == 4 {
@@ -181,8 +182,7 @@ impl AllegroStrategy {
             first_up[pair] = random.chance(0.5);
         }
         let up = first_up[pair] == is_first;
-        let sign = if up { 1.0 } else { -1.0 };
-        (self.rate * (1.0 + sign * self.epsilon), Kind::Trial { index, up })
+        (trial_rate(self.rate, self.epsilon, up, least), Kind::Trial { index, up })
     }
 
     /// `r_n = r_(n-1) * (1 + n * epsilon_min * direction)`, the first step being where the decision led.
@@ -222,8 +222,7 @@ impl Strategy for AllegroStrategy {
             }
             State::Deciding { .. } => {
                 self.rate = self.rate.max(least).min(FASTEST);
-                let (rate, kind) = self.plan_trial(random);
-                (rate.max(least), kind)
+                self.plan_trial(least, random)
             }
             State::Adjusting { .. } => self.plan_step(least),
         };
@@ -330,8 +329,8 @@ mod tests {
         let (mut strategy, mut random) = (strategy(), RandomStream::new(1, "test"));
         strategy.config.min_epsilon = 0.5;
         strategy.rate = 1e6;
-        strategy.enter(State::Adjusting { direction: -1.0, steps: 0 });
         let rtt = SimDuration::from_millis(100);
+        strategy.enter(State::Adjusting { direction: -1.0, steps: 0 });
         let rates = [(); 5].map(|()| strategy.plan(rtt, &mut random).rate as u64);
         assert_eq!(rates, [1_000_000, 500_000, 160_000, 160_000, 160_000]);
     }

@@ -27,7 +27,7 @@ use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
 
 use super::monitor::Interval;
-use super::{Plan, STARTING, Strategy, least_rate};
+use super::{Plan, STARTING, Strategy, least_rate, trial_rate};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 
@@ -206,7 +206,7 @@ impl VivaceStrategy {
         }
     }
 
-    fn plan_trial(&mut self, random: &mut RandomStream) -> (f64, Kind) {
+    fn plan_trial(&mut self, least: f64, random: &mut RandomStream) -> (f64, Kind) {
         let State::Probing { begun, first_up, .. } = &mut self.state else { return (self.rate, Kind::Wait) };
         let (pair, is_first) = (*begun / 2, begun.is_multiple_of(2));
         if pair == self.config.pairs as usize {
@@ -217,8 +217,7 @@ impl VivaceStrategy {
         }
         let up = *first_up == is_first;
         *begun += 1;
-        let sign = if up { 1.0 } else { -1.0 };
-        (self.rate * (1.0 + sign * self.config.epsilon), Kind::Trial { pair, up })
+        (trial_rate(self.rate, self.config.epsilon, up, least), Kind::Trial { pair, up })
     }
 }
 
@@ -246,8 +245,7 @@ impl Strategy for VivaceStrategy {
             }
             State::Probing { .. } => {
                 self.rate = self.rate.max(least);
-                let (rate, kind) = self.plan_trial(random);
-                (rate.max(least), kind)
+                self.plan_trial(least, random)
             }
         };
         let segments = f64::from(self.config.interval_segments) * self.mss as f64 * 8.0 / (rate * 1e6);
@@ -268,6 +266,7 @@ impl Strategy for VivaceStrategy {
     }
 
     fn give_way(&mut self) {
+        (self.direction, self.in_a_row, self.bounded) = (0.0, 0.0, 0.0);
         self.probe(self.rate / 2.0);
     }
 
@@ -323,6 +322,23 @@ mod tests {
         }
         let (noise, none) = (strategy.utility(100.0, 0.009, 0.0), strategy.utility(100.0, 0.0, 0.0));
         assert_eq!(noise.to_bits(), none.to_bits());
+    }
+
+    /// Section 4.2: steps are amplified, and bounds widen, while the rate goes on in one direction; here it has fallen by half.
+    #[test]
+    fn a_rate_that_gave_way_goes_up_as_by_a_first_step() {
+        let step = |strategy: &mut VivaceStrategy| {
+            let before = strategy.rate;
+            strategy.follow(1.0);
+            strategy.rate - before
+        };
+        let mut strategy = strategy(100.0, 0.0);
+        let first = step(&mut strategy);
+        for _ in 0..6 {
+            step(&mut strategy);
+        }
+        strategy.give_way();
+        assert!((step(&mut strategy) - first).abs() < 1e-9);
     }
 
     #[test]

@@ -215,6 +215,9 @@ impl Endpoint {
         //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);
         if self.receiver.is_finished() && (start < self.receiver.rcv_nxt() || self.is_over()) {
+            if self.is_over() {
+                self.receiver.forget_duplicate(); // TIME-WAIT keeps no SACK (Linux)
+            }
             if self.sender.is_closed() {
                 self.receiver.request_ack(); // both are done: nothing will carry the ACK
             } else {

@@ -63,6 +63,11 @@ impl RecentRanges {
 }
 
 impl Receiver {
+    /// No duplicate is reported.
+    pub(crate) fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
     /// What leaves next reports a duplicate.
     pub(crate) fn has_duplicate(&self) -> bool {
         self.duplicate.is_some()

@@ -195,7 +195,7 @@ impl Sender {
                     DecreaseFrom::Cwnd => prior_cwnd,
                 };
                 let unit = if self.config.counting == Counting::Segments { self.mss() } else { 1 };
-                RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: self.board.pipe() }
+                RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: prior_cwnd }
             }
             _ => self.window_without_prr(cause),
         }
@@ -240,8 +240,12 @@ impl Sender {
 
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
     pub(super) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
-        if self.recovery.is_idle() {
+        // An answer to a mark that this ACK ends stands for the window before.
+        let phase = self.recovery.phase();
+        if phase.is_open() && phase.ends_at().is_none_or(|end| self.board.una() >= end) {
             self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.mss());
+            //= rfc3168-6.1.2-cwr
+            self.ecn.on_reduction();
             self.episodes.end(now);
         }
     }

@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ackclock.claims.figures import STYLE, Picture
-from ackclock.claims.folder import FOLDERS, Study, load_module
+from ackclock.claims.folder import Study, load_module
 from ackclock.claims.ledger import Laboratory
 from ackclock.evolve.paths import FAMILIES
 from ackclock.results import Results
 
-measure: ModuleType = load_module(FOLDERS / "learned" / "measure.py")
+measure: ModuleType = load_module(Path(__file__).parent / "measure.py")
 CURVES = Path(__file__).parent / "curves.json"
 """What `python -m ackclock.evolve` wrote of each training: the paths set aside, every 20 generations."""
 LOOKS = {

@@ -1,5 +1,6 @@
 """Mean window over the loss rate: laws as lines, packet-level runs as dots, the controller alone as crosses."""
 
+from pathlib import Path
 from types import ModuleType
 
 import matplotlib as mpl
@@ -7,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ackclock.claims.figures import STYLE, Picture
-from ackclock.claims.folder import FOLDERS, Study, load_module
+from ackclock.claims.folder import Study, load_module
 from ackclock.claims.ledger import Laboratory
 
-measure: ModuleType = load_module(FOLDERS / "rfc" / "measure.py")
+measure: ModuleType = load_module(Path(__file__).parent / "measure.py")
 COLORS = {
     "Reno": "#777777",
     "CUBIC": "#1f5fa8",

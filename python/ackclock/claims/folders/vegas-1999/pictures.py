@@ -302,6 +302,7 @@ PICTURES = [
         "How many of the twelve statements of V1 to V6 hold, on record, one run each; framed: all, and under how many "
         "of five other starts they all do",
         region,
+        shows=("V1", "V2", "V3", "V4", "V5", "V6", "V15"),
     ),
     Picture(
         "experiment-1",

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ackclock.claims.adoption import line_each
 from ackclock.claims.folder import Claim, load_folder, load_module
 from ackclock.claims.intervals import Interval, of_ends
 from ackclock.pages import written_picture
@@ -63,9 +64,8 @@ def main(run: Path) -> None:
     old = json.loads((HERE / "recorded.json").read_text(encoding="utf-8"))
     entries = {entry["id"]: entry for entry in old["claims"]}
     entries |= {entry["id"]: slim(claims[entry["id"]], entry) for entry in content["claims"]}
-    lines = ",\n".join(json.dumps(entries[each], ensure_ascii=False) for each in claims)
-    head = json.dumps(content | {"claims": []}, ensure_ascii=False).removesuffix("[]}")
-    (HERE / "recorded.json").write_text(f"{head}[\n{lines}\n]}}\n", encoding="utf-8")
+    ordered = [entries[each] for each in claims]
+    (HERE / "recorded.json").write_text(line_each(content | {"claims": ordered}), encoding="utf-8")
     if (run / "regions.json").exists():
         (HERE / "regions.json").write_text((run / "regions.json").read_text(encoding="utf-8"), encoding="utf-8")
     picture = next(each for each in load_module(HERE / "pictures.py").PICTURES if each.name == "region")

@@ -1,0 +1,119 @@
+"""Write the subject of what there is now into records: `python -m ackclock.claims.adoption DIR...`.
+
+It is for records of an earlier form, and for a change that is known to leave each measurement as it was. It takes for
+granted that what is on record was measured with what the folder has now, and simulates nothing.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ackclock._core import ScenarioError
+from ackclock.claims.folder import VERDICTS, Claim, Folder, load_folder
+from ackclock.claims.ledger import combination
+from ackclock.claims.subjects import first_subject, region_subject, subject_of
+from ackclock.input_files import InputFileError
+
+_TABLE = "\n# What each verdict without a record is of, as `python -m ackclock.claims.adoption` writes it.\n[subject]\n"
+
+
+def adopt(folder: Folder) -> list[Path]:
+    """Write the subjects of a folder's records and verdicts.
+
+    Args:
+        folder: As it was loaded.
+
+    Returns:
+        The files that changed.
+    """
+    claims = {claim.id: claim for claim in folder.claims}
+    changes = {file: _record(file.read_text(encoding="utf-8"), claims) for file in _records(folder)}
+    if (regions := folder.path / "regions.json").exists():
+        changes[regions] = _regions(regions.read_text(encoding="utf-8"), folder.claims)
+    if (verdicts := folder.path / VERDICTS).exists():
+        changes[verdicts] = _verdicts(verdicts.read_text(encoding="utf-8"), folder)
+    changed = [file for file, text in changes.items() if text != file.read_text(encoding="utf-8")]
+    for file in changed:
+        file.write_text(changes[file], encoding="utf-8")
+    return changed
+
+
+def _records(folder: Folder) -> list[Path]:
+    return sorted(folder.path.glob("recorded*.json"))
+
+
+def line_each(content: Mapping[str, Any]) -> str:
+    """Return a record with a line for each claim, as a large one is kept.
+
+    Args:
+        content: The record.
+    """
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in content["claims"])
+    head = json.dumps({**content, "claims": []}, ensure_ascii=False).removesuffix("[]}")
+    return f"{head}[\n{lines}\n]}}\n"
+
+
+def _indented(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _record(text: str, claims: Mapping[str, Claim]) -> str:
+    """Return a record with the subject of each measurement, in the form that it had."""
+    content = json.loads(text)
+    write = line_each if text == line_each(content) else _indented
+    entries = [_entry(entry, claims[entry["id"]]) if entry["id"] in claims else entry for entry in content["claims"]]
+    return write({**content, "claims": entries})
+
+
+def _entry(entry: dict[str, Any], claim: Claim) -> dict[str, Any]:
+    subject = subject_of(claim)
+    others = [_with(other, subject(combination(claim.study, other["choices"]))) for other in entry["other_choices"]]
+    return _with(entry, subject(combination(claim.study, {}))) | {"other_choices": others}
+
+
+def _with(entry: dict[str, Any], subject: str) -> dict[str, Any]:
+    """Return an entry with its subject where a run writes it, before what was measured."""
+    found: dict[str, Any] = {}
+    for name, value in entry.items():
+        found |= {"subject": subject} if name == "measured" else {}
+        found |= {} if name == "subject" else {name: value}
+    return found
+
+
+def _regions(text: str, claims: Sequence[Claim]) -> str:
+    content = json.loads(text)
+    for region in content["regions"]:
+        region["subject"] = region_subject([claim for claim in claims if claim.region == region["name"]])
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _verdicts(text: str, folder: Folder) -> str:
+    """Return the verdicts with the subject of each that has no record, which says its own."""
+    lines = [f'{claim.id} = "{first_subject(claim)}"\n' for claim in folder.claims if _is_bare(claim, folder)]
+    return text.partition(_TABLE)[0] + (_TABLE + "".join(lines) if lines else "")
+
+
+def _is_bare(claim: Claim, folder: Folder) -> bool:
+    return claim.on_record is None and claim.id in folder.recorded
+
+
+def main(folders: Sequence[str]) -> None:
+    """Adopt what is on record in each of these folders.
+
+    Args:
+        folders: Their paths.
+    """
+    if not folders:
+        raise SystemExit("name folders of claims: python -m ackclock.claims.adoption ./mine")
+    try:
+        for path in folders:
+            for file in adopt(load_folder(Path(path))):
+                print(file)
+    except (ScenarioError, InputFileError, OSError) as error:
+        raise SystemExit(f"error: {error}") from error
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,62 @@
+"""One reading of what a source leaves open: claims with an option of a choice in the place of all."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ackclock.claims.folder import Choice, Claim
+from ackclock.claims.ledger import combination
+from ackclock.shown import unknown
+
+
+def read_as(claims: Sequence[Claim], chosen: Mapping[str, str]) -> list[Claim]:
+    """Return claims that are simulated with these options alone, which verdicts then rest on.
+
+    What a record measured with them stays on record. A reason is of the first options, and goes where these change.
+
+    Args:
+        claims: Any, each of which leaves these choices open.
+        chosen: The option of each choice, by their names.
+
+    Raises:
+        LookupError: If a claim has no such choice, or the choice no such option; the message has those that there are.
+    """
+    for name, option in chosen.items():
+        claims = [_read(claim, name, option) for claim in claims]
+    return list(claims)
+
+
+def _read(claim: Claim, name: str, option: str) -> Claim:
+    read = _alone(claim, name, option)
+    return replace(read, beside=tuple(_alone(other, name, option) for other in claim.beside))
+
+
+def _alone(claim: Claim, name: str, option: str) -> Claim:
+    study = claim.study
+    old = _choice(claim, name)
+    kept = tuple(each for each in old.options if each.name == option)
+    if not kept:
+        raise LookupError(f"choice {name} of {claim.id}: {unknown('option', option, [o.name for o in old.options])}")
+    new = replace(old, options=kept, quick=1)
+    read = replace(claim, study=replace(study, choices=tuple(new if each is old else each for each in study.choices)))
+    if old.repeats or old.options[0].name == option:
+        return read
+    entry = _entry(read, name, option)
+    return replace(read, reason="", on_record=entry, subject=None if entry is None else entry.get("subject") or "")
+
+
+def _choice(claim: Claim, name: str) -> Choice:
+    choices = {choice.name: choice for choice in claim.study.choices}
+    if name not in choices:
+        raise LookupError(f"{claim.id} leaves other things open: {unknown('choice', name, choices)}")
+    return choices[name]
+
+
+def _entry(claim: Claim, name: str, option: str) -> dict[str, Any] | None:
+    """Return the entry of a record as if the option had been the first; None where it was not measured."""
+    if claim.on_record is None:
+        return None
+    cells = [cell for cell in claim.on_record["other_choices"] if cell["choices"].get(name) == option]
+    firsts = combination(claim.study, {})
+    mine = next((cell for cell in cells if combination(claim.study, cell["choices"]) == firsts), None)
+    return None if mine is None else {**claim.on_record, **mine, "other_choices": cells}

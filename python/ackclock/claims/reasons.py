@@ -1,0 +1,77 @@
+"""Reasons whose numbers are filled in from the record, so that none of them outlives what was measured.
+
+`{H4a1}` is what is on record of a claim, `{H4a1:bounded mean ms}` what was measured beside it, and `{:bounded mean ms}`
+that of the claim whose reason it is. `±` names half of the interval. `{H4a1 where 1 BDP; Linux}` is of the combination
+with these options, `{H4a1|.1f}` is written by a format of Python. Without one the number has the digits of a table.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ackclock.claims.measured import number
+from ackclock.shown import unknown
+
+PLACE: Final = re.compile(
+    r"\{(?P<id>[\w-]*)(?: where (?P<where>[^{}:|]+))?(?::(?P<name>[^{}|]+))?(?:\|(?P<form>[^{}]+))?\}"
+)
+
+
+def filled(text: str, own: str, record: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a reason with its numbers; a dash where nothing is on record of a claim.
+
+    Args:
+        text: As it stands in `claims.toml`.
+        own: The claim whose reason it is.
+        record: The entries on record of the folder, by the ids of claims.
+
+    Raises:
+        LookupError: If an entry has no such quantity or combination; the message has those that it has.
+        ValueError: If a format is none.
+
+    Examples:
+        >>> entry = {"measured": 1.25, "interval": [1.0, 1.5], "also": {"ms": 12.0}, "other_choices": []}
+        >>> filled("{A1|.1f} ± {A1:±}, after {:ms|.0f} ms", "A1", {"A1": entry})
+        '1.2 ± 0.250, after 12 ms'
+    """
+    return PLACE.sub(lambda found: _written(found, own, record), text)
+
+
+def named(text: str) -> list[str]:
+    """Return the claims that a reason names for their numbers.
+
+    Args:
+        text: As it stands in `claims.toml`.
+    """
+    return [found["id"] for found in PLACE.finditer(text) if found["id"]]
+
+
+def _written(found: re.Match[str], own: str, record: Mapping[str, Mapping[str, Any]]) -> str:
+    entry = record.get(found["id"] or own)
+    if entry is None:
+        return number(None)
+    value = _value(_cell(entry, found["where"] or ""), found["name"])
+    return number(value) if found["form"] is None or value is None else format(value, found["form"])
+
+
+def _cell(entry: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    wanted = {name.strip() for name in where.split(";") if name.strip()}
+    cells = [entry] if not wanted else [e for e in entry["other_choices"] if wanted <= set(e["choices"].values())]
+    if not cells:
+        names = dict.fromkeys(name for each in entry["other_choices"] for name in each["choices"].values())
+        raise LookupError(unknown("option", where, names))
+    cell: Mapping[str, Any] = cells[0]
+    return cell
+
+
+def _value(cell: Mapping[str, Any], name: str | None) -> float | None:
+    value: float | None
+    if name is None:
+        value = cell["measured"]
+    elif name == "±":
+        value = None if cell.get("interval") is None else (cell["interval"][1] - cell["interval"][0]) / 2
+    elif name in cell["also"]:
+        value = cell["also"][name]
+    else:
+        raise LookupError(unknown("quantity", name, ["±", *cell["also"]]))
+    return value

@@ -1,0 +1,140 @@
+"""The subject of a measurement: a hash of the scenarios and of the code that a number was measured with.
+
+A record keeps it beside each number, so that what another scenario gave decides nothing in a folder that was copied and
+edited. It covers the names and places of the study's cases, the scenario files as documents, the files that these name,
+every override in its order, options that repeat a setting, and the measure (`ackclock.claims.own_code`). It leaves out
+comments, whitespace and a scenario's `name`, limits of agreement, other studies and options, and the number of seeds.
+It leaves out the engine as well, whose differences are found by measuring again (`ackclock.claims.reference`).
+Departures: files that environment variables name are not read, since a record is shown where these are not set.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from ackclock import input_files
+from ackclock.claims import own_code
+from ackclock.claims.folder import Case, Claim, Option, Study
+from ackclock.claims.named_files import contents
+
+DIGITS: Final = 12
+"""How many hexadecimal digits stand for a subject."""
+
+_SEED: Final = re.compile(r"seed=\d+")
+
+
+def subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
+    """Return what gives the subject of a claim's measurement under an option of each of its study's open choices.
+
+    Args:
+        claim: Any.
+    """
+    study = claim.study
+    common = [own_code.parts(claim.measure), _repeated(study)]
+    cases = [(case, [case.name, case.on, *_scenario(case.scenario)]) for case in study.cases]
+
+    def subject(chosen: Sequence[Option]) -> str:
+        return _digest([common, [[*said, _overrides(case, chosen)] for case, said in cases]])
+
+    return subject
+
+
+def first_subject(claim: Claim) -> str:
+    """Return the subject of what a claim's verdict rests on.
+
+    Args:
+        claim: Any.
+    """
+    return subject_of(claim)([choice.options[0] for choice in claim.study.open_choices])
+
+
+def is_edited(claim: Claim) -> bool:
+    """Whether what is on record of a claim is of another scenario, or does not say of which.
+
+    Args:
+        claim: Any.
+    """
+    return claim.subject not in (None, first_subject(claim))
+
+
+def region_subject(claims: Iterable[Claim]) -> str:
+    """Return the subject of claims that are judged together over all options of their study's choices.
+
+    Args:
+        claims: All of a region.
+    """
+    grids = [[[option.name, option.overrides] for option in each.options] for each in _open(claims)]
+    return _digest([grids, [first_subject(claim) for claim in claims]])
+
+
+def scenario_subjects(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the subject of scenario files, as a record of something else than claims keeps it.
+
+    Args:
+        folder: Where they are.
+        names: Of the files.
+    """
+    return {name: _digest(_scenario(folder / name)) for name in sorted(set(names)) if (folder / name).is_file()}
+
+
+def _open(claims: Iterable[Claim]) -> list[Any]:
+    return [choice for claim in claims for choice in claim.study.open_choices]
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def _repeated(study: Study) -> list[list[str]]:
+    """Return what options that repeat a setting change beside the seed."""
+    options = [option for choice in study.choices if choice.repeats for option in choice.options]
+    changed = [[text for text in option.overrides if not _SEED.fullmatch(text)] for option in options]
+    return [texts for texts in changed if texts]
+
+
+def _scenario(file: Path) -> tuple[str, list[str]]:
+    said, texts = _document(input_files.text(file, remedy="write it: a study names it"))
+    return said, list(contents(texts, file.parent))
+
+
+def _overrides(case: Case, chosen: Sequence[Option]) -> list[tuple[str, list[str]]]:
+    texts = (*(text for option in chosen for text in option.on(case.scenario)), *case.overrides)
+    folder = case.scenario.parent
+    return [(said, list(contents(named, folder))) for said, named in map(_override, texts)]
+
+
+@lru_cache(maxsize=1024)
+def _override(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return an override with its value as a document, and the texts in it."""
+    path, sign, value = text.partition("=")
+    return _said(f"value={value}", f"{path.strip()}{sign}")
+
+
+@lru_cache(maxsize=256)
+def _document(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a scenario file as a document, and the texts in it."""
+    return _said(text)
+
+
+def _said(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return a text of TOML without its layout, and its texts; what is no TOML stays as it is."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return before + text, ()
+    table.pop("name", None)
+    return before + json.dumps(table, sort_keys=True, default=str), tuple(_texts(table))
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

@@ -1,0 +1,371 @@
+"""What is on record of one scenario decides nothing of another: a folder that was copied and edited.
+
+What is another subject, and what is not, is in the head of `ackclock.claims.subjects` and in how-to/own-claims.md.
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
+from ackclock.claims.adoption import adopt, main
+from ackclock.claims.folder import FOLDERS, load_module, select
+from ackclock.claims.ledger import Laboratory, combination, decisive
+from ackclock.claims.own_code import parts, tokens
+from ackclock.claims.page import _is_of_another, as_json
+from ackclock.claims.readings import read_as
+from ackclock.claims.subjects import first_subject, is_edited, subject_of
+from ackclock.claims.words import counts, reason, record, verdict
+from ackclock.templates import write
+from conftest import Cli
+
+SHIPPED = load_folders()
+
+MEASURE = '''\
+"""Two measures, of which one uses the other's module."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ackclock.claims.folder import load_module
+from ackclock.claims.measured import Measured, Runs
+
+_more = load_module(Path(__file__).parent / "more.py")
+SCALE = 1.0
+SEEN: dict[str, float] = {}
+
+
+def busiest(case: str) -> Callable[[Runs], Measured]:
+    """The busiest link."""
+
+    def measure(runs: Runs) -> Measured:
+        SEEN[case] = SCALE * _more.utilization(runs[case])
+        return Measured(SEEN[case])
+
+    return measure
+
+
+MEASURES = {"Mine1": busiest("one BDP"), "Mine2": lambda runs: Measured(_more.utilization(runs["a fifth"]))}
+'''
+MORE = """\
+def utilization(results):
+    return max(link["utilization"] for link in results.summary["links"])
+
+
+def unused():
+    return 1
+"""
+
+
+@pytest.fixture
+def mine(recorded: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(recorded, tmp_path / "mine")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template, three seconds long, with what a `--full` run measured on record."""
+    folder = tmp_path_factory.mktemp("claims") / "mine"
+    write("claims", "mine", folder, lang="python")
+    (folder / "measure.py").write_text(MEASURE)
+    (folder / "more.py").write_text(MORE)
+    _edit(folder, "scenario.toml", 'duration = "60 s"', 'duration = "3 s"')
+    _edit(folder, "scenario.toml", 'from = "20 s"', 'from = "1 s"')
+    _edit(folder, "claims.toml", 'settings = "rate', 'reason = "As it was."\nsettings = "rate')
+    findings = judge(load_folder(folder).claims, Laboratory(full=True), {})
+    (folder / "recorded.json").write_text(json.dumps(as_json(findings, full=True), indent=2))
+    _edit(folder, "claims.toml", 'name = "buffers"', 'name = "buffers"\ncostly = true')
+    return folder
+
+
+def _edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new))
+
+
+def _judged(folder: Path) -> list[Finding]:
+    loaded = load_folder(folder)
+    return judge(loaded.claims, Laboratory(), loaded.recorded)
+
+
+SAME: dict[str, tuple[str, str, str]] = {
+    "a comment in the scenario": ("scenario.toml", "duration =", "# so long\nduration  =  "),
+    "the scenario's name": ("scenario.toml", 'name = "mine"', 'name = "yours"'),
+    "whitespace of an override": ("claims.toml", 'limit="0.2 bdp"', 'limit =  "0.2 bdp"'),
+    "another limit of agreement": ("claims.toml", "low = 0.98", "low = 0.5"),
+    "a study more": ("claims.toml", "[[claim]]", "@STUDY@[[claim]]"),
+    "an option more": ("claims.toml", "delayed_ack=false", 'delayed_ack=false"] }, { name = "m", set = ["tcp.mss=500'),
+    "a comment in the measure": ("measure.py", "return measure\n", "return measure  # the inner one\n\n"),
+    "a docstring": ("measure.py", "The busiest link.", "How busy the busiest is."),
+    "a line break": ("measure.py", "Measured(SEEN[case])", "Measured(\n            SEEN[case]\n        )"),
+    "code that is not used": ("more.py", "return 1", "return 2"),
+    "a measure more": ("measure.py", "MEASURES = {", "OTHER = 3\nMEASURES = {"),
+}
+STUDY = '[[study]]\nname = "more"\ntitle = ""\nscenario = "scenario.toml"\nchoices = []\ncase = [{ name = "a" }]\n\n'
+
+
+@pytest.mark.parametrize(("name", "old", "new"), SAME.values(), ids=SAME)
+def test_what_leaves_a_scenario_as_it_was_leaves_its_record(mine: Path, name: str, old: str, new: str) -> None:
+    text = (mine / name).read_text()
+    (mine / name).write_text(text.replace(old, new.replace("@STUDY@", STUDY), 1))
+    assert (mine / name).read_text() != text
+    findings = _judged(mine)
+    assert [finding.is_on_record for finding in findings] == [True, True]
+    assert [len(finding.others) for finding in findings] == [1, 1]
+
+
+OTHER: dict[str, tuple[str, str, str, list[bool]]] = {
+    "a number": ("scenario.toml", "10 Mbit/s", "11 Mbit/s", [True, True]),
+    "an override of a case": ("claims.toml", '"0.2 bdp"', '"0.3 bdp"', [True, True]),
+    "the first option": ("claims.toml", "delayed_ack=true", "delayed_ack=3", [True, True]),
+    "the order of options": ("claims.toml", 'name = "yes"', 'name = "none", set = [] }, { name = "yes"', [True, True]),
+    "a case's name": ("claims.toml", 'name = "a fifth"', 'name = "a  fifth"', [True, True]),
+    "code": ("measure.py", "SCALE *", "SCALE +", [True, False]),
+    "a constant": ("measure.py", "SCALE = 1.0", "SCALE = 1.5", [True, False]),
+    "what a function closes over": ("measure.py", 'busiest("one BDP")', 'busiest("a fifth")', [True, False]),
+    "another lambda": ("measure.py", 'runs["a fifth"]', 'runs["one BDP"]', [False, True]),
+    "code of a module beside": ("more.py", "max(", "min(", [True, True]),
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new", "edited"), OTHER.values(), ids=OTHER)
+def test_a_record_of_another_scenario_decides_nothing(
+    mine: Path, name: str, old: str, new: str, edited: list[bool]
+) -> None:
+    _edit(mine, name, old, new)
+    findings = _judged(mine)
+    assert [finding.is_edited for finding in findings] == edited
+    for finding in (each for each in findings if each.is_edited):
+        assert (finding.verdict, finding.measured.value, finding.recorded, reason(finding)) == ("open", None, None, "")
+        assert "of another scenario, and decides nothing; not simulated" in record(finding)
+        assert finding.as_dict()["subject"] is None
+    assert any(line.startswith("neither simulated nor on record: ") for line in counts(findings))
+
+
+def test_seeds_on_record_do_not_decide_what_an_edited_folder_simulates(mine: Path, tmp_path: Path) -> None:
+    """The record rests on five seeds and the run on one: in an edited copy, the run alone counts."""
+    _edit(mine, "claims.toml", "\ncostly = true", "")
+    _edit(mine, "claims.toml", 'choices = ["acks"]', 'choices = ["seed"]')
+    choice = '[[choice]]\nname = "seed"\ntitle = "seed"\nwhy = "chance"\nseeds = 5\n\n[[study]]'
+    _edit(mine, "claims.toml", "[[study]]", choice)
+    findings = judge(load_folder(mine).claims, Laboratory(full=True), {})
+    (mine / "recorded.json").write_text(json.dumps(as_json(findings, full=True)))
+    edited = shutil.copytree(mine, tmp_path / "edited")
+    _edit(edited, "scenario.toml", "10 Mbit/s", "11 Mbit/s")
+    for folder, seeds in ((mine, 5), (edited, 1)):
+        loaded = load_folder(folder)
+        for finding in judge(loaded.claims, Laboratory(seeds=1), loaded.recorded):
+            assert (decisive(finding).seeds, finding.seeds) == (seeds, 1)
+            assert ("these" in verdict(finding)) == (seeds == 5 and finding.verdict != decisive(finding).verdict)
+
+
+def test_a_record_that_does_not_say_its_scenario_decides_nothing_until_it_is_adopted(mine: Path) -> None:
+    content = json.loads((mine / "recorded.json").read_text())
+    written = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    for entry in content["claims"]:
+        del entry["subject"]
+        for other in entry["other_choices"]:
+            del other["subject"]
+    (mine / "recorded.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    assert all("does not say which scenario it is of" in record(finding) for finding in _judged(mine))
+    assert adopt(load_folder(mine)) == [mine / "recorded.json"]
+    assert (mine / "recorded.json").read_text() == written, "what adopts is what writes"
+    assert [finding.is_on_record for finding in _judged(mine)] == [True, True]
+    assert adopt(load_folder(mine)) == []
+
+
+def test_what_cannot_be_adopted_is_said(tmp_path: Path) -> None:
+    for folders, said in (([], "name folders of claims"), ([str(tmp_path / "nowhere")], r"error: .*claims\.toml")):
+        with pytest.raises(SystemExit, match=said):
+            main(folders)
+
+
+def test_a_verdict_without_a_record_is_of_its_scenario_as_well(mine: Path) -> None:
+    (mine / "recorded.json").unlink()
+    assert adopt(load_folder(mine)) == [mine / "verdicts.toml"]
+    assert adopt(load_folder(mine)) == []
+    _edit(mine, "claims.toml", "\ncostly = true", "")
+    assert [(each.is_edited, each.recorded) for each in _judged(mine)] == [(False, "agrees")] * 2
+    _edit(mine, "scenario.toml", "23 ms", "24 ms")
+    findings = _judged(mine)
+    assert [(each.is_edited, each.recorded, each.reason) for each in findings] == [(True, None, "")] * 2
+    assert "the verdict on record is of another scenario, and decides nothing" in {record(each) for each in findings}
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.path.name)
+def test_every_record_that_ships_is_of_what_ships(folder: Folder) -> None:
+    """Else measure it anew; `python -m ackclock.claims.adoption` where the edit is known to change no result."""
+    assert [claim.id for claim in folder.claims if claim.id in folder.recorded and claim.subject is None] == []
+    assert [claim.id for claim in folder.claims if is_edited(claim)] == []
+    for claim in folder.claims:
+        subject = subject_of(claim)
+        kept = claim.on_record or {"other_choices": []}
+        options = {choice.name: {o.name for o in choice.options} for choice in claim.study.open_choices}
+        for cell in kept["other_choices"]:
+            assert all(cell["choices"].get(name) in (None, *known) for name, known in options.items()), claim.id
+            assert cell["subject"] == subject(combination(claim.study, cell["choices"])), claim.id
+        assert len(subject([choice.options[0] for choice in claim.study.open_choices])) == 12
+
+
+def test_a_copy_elsewhere_is_the_same_and_the_regions_picture_goes_with_its_grid(tmp_path: Path) -> None:
+    copy = shutil.copytree(FOLDERS / "vegas-1999", tmp_path / "copy")
+    before = {claim.id: first_subject(claim) for folder in SHIPPED for claim in folder.claims if claim.id[0] == "V"}
+    folder = load_folder(copy)
+    assert {claim.id: first_subject(claim) for claim in folder.claims} == before
+    assert folder.pictures is not None
+    (picture,) = (each for each in folder.pictures.PICTURES if each.name == "region")
+    assert not _is_of_another(picture, folder)
+    text = (copy / "claims.toml").read_text()
+    (copy / "claims.toml").write_text(text.replace('="100 packets"', '="101 packets"'))
+    assert (copy / "claims.toml").read_text() != text
+    assert _is_of_another(picture, load_folder(copy))
+
+
+def test_a_file_that_a_scenario_names_is_part_of_it(tmp_path: Path) -> None:
+    copy = shutil.copytree(FOLDERS / "learned", tmp_path / "copy")
+    with (copy / "policy.onnx").open("ab") as file:
+        file.write(b" ")
+    assert any(map(is_edited, load_folder(copy).claims))
+    assert [each.id for each in load_folder(copy).claims if not is_edited(each)] == []
+
+
+def test_pictures_of_a_copy_are_drawn_by_its_own_measures() -> None:
+    named = [file for file in FOLDERS.glob("*/*.py") if "FOLDERS" in file.read_text(encoding="utf-8")]
+    assert named == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("x = f'{a:.3f} {{'\n", "x  = f'{a:.3f} {{'  # three\n", True),
+        ("x = f'{a:.3f}'\n", "x = f'{a:.2f}'\n", False),
+        ('x = "a b"\n', 'x = "ab"\n', False),
+        ("if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n", False),
+        ("def f():\n    '''One.'''\n    return 1\n", "def f():\n\treturn 1\n", True),
+        ("x = ('a'\n     'b')\n", "x = ('a' 'b')\n", True),
+    ],
+)
+def test_texts_are_one_where_their_tokens_are(one: str, other: str, is_same: bool) -> None:
+    assert (tokens(one) == tokens(other)) is is_same
+
+
+def test_one_reading_is_judged_by_what_is_on_record_of_it() -> None:
+    """D1b3 is on record with five queues: of the second, nothing that is said of the first holds."""
+    claims = select(SHIPPED, ["D1b3"])
+    (before,) = claims
+    option = before.study.open_choices[0].options[1]
+    (read,) = read_as(claims, {"queue": option.name})
+    assert before.on_record is not None and read.on_record is not None
+    (cell,) = (each for each in before.on_record["other_choices"] if each["choices"]["queue"] == option.name)
+    assert read.on_record["measured"] == cell["measured"]
+    assert (read.reason, is_edited(read)) == ("", False)
+    assert read_as(claims, {"queue": before.study.open_choices[0].options[0].name})[0].reason == before.reason
+
+
+@pytest.mark.parametrize(
+    ("choice", "option", "said"),
+    [
+        ("aks", "no", 'unknown choice "aks"; did you mean "acks"? known: acks'),
+        ("acks", "noo", 'unknown option "noo"; did you mean "no"? known: yes, no'),
+    ],
+)
+def test_an_unknown_reading_says_which_there_are(mine: Path, choice: str, option: str, said: str) -> None:
+    with pytest.raises(LookupError, match=re.escape(said)):
+        read_as(load_folder(mine).claims, {choice: option})
+
+
+@pytest.mark.usefixtures("mine")
+def test_the_command_says_it_too(cli: Cli) -> None:
+    done = cli("claims", "./mine", "--choice", "aks=no")
+    assert (done.returncode, 'unknown choice "aks"' in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_a_reading_is_simulated_alone(mine: Path) -> None:
+    claims = read_as(load_folder(mine).claims, {"acks": "no"})
+    kept = {each["id"]: each for each in json.loads((mine / "recorded.json").read_text())["claims"]}
+    for entry in as_json(judge(claims, Laboratory(full=True), {}), full=True)["claims"]:
+        (other,) = kept[entry["id"]]["other_choices"]
+        assert (entry["subject"], entry["measured"]) == (other["subject"], other["measured"])
+        assert (entry["choices_tried"], entry["other_choices"], entry["recorded_verdict"]) == (1, [], None)
+
+
+CONTROLLER = """\
+from ackclock import CongestionController
+class Mine(CongestionController):
+    def on_ack(self, ack):
+        self.cwnd_bytes = {}
+    def on_congestion(self, event): pass
+"""
+
+
+def test_results_that_are_kept_are_of_the_code_that_the_scenario_brings(cli: Cli, mine: Path) -> None:
+    """Two segments a round trip fill less of the link than twenty, whatever an earlier class did."""
+    _edit(mine, "scenario.toml", '"reno"\ncontroller = "reno"', '"reno"\ncontroller = "python:own:Mine"')
+    found = []
+    for window in (3_000, 30_000):
+        (mine / "own.py").write_text(CONTROLLER.format(window))
+        done = cli("claims", "./mine", "Mine1", "--full", "--json", "--keep", "kept")
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout)["claims"][0])
+    assert found[1]["measured"] > 3 * found[0]["measured"]
+    assert found[0]["subject"] != found[1]["subject"]
+
+
+def test_every_callable_may_measure(tmp_path: Path) -> None:
+    """Each of these is another measure than the rest, and the same when its file is read again."""
+    (tmp_path / "calls.py").write_text(CALLS)
+    found, again = ([parts(each) for each in load_module(tmp_path / "calls.py").CALLS] for _ in range(2))
+    assert found == again
+    assert len({repr(each) for each in found}) == len(found)
+
+
+CALLS = """\
+from dataclasses import dataclass
+from functools import cache, partial
+
+
+@dataclass
+class Instance:
+    scale: float
+
+    def __call__(self, runs):
+        return self.scale
+
+    def method(self, runs):
+        return -self.scale
+
+
+def holding(value):
+    return lambda runs: value
+
+
+def both():
+    def one(runs):
+        return other(runs)
+
+    def other(runs):
+        return one(runs)
+
+    return one, holding(other)
+
+
+@cache
+def cached(runs):
+    return 1
+
+
+def scaled(runs, by=1.0):
+    return by
+
+
+CALLS = [
+    len, str.upper, cached, scaled, partial(scaled, by=2.0), partial(scaled, by=3.0), Instance(1.0), Instance(2.0),
+    Instance(1.0).method, holding(max), holding(min), holding((1, 2)), holding([1, 3]), holding({"a": scaled}),
+    holding({"b": scaled}), holding((scaled, scaled, cached)), holding((scaled, cached, cached)), *both(),
+    lambda runs: 1, lambda runs, two=2: two,
+]
+"""
