@@ -1,8 +1,8 @@
-"""Put a `--full` run on record: `python record.py FOLDER`, as `make record-vegas` does, and draw the region anew.
+"""Put a `--full` run of all claims or some on record: `python record.py FOLDER`, as `make record-vegas` does.
 
-`recorded.json` has of each claim what the run's `claims.json` has, with how many cells of the quick and of the whole
-grid agree and their medians. Of the claims over the 768 cells the single cells are left out: of those that are judged
-together, `regions.json` says which hold where. Departures: none.
+It draws the region anew. `recorded.json` has of each claim what the run's `claims.json` has, with how many cells of the
+quick and of the whole grid agree and their medians. Of the claims over the 768 cells the single cells are left out: of
+those that are judged together, `regions.json` says which hold where. Departures: none.
 """
 
 import json
@@ -56,14 +56,18 @@ def _other(claim: Claim, other: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(run: Path) -> None:
-    """Write both records and the picture that is drawn from them."""
+    """Write both records and the picture that is drawn from them; what the run leaves out stays as it is."""
     claims = {claim.id: claim for claim in load_folder(HERE).claims}
     content = json.loads((run / "claims.json").read_text(encoding="utf-8"))
-    if not content["full"] or {entry["id"] for entry in content["claims"]} != set(claims):
-        raise SystemExit(f"{run} is no run of all claims with --full")
-    entries = [slim(claims[entry["id"]], entry) for entry in content["claims"]]
-    (HERE / "recorded.json").write_text(line_each(content | {"claims": entries}), encoding="utf-8")
-    (HERE / "regions.json").write_text((run / "regions.json").read_text(encoding="utf-8"), encoding="utf-8")
+    if not content["full"]:
+        raise SystemExit(f"{run} must be a run with --full")
+    old = json.loads((HERE / "recorded.json").read_text(encoding="utf-8"))
+    entries = {entry["id"]: entry for entry in old["claims"]}
+    entries |= {entry["id"]: slim(claims[entry["id"]], entry) for entry in content["claims"]}
+    ordered = [entries[each] for each in claims]
+    (HERE / "recorded.json").write_text(line_each(content | {"claims": ordered}), encoding="utf-8")
+    if (run / "regions.json").exists():
+        (HERE / "regions.json").write_text((run / "regions.json").read_text(encoding="utf-8"), encoding="utf-8")
     picture = next(each for each in load_module(HERE / "pictures.py").PICTURES if each.name == "region")
     written_picture(picture.name, picture.title, picture.draw(None, None), run / "figures")
 
