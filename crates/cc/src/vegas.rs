@@ -14,6 +14,7 @@
 //! | +1 segment | spread over the round trip | 1/W for an ACK | at the end of the round trip |
 //! | kept on duplicate ACKs | 3/4 | 3/4 | 1/2 |
 //! | `BaseRTT` | the least | the least | the least since idle time |
+//! | a recovery | is of the round trip it began in | is of the round trip it began in | is followed by a new round trip |
 //!
 //! Departures: retransmission is the stack's, without Vegas' finer clock and its checks on the first two ACKs after a
 //! retransmission, and so is the rule that a window falls once for all the losses of a round trip; ns-2's halving for a
@@ -220,6 +221,8 @@ pub struct Vegas {
     round: Round,
     /// Segments in queues, as the last round trip showed them.
     diff: f64,
+    /// (linux) The next ACK that may grow the window begins a round trip, as after a recovery.
+    begins_anew: bool,
     /// The window may grow during this round trip.
     grows: bool,
     /// Bytes that congestion avoidance may still add in this round trip, and what division has left of them.
@@ -244,6 +247,7 @@ impl Vegas {
             least_rtt: 0,
             round: Round::default(),
             diff: 0.0,
+            begins_anew: false,
             grows: true,
             allowance: 0,
             remainder: 0,
@@ -336,6 +340,7 @@ impl Vegas {
     fn forget_round(&mut self, grows: bool) {
         self.round = Round { number: self.round.number, ..Round::default() };
         self.grows = grows;
+        self.begins_anew = self.config.variant == VegasVariant::Linux;
     }
 
     fn end_avoidance_round(&mut self) {
@@ -374,7 +379,12 @@ impl Vegas {
 
 impl CongestionController for Vegas {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if let Some(sample) = self.sample(ack) {
+        let sample = self.sample(ack);
+        // Linux's `vegas_enable`: what the ACK that ends a recovery shows is of before.
+        if ack.growth.is_due && std::mem::take(&mut self.begins_anew) {
+            self.round = Round { number: ack.round, ..Round::default() };
+            self.allowance = 0;
+        } else if let Some(sample) = sample {
             self.round.add(sample);
         }
         if ack.growth.is_due && ack.round != self.round.number {

@@ -52,6 +52,17 @@ fn linux_measures_base_rtt_anew_after_idle_time() {
     assert_eq!(after_idle(VegasVariant::Brakmo), 19_000);
 }
 
+/// `tcp_vegas.c`, `vegas_enable`: after a recovery a round trip begins, at whose end, and not before, the window moves. ns-2 ends the round
+/// trip that was under way.
+#[test]
+fn linux_begins_a_round_trip_after_a_recovery() {
+    let mut vegas = avoiding(VegasVariant::Linux, 20_000);
+    round_trip(&mut vegas, 0, 100);
+    vegas.on_congestion(&loss(20_000));
+    assert_eq!(round_trip(&mut vegas, 3, 100), 10_000);
+    assert_eq!(round_trip(&mut vegas, 4, 100), 11_000); // Diff = 0 < alpha = 2
+}
+
 #[test]
 fn linux_divides_by_the_base_rtt_and_ns2_rounds() {
     // W = 20, RTT = 124 ms: Linux has 20 * 24/100 = 4.8, down to 4, not above beta = 4

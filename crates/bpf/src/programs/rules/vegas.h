@@ -34,6 +34,8 @@ struct rule {
 	/* The least round trip ever. */
 	u32 least_rtt_ns;
 	u32 grows;
+	/* (LINUX) The next ACK of new data begins a round trip, as after a recovery. */
+	u32 begins_anew;
 #ifdef RULE_HAS_CLOCKS
 	struct clocks clocks;
 #endif
@@ -130,6 +132,13 @@ INLINE void sample(struct rule *r, const struct params *p, const struct ack *a)
 INLINE void sample(struct rule *r, const struct params *p, const struct ack *a);
 #endif
 
+INLINE void forget_round(struct rule *r, const struct params *p)
+{
+	r->count = 0;
+	r->sum_ns = 0;
+	r->begins_anew = p->variant == LINUX;
+}
+
 INLINE void rule_on_ack(struct rule *r, const struct params *p, const struct ack *a, struct window *w)
 {
 	u64 rtt = least(a->rtt_ns, LONGEST_NS);
@@ -139,8 +148,14 @@ INLINE void rule_on_ack(struct rule *r, const struct params *p, const struct ack
 	if (rtt)
 		r->least_rtt_ns = r->least_rtt_ns ? least(r->least_rtt_ns, rtt) : rtt;
 	sample(r, p, a);
-	if (a->round != r->round)
+	if (r->begins_anew) {
+		forget_round(r, p);
+		r->begins_anew = 0;
+		r->round = a->round;
+		r->allowance = 0;
+	} else if (a->round != r->round) {
 		end_round(r, p, w, a->round);
+	}
 }
 
 INLINE void rule_grow(struct rule *r, const struct params *p, const struct ack *a, struct window *w)
@@ -161,22 +176,16 @@ INLINE void rule_grow(struct rule *r, const struct params *p, const struct ack *
 	w->cwnd += step;
 }
 
-INLINE void forget_round(struct rule *r)
-{
-	r->count = 0;
-	r->sum_ns = 0;
-}
-
 INLINE u64 rule_decrease(struct rule *r, const struct params *p, u64 now_ns, u64 cwnd)
 {
-	forget_round(r);
+	forget_round(r, p);
 	r->grows = 0;
 	return p->variant == LINUX ? cwnd / 2 : cwnd / 4 * 3;
 }
 
 INLINE u64 rule_on_timeout(struct rule *r, const struct params *p, u64 cwnd)
 {
-	forget_round(r);
+	forget_round(r, p);
 	r->grows = 1;
 	return cwnd / 2;
 }
@@ -187,6 +196,6 @@ INLINE void rule_on_idle(struct rule *r, const struct params *p)
 	if (p->variant != LINUX)
 		return;
 	r->least_rtt_ns = 0;
-	forget_round(r);
+	forget_round(r, p);
 }
 #endif
