@@ -1,4 +1,4 @@
-"""What limited a flow: the shares of `limited_by` in `summary.json`, in the words of tables."""
+"""Limits of flows: the shares of `limited_by` in `summary.json`, in the words of tables."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ LIMITS: Final[Mapping[str, str]] = {
 
 
 def of_socket(busy: float, rwnd: float, send_buffer: float) -> LimitShares:
-    """Return what a socket of Linux tells.
+    """Return the shares that a socket of Linux tells.
 
     Args:
         busy: Share of the time with something outstanding or waiting, 0 to 1.

@@ -127,7 +127,7 @@ class WindowCounts(TypedDict):
     """Times that fast recovery (Tahoe: fast retransmit) began."""
 
     limited_by: NotRequired[LimitShares | None]
-    """What limited the sender; None of QUIC, and of a connection that was not open in the window. Not in 0.2.0."""
+    """The sender's limits; None of QUIC, and of a connection that was not open in the window. Not in 0.2.0."""
 
 
 class FlowSummary(TypedDict):
@@ -179,7 +179,7 @@ class FlowSummary(TypedDict):
     """Counts within the measurement window; only of a simulated scenario that has one."""
 
     limited_by: NotRequired[LimitShares | None]
-    """What limited the sender, over its connection's life; None of QUIC, and if it never was open. Not in 0.2.0."""
+    """The sender's limits over its life; None of QUIC, on the kernel, and if it never was open. Not in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds; None without any."""
@@ -537,7 +537,7 @@ class RecordedFlow(TypedDict):
     """False."""
 
     limited_by: NotRequired[LimitShares | None]
-    """What limited the sender, between the first and the last sample of its socket. Not in 0.2.0."""
+    """The sender's limits between the first and the last sample of its socket. Not in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds."""

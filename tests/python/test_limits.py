@@ -1,4 +1,4 @@
-"""What limits a flow, as tables tell it: the largest share, where the terminal is narrow, too."""
+"""Limits of flows as tables tell them: the largest share, where the terminal is narrow, too."""
 
 from pathlib import Path
 

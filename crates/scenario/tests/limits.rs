@@ -1,4 +1,4 @@
-//! What limits a flow, by arithmetic: shares of its time, over its life and over a measurement window.
+//! Limits of a flow by arithmetic: shares of its time, over its life and over a measurement window.
 
 use ackclock_sim::{FlowSummary, LimitShares};
 
@@ -93,8 +93,8 @@ fn bbr_is_limited_by_its_pacer() {
     }
 }
 
-/// RFC 5681, RFC 6928: of 30 segments, the last of them short, 10 leave in the first round trip, in which the window is full, and 20 in the second, in which
-/// nothing more is to be sent. What comes after the last ACK counts for nothing.
+/// RFC 5681, RFC 6928: of 30 segments, the last of them short, 10 leave in the first round trip, in which the window is full. The rest
+/// leaves in the second, in which nothing more is to be sent. What comes after the last ACK counts for nothing.
 #[test]
 fn a_file_counts_from_its_handshake_to_its_last_ack() {
     let own = "controller = \"reno\"\napp = { kind = \"file\", size = \"43 kB\" }\ntcp = { delayed_ack = false }";

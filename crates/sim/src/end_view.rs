@@ -95,8 +95,8 @@ impl<'a> EndView<'a> {
         Outlet { unsent, room, refill: (!srtt.is_zero()).then_some(SimDuration(srtt.0 / 4)) }
     }
 
-    /// What the time since the handshake was spent on; nothing of QUIC, whose sender does not tell the peer's limit from the
-    /// application's.
+    /// The time since the handshake, by what limited the sender; nothing of QUIC, whose sender does not tell the peer's limit
+    /// from the application's.
     pub(crate) fn spent(self, now: SimTime) -> Spent {
         match self {
             Self::Tcp(endpoint) => endpoint.spent(now),

@@ -151,7 +151,7 @@ pub struct FlowSummary {
     /// What was counted within the scenario's measurement window; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowCounts>,
-    /// What limited the sender, over the life of the connection; null for QUIC, and for a connection that never was open.
+    /// The sender's limits over the life of the connection; null for QUIC, on the kernel, and for a connection that never was open.
     pub limited_by: Option<LimitShares>,
     /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,
@@ -164,11 +164,10 @@ pub struct FlowSummary {
 }
 
 /// Shares of a connection's time, by what kept its sender from sending more. They add up to 1, but for `busy`, which is one of its
-/// own. Time counts from the end of the handshake until the FIN is acknowledged or the connection fails. The kernel tells `rwnd`,
-/// `send_buffer` and `busy` alone.
+/// own. Time counts from the end of the handshake until the FIN is acknowledged or the connection fails.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LimitShares {
-    /// The congestion window was full; null on the kernel, as are all that it does not tell.
+    /// The congestion window was full; null, as others are, where Linux's sockets do not tell it.
     pub cwnd: Option<f64>,
     /// The receiver's window was full (Linux's `rwnd_limited`).
     pub rwnd: f64,
@@ -215,7 +214,7 @@ pub struct WindowCounts {
     pub timeouts: u64,
     /// Times that fast recovery (Tahoe: fast retransmit) began.
     pub fast_recoveries: u64,
-    /// What limited the sender; null as that of the whole run is, and for a connection that was not open in the window.
+    /// The sender's limits in the window; null as those of the whole run are, and for a connection that was not open in it.
     pub limited_by: Option<LimitShares>,
 }
 
