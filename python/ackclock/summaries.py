@@ -179,7 +179,7 @@ class FlowSummary(TypedDict):
     """Counts within the measurement window; only of a simulated scenario that has one."""
 
     limited_by: NotRequired[LimitShares | None]
-    """The sender's limits over its life; None of QUIC, on the kernel, and if it never was open. Not in 0.2.0."""
+    """The sender's limits over its life; None of QUIC, and if it never was open. Not in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds; None without any."""

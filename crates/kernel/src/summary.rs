@@ -1,18 +1,19 @@
 //! Results in the form of the simulator's, of what was counted and seen.
 //!
 //! Departures: `lost_segments` are those retransmitted less those that the receiver reported as duplicates, since the kernel keeps no
-//! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least.
+//! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least; of what limited the
+//! sender the kernel tells three shares ([`limits`]), over a life whose ends are known within a millisecond.
 
 use ackclock_net::Router;
 use ackclock_sim::{
-    Column, ColumnData, Completion, CompletionLog, EmptyPath, FlowConfig, FlowSeries, FlowSummary, SimulationConfig,
-    Summary, Table, completion_table, distribution, jain_index, takes_part,
+    Column, ColumnData, Completion, CompletionLog, EmptyPath, FlowConfig, FlowSeries, FlowSummary, LimitShares,
+    SimulationConfig, Summary, Table, completion_table, distribution, jain_index, takes_part,
 };
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 
 use crate::hosts::{Border, Ends, Episode, Exchanged, Held, Sampled, ShortFlowsDone};
 use crate::run::{Done, Outcome, Report};
-use crate::sys::ca_state;
+use crate::sys::{TcpInfo, ca_state};
 
 /// A stream: the flow, its place among the flow's streams, and its place among all.
 struct Place<'a> {
@@ -97,11 +98,26 @@ fn flow_summary(
         fast_recoveries: done.sampled.episodes.iter().filter(is_recovery).count() as u64,
         aborted: done.sampled.aborted[index],
         window: None,
-        limited_by: None,
+        limited_by: done.sampled.lives[index].and_then(|[from, to]| limits(&info, to.saturating_since(from))),
         rtt_ms: meter.samples().map(|samples| distribution(samples, 1e3)),
         exchanges: exchanges[place.connection].as_ref().filter(|_| stream == 0).map(CompletionLog::exchange_summary),
         video: done.held[place.connection].video.clone().filter(|_| stream == 0),
     }
+}
+
+/// What the kernel tells of what limited the sender of a connection that was open for so long: what it counts for busy time, the
+/// receiver's window and the send buffer. Ticks of its clock may be counted beyond the life.
+fn limits(info: &TcpInfo, life: SimDuration) -> Option<LimitShares> {
+    let share = |micros: u64| (micros as f64 * 1e3 / life.0 as f64).min(1.0);
+    (!life.is_zero()).then(|| LimitShares {
+        cwnd: None,
+        rwnd: share(info.rwnd_limited_us),
+        send_buffer: share(info.sndbuf_limited_us),
+        application: None,
+        pacing: None,
+        host: None,
+        busy: share(info.busy_us),
+    })
 }
 
 /// By flow: the requests that were answered, of one that makes any.
@@ -194,4 +210,19 @@ fn completions(config: &SimulationConfig, exchanges: &[Option<CompletionLog>], g
     let groups = config.traffic.arrivals.iter().zip(groups);
     let of_groups = groups.map(|(config, done)| (config.flow.name.clone(), done.group.log()));
     completion_table(&of_flows.chain(of_groups).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 2 s the peer's window took 0.5 s and the send buffer 0.2 s; something was outstanding for 1.6 s.
+    #[test]
+    fn shares_are_of_the_time_for_which_a_connection_was_open() {
+        let info =
+            TcpInfo { busy_us: 1_600_000, rwnd_limited_us: 500_000, sndbuf_limited_us: 200_000, ..TcpInfo::default() };
+        let shares = limits(&info, SimDuration::from_secs(2)).expect("it was open");
+        assert_eq!((shares.busy, shares.rwnd, shares.send_buffer, shares.cwnd), (0.8, 0.25, 0.1, None));
+        assert_eq!(limits(&info, SimDuration::ZERO), None);
+    }
 }

@@ -50,6 +50,12 @@ pub struct TcpInfo {
     pub data_segs_out: u32,
     /// Payload sent, octets, retransmissions included.
     pub bytes_sent: u64,
+    /// Time with something outstanding or waiting to be sent, microseconds.
+    pub busy_us: u64,
+    /// The part of it in which the peer's window kept data from leaving, microseconds.
+    pub rwnd_limited_us: u64,
+    /// The part of it in which the send buffer was full of data that had left, microseconds.
+    pub sndbuf_limited_us: u64,
     /// Segments that the peer reported as duplicates.
     pub dsack_dups: u32,
     /// Window that the peer advertised, octets; 0 before Linux 5.4.
@@ -87,6 +93,9 @@ impl From<&libc::tcp_info> for TcpInfo {
             bytes_received: raw.tcpi_bytes_received,
             data_segs_out: raw.tcpi_data_segs_out,
             bytes_sent: raw.tcpi_bytes_sent,
+            busy_us: raw.tcpi_busy_time,
+            rwnd_limited_us: raw.tcpi_rwnd_limited,
+            sndbuf_limited_us: raw.tcpi_sndbuf_limited,
             dsack_dups: raw.tcpi_dsack_dups,
             snd_wnd: raw.tcpi_snd_wnd,
             total_rto: raw.tcpi_total_rto,

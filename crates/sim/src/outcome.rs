@@ -151,7 +151,7 @@ pub struct FlowSummary {
     /// What was counted within the scenario's measurement window; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowCounts>,
-    /// The sender's limits over the life of the connection; null for QUIC, on the kernel, and for a connection that never was open.
+    /// The sender's limits over the life of the connection; null for QUIC, and for a connection that never was open.
     pub limited_by: Option<LimitShares>,
     /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,

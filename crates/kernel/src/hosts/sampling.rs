@@ -12,7 +12,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use super::ends::{Border, Ends};
 use crate::clock::WallClock;
-use crate::sys::{TcpInfo, ca_state};
+use crate::sys::{CLOSED, TcpInfo, ca_state};
 
 /// From one look at the states to the next.
 const LOOK: SimDuration = SimDuration::from_millis(1);
@@ -21,6 +21,8 @@ const LOOK: SimDuration = SimDuration::from_millis(1);
 const ESTABLISHED: u8 = 1;
 const SYN_SENT: u8 = 2;
 const LISTEN: u8 = 10;
+/// The states in which the sender's FIN is acknowledged, or the connection is no more: FIN-WAIT-2, TIME-WAIT.
+const OVER: [u8; 3] = [5, 6, CLOSED];
 
 /// A time in which the kernel answered congestion.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +59,8 @@ pub struct Sampled {
     pub until: Vec<Option<Border>>,
     /// By stream: state at the end of the run. What a socket tells later has in it what it sends again when nobody answers any more.
     pub ends: Vec<TcpInfo>,
+    /// By stream: when it was first seen open, and last before its FIN was acknowledged.
+    pub lives: Vec<Option<[SimTime; 2]>>,
     /// By stream: whether its sender had lost its connection by then.
     pub aborted: Vec<bool>,
 }
@@ -92,7 +96,12 @@ impl<'a> FlowSampler<'a> {
             starts,
             series,
             window,
-            seen: Sampled { from: vec![None; count], until: vec![None; count], ..Sampled::default() },
+            seen: Sampled {
+                from: vec![None; count],
+                until: vec![None; count],
+                lives: vec![None; count],
+                ..Sampled::default()
+            },
             last: vec![TcpInfo::default(); count],
             previous: vec![Border::default(); count],
             under_way: vec![None; count],
@@ -139,6 +148,9 @@ impl<'a> FlowSampler<'a> {
                 continue;
             };
             self.follow(index, now, &info);
+            if !OVER.contains(&info.state) {
+                self.seen.lives[index].get_or_insert([now; 2])[1] = now;
+            }
             let is_open = info.state == ESTABLISHED || info.bytes_sent > 0;
             if is_row && is_open {
                 self.record(index, now, &info, ends.border(stream, now));
