@@ -1403,6 +1403,9 @@ def agents() -> str:
 def controllers() -> str:
     """Return the congestion controllers with their parameters, as a JSON list."""
 
+def line_rates() -> dict[str, str]:
+    """Return digital lines by name, such as DS3, each with its rate as a scenario writes it."""
+
 def profiles() -> str:
     """Return the profiles of TCP stacks with the switches that each sets, as a JSON list."""
 
