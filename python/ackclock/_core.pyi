@@ -859,6 +859,9 @@ class Scenario:
     def flow_names(self) -> list[str]:
         """Names of the flows, in the scenario's order; groups of short flows are not among them."""
     @property
+    def controller_names(self) -> list[str]:
+        """Names of the controllers of `flow_names`, as results have them: of a flow that names none its profile's."""
+    @property
     def link_names(self) -> list[str]:
         """Names of the links, in the scenario's order: as written there, or `A->B`."""
     @property

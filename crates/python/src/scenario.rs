@@ -111,6 +111,12 @@ impl PyScenario {
         self.inner.config().flows.iter().map(|flow| flow.name.as_str()).collect()
     }
 
+    /// Names of the controllers of `flow_names`, as results have them: of a flow that names none its profile's.
+    #[getter]
+    fn controller_names(&self) -> Vec<&str> {
+        self.inner.config().flows.iter().map(|flow| flow.controller_name.as_str()).collect()
+    }
+
     /// Names of the links, in the scenario's order: as written there, or `A->B`.
     #[getter]
     fn link_names(&self) -> Vec<&str> {

@@ -164,7 +164,7 @@ pub(crate) struct Checker<'a, 'source> {
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
 pub(crate) fn check_endpoint(
     table: &TcpTable,
-    controller: &Controller,
+    controller: Option<&Controller>,
     diagnostics: &mut Diagnostics<'_>,
 ) -> (TcpConfig, ControllerConfig) {
     Checker::new(&ScenarioFile::default(), &Attachments::default(), diagnostics).endpoint(table, controller)
@@ -183,11 +183,11 @@ pub(crate) fn check(
     checker.review_name(&FieldPath::of("name"), file.name.as_deref());
     checker.duration = checker.duration();
     let measure = checker.measure();
-    let plans = checker.plan_flows();
+    let mut plans = checker.plan_flows();
     let topology = checker.build_topology(&plans);
     let hosts = checker.host_tables(&topology);
     let appliances = checker.plan_appliances(&topology);
-    let (flows, are_placed) = checker.build_flows(&plans, &topology, &hosts);
+    let (flows, are_placed) = checker.build_flows(&mut plans, &topology, &hosts);
     let is_whole = are_placed && checker.is_network_whole();
     checker.flow_traits = traffic::flow_traits(&plans);
     checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);
