@@ -912,6 +912,12 @@ class Scenario:
         There the host of one sends at just the rate of the link, and nothing is random between the two.
         """
     @property
+    def scaling_without_effect(self) -> str | None:
+        """A flow for which the scenario turns window scaling on without effect, or None.
+
+        One of its ends does not offer it, or the receive buffers of both fit into 16 bits.
+        """
+    @property
     def keeps_over_time(self) -> bool:
         """Whether what its run keeps in memory grows with simulated time: series, events."""
     @property

@@ -244,6 +244,14 @@ impl PyScenario {
         self.inner.config().link_in_step().map(|link| link.name.as_str())
     }
 
+    /// A flow for which the scenario turns window scaling on without effect, or None.
+    ///
+    /// One of its ends does not offer it, or the receive buffers of both fit into 16 bits.
+    #[getter]
+    fn scaling_without_effect(&self) -> Option<&str> {
+        self.inner.scaling_without_effect()
+    }
+
     /// Whether what its run keeps in memory grows with simulated time: series, events.
     #[getter]
     fn keeps_over_time(&self) -> bool {
