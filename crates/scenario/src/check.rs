@@ -45,6 +45,9 @@ use crate::tree::{FieldPath, Node, Step};
 /// A year: timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
+/// No reader looks at more places where a field might belong.
+const MOST_MEANT: usize = 3;
+
 /// Characters of a name.
 const MAX_NAME: usize = 100;
 
@@ -95,7 +98,11 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
                 Some(Step::Key(name)) => name.as_str(),
                 _ => "",
             };
-            diagnostics.report_key(path, format!("must not hold a field {name:?}"), suggest(name, known));
+            let remedy = match &diagnostics.meant_by(path, name)[..] {
+                [] => suggest(name, known),
+                meant => format!("write {}", meant[..meant.len().min(MOST_MEANT)].join(", or ")),
+            };
+            diagnostics.report_key(path, format!("must not hold a field {name:?}"), remedy);
         }
         Problem::UnknownKind { found, known } => {
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
