@@ -1403,6 +1403,9 @@ def read_file(path: str | PathLike[str], most: int) -> bytes:
         OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
     """
 
+def line_rates() -> dict[str, str]:
+    """Return digital lines by name, such as DS3, each with its rate as a scenario writes it."""
+
 def schema() -> str:
     """Return the scenario format as JSON Schema, as text."""
 
@@ -1411,9 +1414,6 @@ def agents() -> str:
 
 def controllers() -> str:
     """Return the congestion controllers with their parameters, as a JSON list."""
-
-def line_rates() -> dict[str, str]:
-    """Return digital lines by name, such as DS3, each with its rate as a scenario writes it."""
 
 def profiles() -> str:
     """Return the profiles of TCP stacks with the switches that each sets, as a JSON list."""
