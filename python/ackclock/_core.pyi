@@ -859,6 +859,9 @@ class Scenario:
     def flow_names(self) -> list[str]:
         """Names of the flows, in the scenario's order; groups of short flows are not among them."""
     @property
+    def controller_names(self) -> list[str]:
+        """Names of the controllers of `flow_names`, as results have them: of a flow that names none its profile's."""
+    @property
     def link_names(self) -> list[str]:
         """Names of the links, in the scenario's order: as written there, or `A->B`."""
     @property
@@ -907,6 +910,12 @@ class Scenario:
         """A link at which flows may stay in step with the queue for a whole run, or None.
 
         There the host of one sends at just the rate of the link, and nothing is random between the two.
+        """
+    @property
+    def scaling_without_effect(self) -> str | None:
+        """A flow for which the scenario turns window scaling on without effect, or None.
+
+        One of its ends does not offer it, or the receive buffers of both fit into 16 bits.
         """
     @property
     def keeps_over_time(self) -> bool:
@@ -1393,6 +1402,9 @@ def read_file(path: str | PathLike[str], most: int) -> bytes:
     Raises:
         OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
     """
+
+def line_rates() -> dict[str, str]:
+    """Return digital lines by name, such as DS3, each with its rate as a scenario writes it."""
 
 def schema() -> str:
     """Return the scenario format as JSON Schema, as text."""

@@ -5,8 +5,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final
 
+from ackclock import _core
 from ackclock._core import Scenario
 
 QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµμ/%]+)\s*")
@@ -178,20 +180,26 @@ def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rate_text(text: str) -> str:
-    """Return a rate in the scenario format's units, of one as iperf writes it.
+    """Return a rate in the scenario format's units, of one as iperf writes it, or of a line by its name.
 
     Args:
-        text: Any text; what is no rate of iperf is returned as it is.
+        text: Any text; what is neither is returned as it is.
 
     Examples:
-        >>> rate_text("100M"), rate_text("2.5g"), rate_text("10 Mbit/s")
-        ('100 Mbit/s', '2.5 Gbit/s', '10 Mbit/s')
+        >>> rate_text("100M"), rate_text("2.5g"), rate_text("DS3"), rate_text("10 Mbit/s")
+        ('100 Mbit/s', '2.5 Gbit/s', '44.736 Mbit/s', '10 Mbit/s')
     """
     match = _IPERF_RATE.fullmatch(text)
     if match is None:
-        return text
+        return _line_rates().get(text.strip().replace("-", ""), text)
     prefix = {"K": "k"}.get(match[2].upper(), match[2].upper())
     return f"{match[1]} {prefix}bit/s"
+
+
+@cache
+def _line_rates() -> dict[str, str]:
+    """The rates of digital lines, by their names without hyphens: the engine reads either."""
+    return {name.replace("-", ""): rate for name, rate in _core.line_rates().items()}
 
 
 def who(tables: Sequence[Mapping[str, Any]]) -> str:

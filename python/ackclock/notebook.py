@@ -125,17 +125,19 @@ def scenario_html(scenario: "Scenario") -> str:
     if scenario.varies:
         facts.append("drawn from the seed: " + ", ".join(scenario.varies))
     flows = tables.get("flow", [])
-    rows = "".join(_flow_row(flow, place) for place, flow in enumerate(flows[:_ROWS], 1))
+    known = dict(zip(scenario.flow_names, scenario.controller_names, strict=True))
+    rows = "".join(_flow_row(flow, place, known) for place, flow in enumerate(flows[:_ROWS], 1))
     more = f"<p>and {len(flows) - _ROWS} more</p>" if len(flows) > _ROWS else ""
     head = "".join(f"<th>{cell}</th>" for cell in ("flow", "controller", "what it sends", "start", "count"))
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more}'
     return framed(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
 
 
-def _flow_row(flow: Mapping[str, Any], place: int) -> str:
-    name = flow.get("name", f"flow {place}")
+def _flow_row(flow: Mapping[str, Any], place: int, known: Mapping[str, str]) -> str:
+    name = flow.get("name", f"flow{place}")
+    controller = known.get(f"{name}.1" if "count" in flow else name, "")
     sends = "short flows" if "arrivals" in flow else _kind(flow.get("app", "as much as it can"))
-    cells = [_kind(flow.get("controller", "cubic")), sends, _kind(flow.get("start", "0 s")), flow.get("count", 1)]
+    cells = [_kind(flow.get("controller", controller)), sends, _kind(flow.get("start", "0 s")), flow.get("count", 1)]
     rest = "".join(f"<td>{escape(plain(str(cell)))}</td>" for cell in cells)
     return f"<tr><th>{escape(plain(str(name)))}</th>{rest}</tr>"
 

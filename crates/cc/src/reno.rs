@@ -46,6 +46,8 @@ declare! {
         beta: f64 = default(0.5).above(0.0).below(1.0).source("RFC 5681 equation 4"),
         /// The same where the network marked a packet; RFC 8511 says 0.8.
         beta_ecn: Option<f64> = unset("as beta").above(0.0).below(1.0),
+        /// What is kept on congestion is rounded down to whole segments (OPNET); with increase = "segments" it is in any case.
+        whole_segments: bool = false,
         /// What ends slow start before the first loss: ACK trains and rising delay as Linux or ns-3 measure them, or `HyStart++`.
         hystart: Hystart = Hystart::Off,
     }
@@ -172,6 +174,7 @@ impl CongestionController for Reno {
             //= rfc8511-3-default
             let fraction = event.fraction_kept(self.config.beta, self.config.beta_ecn);
             let kept = (event.decrease_from.0 as f64 * fraction) as u64;
+            let kept = if self.config.whole_segments { kept / self.mss * self.mss } else { kept };
             self.ssthresh = Some(kept.max(2 * self.mss));
         }
         //= rfc5681-3.1-one-segment-after-timeout

@@ -26,10 +26,12 @@ use pyo3::prelude::*;
 /// The compiled core of ackclock.
 #[pymodule]
 mod _core {
+    use std::collections::BTreeMap;
     use std::path::PathBuf;
 
     use ackclock_agent::policy::quantised::Quantised;
     use ackclock_agent::policy::{Activation, Policy, PolicyError, agent_of, trained_policy};
+    use ackclock_units::{Bandwidth, LINE_RATES};
     use numpy::{PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
@@ -119,6 +121,12 @@ mod _core {
     #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a path")]
     fn read_file(py: Python<'_>, path: PathBuf, most: u64) -> PyResult<Bound<'_, PyBytes>> {
         Ok(PyBytes::new(py, &ackclock_scenario::read_file(&path, most)?))
+    }
+
+    /// Return digital lines by name, such as DS3, each with its rate as a scenario writes it.
+    #[pyfunction]
+    fn line_rates() -> BTreeMap<&'static str, String> {
+        LINE_RATES.iter().map(|(name, rate)| (*name, Bandwidth(*rate).to_string())).collect()
     }
 
     /// Return the scenario format as JSON Schema, as text.

@@ -111,6 +111,12 @@ impl PyScenario {
         self.inner.config().flows.iter().map(|flow| flow.name.as_str()).collect()
     }
 
+    /// Names of the controllers of `flow_names`, as results have them: of a flow that names none its profile's.
+    #[getter]
+    fn controller_names(&self) -> Vec<&str> {
+        self.inner.config().flows.iter().map(|flow| flow.controller_name.as_str()).collect()
+    }
+
     /// Names of the links, in the scenario's order: as written there, or `A->B`.
     #[getter]
     fn link_names(&self) -> Vec<&str> {
@@ -236,6 +242,14 @@ impl PyScenario {
     #[getter]
     fn link_in_step(&self) -> Option<&str> {
         self.inner.config().link_in_step().map(|link| link.name.as_str())
+    }
+
+    /// A flow for which the scenario turns window scaling on without effect, or None.
+    ///
+    /// One of its ends does not offer it, or the receive buffers of both fit into 16 bits.
+    #[getter]
+    fn scaling_without_effect(&self) -> Option<&str> {
+        self.inner.scaling_without_effect()
     }
 
     /// Whether what its run keeps in memory grows with simulated time: series, events.

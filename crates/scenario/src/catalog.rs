@@ -3,7 +3,7 @@
 use ackclock_declare::{Part, Table};
 use serde_json::{Value, json};
 
-use crate::file::{OwnTable, TcpSwitches};
+use crate::file::{OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::Profile;
 
 /// The scenario format as JSON Schema.
@@ -89,12 +89,15 @@ fn describe(profile: &Profile) -> Value {
         let meaning = TcpSwitches::part().field(name).map(|field| format!("{}.", field.meaning));
         json!({ "name": name, "value": value, "meaning": meaning, "source": profile.why.get(name) })
     };
+    let brought = |(switch, sets): (&String, &TcpTable)| json!({ "name": switch, "value": true, "sets": sets, "source": profile.why.get(&format!("with.{switch}")) });
     let switches: Vec<Value> = profile.effective().iter().map(switch).collect();
     json!({
         "name": profile.name,
         "summary": profile.summary,
         "source": profile.source,
+        "controller_by_default": { "name": profile.controller_by_default.kind(), "source": profile.why.get("controller_by_default") },
         "switches": switches,
+        "with": profile.with.iter().map(brought).collect::<Vec<_>>(),
         "controllers": controllers_of(profile),
         "controller_sources": sources_of_controllers(profile),
     })

@@ -45,6 +45,9 @@ use crate::tree::{FieldPath, Node, Step};
 /// A year: timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
+/// No reader looks at more places where a field might belong.
+const MOST_MEANT: usize = 3;
+
 /// Characters of a name.
 const MAX_NAME: usize = 100;
 
@@ -95,7 +98,11 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
                 Some(Step::Key(name)) => name.as_str(),
                 _ => "",
             };
-            diagnostics.report_key(path, format!("must not hold a field {name:?}"), suggest(name, known));
+            let remedy = match &diagnostics.meant_by(path, name)[..] {
+                [] => suggest(name, known),
+                meant => format!("write {}", meant[..meant.len().min(MOST_MEANT)].join(", or ")),
+            };
+            diagnostics.report_key(path, format!("must not hold a field {name:?}"), remedy);
         }
         Problem::UnknownKind { found, known } => {
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
@@ -164,7 +171,7 @@ pub(crate) struct Checker<'a, 'source> {
 /// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
 pub(crate) fn check_endpoint(
     table: &TcpTable,
-    controller: &Controller,
+    controller: Option<&Controller>,
     diagnostics: &mut Diagnostics<'_>,
 ) -> (TcpConfig, ControllerConfig) {
     Checker::new(&ScenarioFile::default(), &Attachments::default(), diagnostics).endpoint(table, controller)
@@ -183,11 +190,11 @@ pub(crate) fn check(
     checker.review_name(&FieldPath::of("name"), file.name.as_deref());
     checker.duration = checker.duration();
     let measure = checker.measure();
-    let plans = checker.plan_flows();
+    let mut plans = checker.plan_flows();
     let topology = checker.build_topology(&plans);
     let hosts = checker.host_tables(&topology);
     let appliances = checker.plan_appliances(&topology);
-    let (flows, are_placed) = checker.build_flows(&plans, &topology, &hosts);
+    let (flows, are_placed) = checker.build_flows(&mut plans, &topology, &hosts);
     let is_whole = are_placed && checker.is_network_whole();
     checker.flow_traits = traffic::flow_traits(&plans);
     checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);

@@ -7,7 +7,7 @@ use ackclock_declare::{Excerpt, harmless};
 use serde::Serialize;
 
 use crate::tree::{FieldPath, Node, Origin, Step};
-use crate::vary::DrawnValue;
+use crate::vary::{DrawnValue, Meaning};
 
 /// No reader looks at more than this many mistakes at once.
 const MAX_DIAGNOSTICS: usize = 100;
@@ -342,6 +342,12 @@ impl<'source> Diagnostics<'source> {
     pub(crate) fn is_unread(&self, path: &FieldPath) -> bool {
         let path = &self.written_at(path);
         self.blamed.iter().any(|blamed| blamed.touches(path))
+    }
+
+    /// What the unknown field `name` at `path` may stand for, each as it is written.
+    pub(crate) fn meant_by(&self, path: &FieldPath, name: &str) -> Vec<String> {
+        let table = FieldPath(path.0[..path.0.len().saturating_sub(1)].to_vec());
+        Meaning::at(self.tree, &table).meant_by(name)
     }
 
     /// Says nothing more of `path`.

@@ -18,7 +18,6 @@ pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, C
         diagnostics.report_override(*index, message);
     }
     let file = read_endpoint(&tree, &mut diagnostics);
-    let controller = file.controller();
-    let config = check_endpoint(&file.tcp.unwrap_or_default(), &controller, &mut diagnostics);
+    let config = check_endpoint(&file.tcp.unwrap_or_default(), file.controller.as_ref(), &mut diagnostics);
     if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics.into_error()) }
 }

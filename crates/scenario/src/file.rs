@@ -100,14 +100,8 @@ macros::table! {
     pub(crate) struct EndpointFile {
         /// Its TCP.
         tcp: TcpTable,
-        /// Its congestion control; "cubic" by default.
+        /// Its congestion control; by default that of its TCP's profile.
         controller: Controller,
-    }
-}
-
-impl EndpointFile {
-    pub(crate) fn controller(&self) -> Controller {
-        self.controller.clone().unwrap_or_default()
     }
 }
 

@@ -43,6 +43,7 @@ mod files;
 mod own_parts;
 mod profiles;
 mod reading;
+mod scaling;
 mod scenario;
 mod traces;
 mod traffic_catalog;

@@ -20,7 +20,11 @@ use crate::tree::{Node, Origin, Value, parse_toml};
 struct ProfileFile {
     summary: String,
     source: String,
+    controller_by_default: Controller,
     tcp: TcpTable,
+    /// What the stack sets together with a switch that is false in `tcp`, by the name of the switch.
+    #[serde(default)]
+    with: BTreeMap<String, TcpTable>,
     why: BTreeMap<String, String>,
     /// Parameters of controllers that the stack has its own ideas of.
     #[serde(default)]
@@ -33,8 +37,12 @@ pub(crate) struct Profile {
     pub(crate) name: &'static str,
     pub(crate) summary: String,
     pub(crate) source: String,
+    /// Congestion control of a flow that names none.
+    pub(crate) controller_by_default: Controller,
     pub(crate) tcp: TcpTable,
-    /// Reasons, by switch; of a controller's parameters by `controller.NAME`.
+    /// What the stack sets where a scenario turns a switch on, by the name of the switch.
+    pub(crate) with: BTreeMap<String, TcpTable>,
+    /// Reasons, by switch; of a controller's parameters by `controller.NAME`, of what comes with a switch by `with.NAME`.
     pub(crate) why: BTreeMap<String, String>,
     /// Parameters, by controller.
     pub(crate) controllers: BTreeMap<String, Table>,
@@ -74,9 +82,8 @@ impl Profile {
     /// Every switch as the profile leaves it.
     pub(crate) fn effective(&self) -> Table {
         let table = TcpTable::of([("profile", self.name.into())]);
-        let controller = Controller::default();
         let tree = Node::new(Value::Table(Vec::new()), Origin::Unknown);
-        table_of(&check_endpoint(&table, &controller, &mut Diagnostics::new("", "", &[], &tree)).0)
+        table_of(&check_endpoint(&table, Some(&Controller::default()), &mut Diagnostics::new("", "", &[], &tree)).0)
     }
 }
 
@@ -85,7 +92,10 @@ fn read(name: &'static str, text: &str) -> Profile {
     let file: ProfileFile = de::read(&tree).unwrap_or_else(|mistake| panic!("profile {name} is valid: {mistake}"));
     let controllers = file.controller;
     assert!(controllers.iter().all(|(of, table)| is_declared(of, table)), "profile {name} sets what controllers have");
-    Profile { name, summary: file.summary, source: file.source, tcp: file.tcp, why: file.why, controllers }
+    let is_off = |switch: &String| file.tcp.0.get(switch) == Some(&false.into());
+    assert!(file.with.keys().all(is_off), "profile {name} has switches off with which it sets others");
+    let ProfileFile { summary, source, controller_by_default, tcp, with, why, .. } = file;
+    Profile { name, summary, source, controller_by_default, tcp, with, why, controllers }
 }
 
 /// True if the controller that takes its parameters from a profile under this name takes these.
@@ -107,7 +117,9 @@ mod tests {
             let table = serde_json::to_value(&profile.tcp).expect("a table of plain values");
             let switches = table.as_object().expect("a table").keys().cloned();
             let controllers = profile.controllers.keys().map(|name| format!("controller.{name}"));
-            let said: BTreeSet<String> = switches.chain(controllers).collect();
+            let with = profile.with.keys().map(|switch| format!("with.{switch}"));
+            let by_default = std::iter::once("controller_by_default".to_owned());
+            let said: BTreeSet<String> = switches.chain(controllers).chain(with).chain(by_default).collect();
             let explained: BTreeSet<String> = profile.why.keys().cloned().collect();
             assert_eq!(said, explained, "{}", profile.name);
         }

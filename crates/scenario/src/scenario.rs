@@ -156,6 +156,11 @@ impl Scenario {
         &self.library
     }
 
+    /// What the scenario says.
+    pub(crate) fn file(&self) -> &ScenarioFile {
+        &self.file
+    }
+
     /// What a simulation is built from.
     pub fn config(&self) -> &SimulationConfig {
         &self.config

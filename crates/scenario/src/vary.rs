@@ -9,6 +9,7 @@ mod range;
 mod schema;
 mod template;
 
+pub(crate) use meaning::Meaning;
 pub(crate) use place::DrawnValue;
 pub(crate) use schema::with_distributions;
 pub use template::{Drawn, ScenarioTemplate};

@@ -49,13 +49,13 @@ declare! {
         timestamps: bool = true,
         /// Refuse segments with a timestamp older than one already seen (RFC 7323 section 5).
         paws: bool = true,
-        /// Offer window scaling (RFC 7323); used when both ends offer it.
+        /// Offer window scaling (RFC 7323, OPNET's Window Scaling); used when both ends offer it.
         window_scaling: bool = true,
         /// Data not yet sent above which an appliance, or a script's application, writes no more (`TCP_NOTSENT_LOWAT`).
         notsent_lowat: Option<Bytes> = unset("none"),
         /// What windows and flights count.
         counting: Counting = Counting::Octets,
-        /// How loss is repaired. "sack" is "newreno" where an end offers no SACK.
+        /// How loss is repaired (OPNET's Fast Recovery). "sack" is "newreno" where an end offers no SACK.
         loss_recovery: LossRecovery = LossRecovery::Sack,
         /// How loss is found.
         loss_detection: LossDetection = LossDetection::DupAcks,

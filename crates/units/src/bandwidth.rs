@@ -29,8 +29,25 @@ const UNITS: UnitTable = UnitTable {
         ("MB/s", 8_000_000),
         ("GB/s", 8_000_000_000),
     ],
+    names: LINE_RATES,
     written: &["Gbit/s", "Mbit/s", "kbit/s", "bit/s"],
 };
+
+/// Digital lines by their names, each with the rate of its bits, framing of the line included: the plesiochronous hierarchies of North America
+/// (ANSI T1.107: DS0, DS1 and DS3, on carriers T1 and T3) and of Europe (ITU-T G.702, G.703: E1, E3), and SONET's optical
+/// carriers of 51.84 Mbit/s times N (Telcordia GR-253: OC-3, OC-12, OC-48).
+pub const LINE_RATES: &[(&str, u64)] = &[
+    ("DS0", 64_000),
+    ("DS1", 1_544_000),
+    ("T1", 1_544_000),
+    ("E1", 2_048_000),
+    ("E3", 34_368_000),
+    ("DS3", 44_736_000),
+    ("T3", 44_736_000),
+    ("OC-3", 155_520_000),
+    ("OC-12", 622_080_000),
+    ("OC-48", 2_488_320_000),
+];
 
 impl Bandwidth {
     /// Time to clock `size` onto a link of this rate. Rounds up, so a link never runs faster than its rate.

@@ -29,6 +29,7 @@ const UNITS: UnitTable = UnitTable {
         ("TiB", 1 << 40),
         ("PiB", 1 << 50),
     ],
+    names: &[],
     written: &["GB", "MB", "kB", "bytes"],
 };
 

@@ -29,7 +29,7 @@ mod text;
 mod time;
 
 pub use amount::Amount;
-pub use bandwidth::Bandwidth;
+pub use bandwidth::{Bandwidth, LINE_RATES};
 pub use bytes::Bytes;
 pub use histogram::Histogram;
 pub use patience::Patience;

@@ -9,6 +9,8 @@ pub(crate) struct UnitTable {
     /// The name of the unit whose factor is one.
     pub(crate) base: &'static str,
     pub(crate) units: &'static [(&'static str, u64)],
+    /// Words that stand for a whole quantity; written without its hyphens, too.
+    pub(crate) names: &'static [(&'static str, u64)],
     /// Units to write with, largest first.
     pub(crate) written: &'static [&'static str],
 }
@@ -42,6 +44,9 @@ impl std::error::Error for ParseQuantityError {}
 
 pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, ParseQuantityError> {
     let text = text.trim();
+    if let Some((_, value)) = table.names.iter().find(|(name, _)| without_hyphens(name).eq(without_hyphens(text))) {
+        return Ok(*value);
+    }
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     // `which` says what of the quantity `text` lacks.
     let wrong = |which: &str| {
@@ -55,7 +60,7 @@ pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, Parse
         return Err(wrong("that is not negative"));
     }
     if number.is_empty() {
-        return Err(wrong(""));
+        return Err(ParseQuantityError::new(text, wrong("").what + &listed(table.names)));
     }
     if unit.starts_with(['e', 'E']) && unit[1..].starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-') {
         return Err(wrong("in plain digits: powers of ten are not read"));
@@ -72,6 +77,16 @@ pub(crate) fn parse_quantity(text: &str, table: &UnitTable) -> Result<u64, Parse
             Unscaled::TooLarge => format!("of less than 2^64 {}", table.base),
         })
     })
+}
+
+fn without_hyphens(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|letter| *letter != '-')
+}
+
+/// ` (names: DS1, DS3)`.
+fn listed(names: &[(&str, u64)]) -> String {
+    let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+    if names.is_empty() { String::new() } else { format!(" (names: {})", names.join(", ")) }
 }
 
 /// Why a number in some unit is none in the base unit.

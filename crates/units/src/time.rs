@@ -27,6 +27,7 @@ const UNITS: UnitTable = UnitTable {
         ("min", 60_000_000_000),
         ("h", 3_600_000_000_000),
     ],
+    names: &[],
     written: &["s", "ms", "us", "ns"],
 };
 

@@ -126,6 +126,12 @@ def _print_switches(profile: dict[str, Any]) -> None:
             first = name == next(iter(value)) if isinstance(value, dict) else True
             meaning, why = (switch["meaning"], switch["source"] or "the default") if first else ("", "")
             table.add_row(own, _plain(part), meaning, why)
+    chosen = profile["controller_by_default"]
+    table.add_row("controller", chosen["name"], "Of a flow that names none.", chosen["source"])
+    for switch in profile["with"]:
+        for place, (name, value) in enumerate(switch["sets"].items()):
+            own = f"with {switch['name']} = {_plain(switch['value'])}: {name}"
+            table.add_row(own, _plain(value), "", switch["source"] if place == 0 else "")
     for kind, parameters in profile["controllers"].items():
         for name, value in parameters.items():
             table.add_row(f"controller {kind}: {name}", _plain(value), "", profile["controller_sources"][kind])

@@ -42,13 +42,29 @@ def phase_warning(scenario: Scenario) -> str | None:
     )
 
 
+def scaling_warning(scenario: Scenario) -> str | None:
+    """Say that the scenario turns window scaling on and nothing comes of it; None if not.
+
+    Args:
+        scenario: What would be simulated.
+    """
+    flow = scenario.scaling_without_effect
+    if flow is None:
+        return None
+    return (
+        f"{plain(flow)}: window_scaling = true changes nothing: an end does not offer it, or the receive buffers of "
+        "both fit into 16 bits (65535 bytes); set it for both ends, and a larger tcp.receive_buffer and tcp.send_buffer"
+    )
+
+
 def warnings(scenario: Scenario) -> list[str]:
     """Return what a user wants to know before a run.
 
     Args:
         scenario: What would be simulated.
     """
-    return [text for text in (memory_warning(scenario), phase_warning(scenario)) if text]
+    found = (memory_warning(scenario), phase_warning(scenario), scaling_warning(scenario))
+    return [text for text in found if text]
 
 
 def warn(scenario: Scenario) -> None:

@@ -10,7 +10,8 @@ from ackclock.labels import facts
 from ackclock.limits import largest
 from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
-from ackclock.summaries import FlowSummary, LinkSummary, RunSummary
+from ackclock.stacks import stacks
+from ackclock.summaries import FlowSummary, LinkSummary
 from ackclock.tables import Cell, Entry, Table, of_cells
 from ackclock.windows import count
 
@@ -53,11 +54,12 @@ def _headline(results: Results) -> str:
     return f"{summary['scenario']}: {summary['duration_s']:g} s, {origin}{fairness}"
 
 
-def _profiles(summary: RunSummary) -> str:
+def _profiles(results: Results) -> str:
     """Which TCP it was, in words."""
+    summary = results.summary
     senders = [*summary["flows"], *summary.get("groups", [])]
     names = list(dict.fromkeys(sender["profile"] for sender in senders if "profile" in sender))
-    return f"TCP as in {', '.join(names)}" if names else "no TCP"
+    return f"TCP as in {stacks(results.scenario, names)}" if names else "no TCP"
 
 
 def _what(results: Results) -> str:
@@ -65,7 +67,7 @@ def _what(results: Results) -> str:
     known = facts(results)
     path = [known[key] for key in ("rate", "queue") if key in known]
     path += [f"{key} {known[key]}" for key in ("delay", "loss", "network") if key in known]
-    return "; ".join([_profiles(results.summary), *([", ".join(path)] if path else [])])
+    return "; ".join([_profiles(results), *([", ".join(path)] if path else [])])
 
 
 def _engine_line(engine: Engine) -> str:

@@ -96,11 +96,12 @@ class Setting:
 
     @property
     def own_controller(self) -> str | dict[str, Any]:
-        """The flow's own controller, which has slow start and losses, as its scenario says it: by default "cubic"."""
+        """The flow's own controller, which has slow start and losses: as its scenario says it, or its profile's."""
         tables = [table for table in json.loads(self.scenario.to_json())["flow"] if _is_connection(table)]
         members = [table for table in tables for _ in range(table.get("count", 1))]
+        place = self.scenario.flow_names.index(self.flow)
         controller: str | dict[str, Any]
-        controller = members[self.scenario.flow_names.index(self.flow)].get("controller", "cubic")
+        controller = members[place].get("controller", self.scenario.controller_names[place])
         return controller
 
     def as_dict(self) -> dict[str, Any]:

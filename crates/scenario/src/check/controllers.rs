@@ -12,14 +12,19 @@ use crate::file::{Controller, TcpTable};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// An endpoint by itself, outside any network.
-    pub(crate) fn endpoint(&mut self, table: &TcpTable, controller: &Controller) -> (TcpConfig, ControllerConfig) {
+    /// An endpoint by itself, outside any network; without a controller it has its stack's.
+    pub(crate) fn endpoint(
+        &mut self,
+        table: &TcpTable,
+        controller: Option<&Controller>,
+    ) -> (TcpConfig, ControllerConfig) {
+        let layers = [Layer { path: FieldPath::of("tcp"), table }];
+        let profile = self.profile(&layers);
+        let controller = controller.unwrap_or(&profile.controller_by_default);
         if matches!(controller, Controller::Policy(_)) {
             let remedy = "use another controller; a policy runs in a scenario";
             self.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
         }
-        let layers = [Layer { path: FieldPath::of("tcp"), table }];
-        let profile = self.profile(&layers);
         let tcp = self.tcp(&layers, &[controller.stack()]);
         let controller = controller.over(&profile.controllers);
         let controller = self.controller(&controller, tcp.mss, &FieldPath::of("controller"));

@@ -25,12 +25,15 @@ pub(crate) struct FlowPlan<'a> {
     pub(crate) table: &'a FlowTable,
     pub(crate) path: FieldPath,
     pub(crate) start: SimTime,
+    /// Congestion control of its ends; of a flow that names none its stack's, once its host is known.
+    pub(crate) controller: Controller,
     /// The seed decides its start.
     pub(crate) is_start_drawn: bool,
 }
 
 /// What carries a flow.
 struct Transport {
+    /// With what the profile says of it.
     controller: Controller,
     /// Name of the stack profile.
     profile: &'static str,
@@ -43,11 +46,6 @@ impl FlowPlan<'_> {
     pub(crate) fn entry_name(&self) -> &str {
         let group = self.table.count.and_then(|_| self.name.rsplit_once('.'));
         group.map_or(&self.name, |(name, _)| name)
-    }
-
-    /// Congestion control of its ends.
-    pub(crate) fn controller(&self) -> Controller {
-        self.table.controller.clone().unwrap_or_default()
     }
 
     /// Port of the receiving end.
@@ -101,7 +99,8 @@ impl<'a> Checker<'a, '_> {
                 ask();
                 let is_start_drawn = is_spacing_drawn && number > 1;
                 let name = if table.count.is_some() { format!("{name}.{number}") } else { name.clone() };
-                plans.push(FlowPlan { name, table, path: path.clone(), start, is_start_drawn });
+                let controller = table.controller.clone().unwrap_or_default();
+                plans.push(FlowPlan { name, table, path: path.clone(), start, controller, is_start_drawn });
             }
         }
         self.check_names(&plans);
@@ -186,13 +185,13 @@ impl<'a> Checker<'a, '_> {
     /// its other mistakes.
     pub(crate) fn build_flows(
         &mut self,
-        plans: &[FlowPlan<'a>],
+        plans: &mut [FlowPlan<'a>],
         topology: &BuiltTopology,
         hosts: &HostTables<'a>,
     ) -> (Vec<FlowConfig>, bool) {
         let mut flows = Vec::with_capacity(plans.len());
         let mut are_placed = true;
-        for (position, plan) in plans.iter().enumerate() {
+        for (position, plan) in plans.iter_mut().enumerate() {
             ask();
             let ends = self.flow_ends(plan, position, topology);
             are_placed &= ends.is_some();
@@ -205,10 +204,10 @@ impl<'a> Checker<'a, '_> {
         (flows, are_placed)
     }
 
-    fn flow(&mut self, plan: &FlowPlan<'a>, from: NodeId, to: NodeId, hosts: &HostTables<'a>) -> FlowConfig {
+    fn flow(&mut self, plan: &mut FlowPlan<'a>, from: NodeId, to: NodeId, hosts: &HostTables<'a>) -> FlowConfig {
+        let Transport { controller, profile, quic, ends: [sender, receiver] } = self.transport(plan, [from, to], hosts);
         let table = plan.table;
         let path = &plan.path;
-        let Transport { controller, profile, quic, ends: [sender, receiver] } = self.transport(plan, [from, to], hosts);
         if let Some(rate) = table.read_rate
             && rate.0.0 == 0
         {
@@ -252,19 +251,25 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// What carries a flow: TCP by the layers of its tables, or QUIC.
-    fn transport(&mut self, plan: &FlowPlan<'a>, [from, to]: [NodeId; 2], hosts: &HostTables<'a>) -> Transport {
-        let (table, controller) = (plan.table, plan.controller());
-        let stack = controller.stack();
-        if let Some((quic, end)) = self.quic(plan, &controller) {
-            let controller = controller.over(&self.profile(&[]).controllers);
+    fn transport(&mut self, plan: &mut FlowPlan<'a>, [from, to]: [NodeId; 2], hosts: &HostTables<'a>) -> Transport {
+        let table = plan.table;
+        if let Some((quic, end)) = self.quic(plan, &plan.controller) {
+            let controller = plan.controller.over(&self.profile(&[]).controllers);
             return Transport { controller, profile: "quic", quic: Some(quic), ends: [end; 2] };
         }
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
         let profile = self.profile(&layers);
+        if table.controller.is_none() && !self.diagnostics.is_unread(&plan.path.key("controller")) {
+            plan.controller = profile.controller_by_default.clone();
+            if plan.is_tcp() {
+                self.check_default_recovery(&layers, &plan.controller);
+            }
+        }
+        let stack = plan.controller.stack();
         let sender = self.tcp_of_end(layers, stack);
         let layers = self.layers(plan, to, hosts, ("receiver_tcp", table.receiver_tcp.as_ref()));
         let receiver = self.tcp_of_end(layers, stack);
-        let controller = controller.over(&profile.controllers);
+        let controller = plan.controller.over(&profile.controllers);
         Transport { controller, profile: profile.name, quic: None, ends: [sender, receiver] }
     }
 

@@ -111,7 +111,7 @@ impl Checker<'_, '_> {
             let (mut near, far) = (self.side_for(plan, appliance, "near"), self.side_for(plan, appliance, "far"));
             if place == 0 {
                 // It tells the sender of marks as that one's controller wants to be told.
-                let marks = Stack { loss_recovery: None, ..plan.controller().stack() };
+                let marks = Stack { loss_recovery: None, ..plan.controller.stack() };
                 let stacks = [appliance.near.controller.stack(), marks];
                 near.tcp = self.tcp(&appliance.near.layers, &stacks);
             }
@@ -168,7 +168,7 @@ impl Checker<'_, '_> {
             let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
             let ends = [before.map_or(*flow.sender, |before| before.far.tcp), split.near.tcp];
             match before {
-                None => self.check_needs(&plan.controller(), &ends, &plan.path.key("controller")),
+                None => self.check_needs(&plan.controller, &ends, &plan.path.key("controller")),
                 Some(before) => self.check_side(&appliances[before.appliance].far, &ends),
             }
             self.check_side(&appliance.near, &ends);

@@ -118,7 +118,7 @@ impl Checker<'_, '_> {
     fn check_controllers(&mut self, names: &Names, path: &FieldPath, plans: &[FlowPlan<'_>]) {
         for (place, name) in each(names, path) {
             if !plans.iter().any(|plan| has_controller(plan, name)) {
-                let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller().name()).collect();
+                let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller.name()).collect();
                 let known: Vec<String> = known.into_iter().collect();
                 self.report(&place, "must be the controller of some flow", suggest(name, &known));
             }
@@ -179,6 +179,5 @@ fn each<'a>(names: &'a Names, path: &'a FieldPath) -> impl Iterator<Item = (Fiel
 }
 
 fn has_controller(plan: &FlowPlan<'_>, name: &str) -> bool {
-    let controller = plan.controller();
-    controller.name() == name || controller.kind() == name
+    plan.controller.name() == name || plan.controller.kind() == name
 }

@@ -11,7 +11,7 @@ use ackclock_tcp::TcpConfig;
 use super::controllers::table_of_switches;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
-use crate::file::{OwnTable, TcpSwitches, TcpTable};
+use crate::file::{Controller, OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
@@ -117,12 +117,15 @@ impl<'a> Checker<'a, '_> {
 
     /// The configuration that the layers make on what the controllers of the connection bring, the last one winning. A profile begins anew.
     pub(crate) fn tcp(&mut self, layers: &[Layer<'_>], stacks: &[Stack]) -> TcpConfig {
-        let mut table = self.profile(layers).tcp.clone();
+        let profile = self.profile(layers);
+        let mut table = profile.tcp.clone();
         for stack in stacks {
             table.lay(&table_of_switches(stack.sets));
         }
-        let first = layers.iter().rposition(|layer| layer.table.says("profile")).unwrap_or(0);
-        let layers = &layers[first..];
+        let layers = since_profile(layers);
+        for (_, brought) in profile.with.iter().filter(|(switch, _)| is_turned_on(layers, switch)) {
+            table.lay(brought);
+        }
         for layer in layers {
             table.lay(layer.table);
         }
@@ -135,6 +138,19 @@ impl<'a> Checker<'a, '_> {
             self.report(&place_of(layers, &mistake.field), mistake.message, mistake.remedy);
         }
         reading.config.config
+    }
+
+    /// A controller that no flow names must not outrank what is written of its recovery.
+    pub(crate) fn check_default_recovery(&mut self, layers: &[Layer<'_>], controller: &Controller) {
+        let layers = since_profile(layers).iter().rev();
+        let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
+        if let Some((layer, said)) = said
+            && controller.stack().loss_recovery.is_some_and(|word| Some(word) != said)
+        {
+            let what = format!("must not contradict {:?}, the controller of a flow that names none", controller.kind());
+            let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
+            self.report(&layer.path.key("loss_recovery"), what, remedy);
+        }
     }
 
     /// A controller that is a name for a recovery outranks the scenario's and the host's options, but must not
@@ -152,6 +168,16 @@ impl<'a> Checker<'a, '_> {
             self.report(&layer.path.key("loss_recovery"), "must not contradict the controller of the same end", remedy);
         }
     }
+}
+
+/// The layers that count: those from the last profile on.
+fn since_profile<'l, 'a>(layers: &'l [Layer<'a>]) -> &'l [Layer<'a>] {
+    &layers[layers.iter().rposition(|layer| layer.table.says("profile")).unwrap_or(0)..]
+}
+
+/// True if the last layer that says anything of a switch turns it on.
+fn is_turned_on(layers: &[Layer<'_>], switch: &str) -> bool {
+    layers.iter().rev().find_map(|layer| layer.table.0.get(switch)) == Some(&true.into())
 }
 
 /// Where a field was set last: "rto.min" of a table within, else the table.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
-use crate::tree::{Node, Step, Value};
+use crate::tree::{FieldPath, Node, Step, Value};
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(crate::file::ScenarioFile).to_value());
 
@@ -58,6 +58,51 @@ impl Meaning {
         self.0.iter().any(|schema| is(schema, "number")) && !self.0.iter().any(|schema| is(schema, "integer"))
     }
 
+    /// That of what stands at `path` in a scenario.
+    pub(crate) fn at(scenario: &Node, path: &FieldPath) -> Self {
+        let mut meaning = Self::of_scenario().of_node(scenario);
+        for depth in 1..=path.0.len() {
+            meaning = match &path.0[depth - 1] {
+                Step::Key(key) => meaning.of_field(key),
+                Step::Index(_) => meaning.of_item(),
+            };
+            if let Some(node) = scenario.at(&FieldPath(path.0[..depth].to_vec())) {
+                meaning = meaning.of_node(node);
+            }
+        }
+        meaning
+    }
+
+    /// What `key`, which is not a field of this table, may stand for: fields that say that another system calls them so, and
+    /// those of tables that stand here. Each as it is written, with the system's name.
+    pub(crate) fn meant_by(&self, key: &str) -> Vec<String> {
+        let own = self.fields().filter_map(|(name, field)| Some(format!("{name} = ..., {}", known_as(field, key)?)));
+        let own: Vec<String> = own.collect();
+        if !own.is_empty() || key == "kind" {
+            return own;
+        }
+        self.fields().filter_map(|(name, field)| Self::of(field).meant_within(name, key)).collect()
+    }
+
+    /// The same of a table called `name`: the first of its kinds with such a field.
+    fn meant_within(&self, name: &str, key: &str) -> Option<String> {
+        self.0.iter().find_map(|table| {
+            let fields = table.get("properties").and_then(Json::as_object)?;
+            let (field, other) = fields.iter().find_map(|(field, schema)| {
+                let other = known_as(schema, key).map(|other| format!(", {other}"));
+                (field == key || other.is_some()).then(|| (field, other.unwrap_or_default()))
+            })?;
+            let kind =
+                table.pointer("/properties/kind/const").map_or_else(String::new, |kind| format!("kind = {kind}, "));
+            Some(format!("{name} = {{ {kind}{field} = ... }}{other}"))
+        })
+    }
+
+    /// Every field of the tables that may stand here.
+    fn fields(&self) -> impl Iterator<Item = (&'static String, &'static Json)> {
+        self.0.iter().filter_map(|table| table.get("properties")?.as_object()).flatten()
+    }
+
     fn of(schema: &'static Json) -> Self {
         let mut found = Vec::new();
         collect(schema, &mut found);
@@ -67,6 +112,24 @@ impl Meaning {
     fn below(&self, find: impl Fn(&'static Json) -> Option<&'static Json>) -> Self {
         Self(self.0.iter().filter_map(|schema| find(schema)).flat_map(|schema| Self::of(schema).0).collect())
     }
+}
+
+/// "which is OPNET's Initial RTO", if the description of `field` says that another system calls it `key`, however that is spelt:
+/// `initial_rto`.
+fn known_as(field: &Json, key: &str) -> Option<String> {
+    let said = field.get("description")?.as_str()?;
+    said.match_indices("'s ").find_map(|(at, mark)| {
+        let system = said[..at].rsplit(|letter: char| !letter.is_alphanumeric() && letter != '-').next()?;
+        let name = said[at + mark.len()..].split([',', ')', '.', ';', ':']).next()?;
+        let is_name = name.starts_with(char::is_uppercase) || name.contains('_');
+        (is_name && words(name).eq(words(key))).then(|| format!("which is {system}'s {name}"))
+    })
+}
+
+/// The words of a name in small letters: `initial`, `rto` of "Initial RTO" and of `initial_rto`.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let words = name.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|word| !word.is_empty());
+    words.map(|word| word.replace('\'', "").to_lowercase()).collect::<Vec<_>>().into_iter()
 }
 
 /// `schema`, or what it refers to, or each that it is any of.

@@ -69,11 +69,11 @@ declare! {
     pub struct RtoConfig {
         /// Which formulas.
         estimator: RtoEstimator = RtoEstimator::Rfc6298,
-        /// Before the first sample.
+        /// Before the first sample (OPNET's Initial RTO).
         initial: SimDuration = default(SimDuration::from_secs(1)).above(SimDuration::ZERO).source("RFC 6298 section 2.1"),
-        /// Lower bound.
+        /// Lower bound (OPNET's Minimum RTO).
         min: SimDuration = default(SimDuration::from_secs(1)).source("RFC 6298 section 2.4"),
-        /// Upper bound, of backed-off values too; above 60 s also of the interval between probes of a closed window.
+        /// Upper bound, of backed-off values too (OPNET's Maximum RTO); above 60 s also of the interval between probes of a closed window.
         max: SimDuration = default(SimDuration::from_secs(60)).above(SimDuration::ZERO).source("RFC 6298 section 2.5"),
         /// Gain of SRTT (alpha, OPNET's RTT Gain).
         rtt_gain: f64 = default(0.125).above(0.0).at_most(1.0).source("RFC 6298 section 2.3"),
@@ -83,7 +83,7 @@ declare! {
         deviation_weight: f64 = default(4.0).at_least(0.0).at_most(1e6).source("RFC 6298 section 2.3"),
         /// Clock granularity G (OPNET's Timer Granularity).
         granularity: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
-        /// Karn's rule: no samples from retransmitted segments, and the backed-off value stays until a valid sample.
+        /// Karn's rule (OPNET's Karn's Algorithm): no samples from retransmitted segments, and the backed-off value stays until a valid sample.
         karn: bool = true,
         /// Which of the segments that an ACK covers gives the sample.
         sample: RttSample = RttSample::Newest,
