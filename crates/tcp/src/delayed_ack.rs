@@ -88,8 +88,8 @@ impl DelayedAcks {
         }
     }
 
-    /// The peer's FIN arrived in order, alone or behind data, of which more will be said: only data is still to carry ACKs, and none is
-    /// quick. Before the first data no delay is known (Linux).
+    /// The peer's FIN arrived in order. Where its ACK may wait, none is quick any more: only data of this end still carries ACKs (Linux).
+    /// A FIN alone waits for the delay, of which there is none before the first data; [`Self::on_data`] sees to one that `follows_data`.
     pub(crate) fn on_fin(&mut self, now: SimTime, follows_data: bool) {
         let delay = self.delay();
         if !self.config.delay_fin {

@@ -7,6 +7,7 @@ use ackclock_wire::Flags;
 
 use super::ack::{AckOutcome, IncomingAck};
 use super::{Limit, Sender};
+use crate::recovery::Phase;
 use crate::scoreboard::SendTimes;
 
 impl Sender {
@@ -79,7 +80,7 @@ impl Sender {
         let may = self.has_fast_path
             && ack.ack == self.board.una()
             && ack.sack.dsack.is_none()
-            && self.recovery.phase().is_fast_recovery()
+            && matches!(self.recovery.phase(), Phase::Fast(fast) if self.board.una() < fast.until)
             && self.recovery.has_sack()
             && !self.recovery.undo().all_were_duplicates()
             && !self.tlp.is_out()

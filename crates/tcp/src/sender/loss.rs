@@ -88,7 +88,7 @@ impl Sender {
         let first = self.board.mark_first_segment_lost();
         outcome.newly_lost += first;
         self.count_lost(first, LossDetection::Acks);
-        let flight = self.recovery.flight_before_dup_acks();
+        let flight = self.recovery.flight_at_loss(self.board.flight_size());
         self.begin_episode(now, CongestionCause::Timeout { repeated: false }, flight, first);
         self.board.mark_all_lost(|_| true);
         self.enter_loss_phase(now, Frto::Off);

@@ -142,15 +142,16 @@ impl Sender {
         let cwnd_before = self.cwnd();
         self.counters.fast_recoveries += 1;
         self.count_lost(outcome.newly_lost, self.detection());
-        self.recovery.begin_undo(&self.board, self.tlp.retransmission());
         let answered = self.answered_by_mark();
+        if answered.is_none() {
+            self.recovery.begin_undo(&self.board, self.tlp.retransmission()); // a mark is no mistake
+        }
         let window = match self.recovery.phase().inherited_window().filter(|_| answered.is_some()) {
             // A mark has been answered already: duplicate ACKs inflate the window that it left.
             Some(RecoveryWindow::Ssthresh) => self.window_without_prr(CongestionCause::Loss),
             Some(window) => window,
             None => self.begin_reduction(now, CongestionCause::Loss, outcome),
         };
-        self.tlp.clear();
         let is_sack = self.recovery.method() == LossRecovery::Sack;
         let until = answered.filter(|_| is_sack).unwrap_or_else(|| self.board.high_data());
         self.recovery.enter_fast(until, window);
@@ -163,10 +164,11 @@ impl Sender {
     }
 
     /// The end of the window of data that the answer to a mark stands for. What is lost behind it is a sign of its own (RFC 3168 section
-    /// 6.1.2).
+    /// 6.1.2); with SACK the next ACK finds that of the first segment behind it (Linux).
     fn answered_by_mark(&self) -> Option<u64> {
         let is_mark = matches!(self.recovery.phase(), Phase::Cwr { .. });
-        self.recovery.phase().until().filter(|until| is_mark && self.board.una() < *until)
+        let is_sack = self.recovery.has_sack();
+        self.recovery.phase().until().filter(|until| is_mark && (is_sack || self.board.una() < *until))
     }
 
     /// The timer for reordered segments found a loss.
@@ -181,6 +183,7 @@ impl Sender {
         let prior_cwnd = self.cwnd();
         self.begin_episode(now, cause, flight, outcome.newly_lost);
         self.ecn.on_reduction();
+        self.tlp.clear(); // what a probe repaired of this window is answered
         let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
         match self.recovery.method() {
             _ if self.feed.bounds_recovery() => RecoveryWindow::Ssthresh,
@@ -240,9 +243,8 @@ impl Sender {
 
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
     pub(super) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
-        // An answer to a mark that this ACK ends stands for the window before.
-        let phase = self.recovery.phase();
-        if phase.is_open() && phase.ends_at().is_none_or(|end| self.board.una() >= end) {
+        // A mark that is answered still was of the window before: its answer ends with this ACK.
+        if self.recovery.phase().is_open() {
             self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.mss());
             //= rfc3168-6.1.2-cwr
             self.ecn.on_reduction();
@@ -260,7 +262,8 @@ impl Sender {
             self.board.forget_presumed();
         }
         //= rfc6675-5-recovery-point
-        if outcome.advanced && (una >= recovery.until || is_reno) {
+        let is_over = una >= recovery.until && (outcome.advanced || self.recovery.has_sack());
+        if is_over || (outcome.advanced && is_reno) {
             if self.recovery.undo().is_spurious(ack.echoed_tick()) {
                 self.undo_episode(now, false);
             } else {

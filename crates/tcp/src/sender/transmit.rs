@@ -416,7 +416,7 @@ impl Sender {
         }
     }
 
-    /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time.
+    /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time, or the end of one in which the peer's window was closed.
     pub(super) fn restart_after_idle(&mut self, now: SimTime) {
         if !self.board.is_empty() {
             return;
@@ -551,6 +551,7 @@ impl Sender {
             if !self.board.is_empty() {
                 self.rearm_timeout(now);
             }
+            self.restart_after_idle(now);
         } else if self.board.is_empty() && self.config.zero_window_probe_from == ZeroWindowProbeFrom::Answer {
             self.on_probe_answered(now);
         }
