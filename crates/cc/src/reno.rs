@@ -245,6 +245,19 @@ mod tests {
         assert_eq!(reno.ssthresh(), Some(Bytes(2_000))); // RFC 5681 (4): max(500, 2*1000)
     }
 
+    #[test]
+    fn half_a_window_may_be_of_whole_segments() {
+        // OPNET session 1508 (2010), lab 2: half of 24 segments of 536 is 6,432 octets, half of 23 is rounded down to 11 of them,
+        // 5,896, and not 6,164.
+        for (segments, kept) in [(24, 6_432), (23, 5_896)] {
+            let config = RenoConfig { whole_segments: true, ..RenoConfig::default() };
+            let start = Start { mss: 536, initial_window: 10 * 536, initial_ssthresh: None };
+            let mut reno = Reno::new(&config, start);
+            reno.on_congestion(&loss(segments * 536));
+            assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(kept), Some(Bytes(kept))));
+        }
+    }
+
     //= rfc3465-2.1-octets
     //= rfc5681-3.1-avoidance
     //= rfc5681-3.1-below-ssthresh

@@ -4,6 +4,7 @@ use ackclock_sim::FlowConfig;
 use ackclock_tcp::{MAX_UNSCALED_WINDOW, TcpConfig};
 
 use crate::file::TcpTable;
+use crate::file::either::List;
 use crate::scenario::Scenario;
 
 impl Scenario {
@@ -20,11 +21,11 @@ impl Scenario {
     /// True if a table that is of this flow, or may be, turns it on.
     fn turns_scaling_on(&self, name: &str) -> bool {
         let file = self.file();
-        let hosts = file.host.iter().flat_map(|hosts| hosts.iter()).map(|(_, host)| &host.tcp);
+        let hosts = file.host.iter().flat_map(List::iter).map(|(_, host)| &host.tcp);
         let entry = name.rsplit_once('.').map_or(name, |(entry, _)| entry);
         let is_of =
             |written: &Option<String>| written.as_deref().is_none_or(|written| written == name || written == entry);
-        let flows = file.flow.iter().flat_map(|flows| flows.iter()).filter(|(_, flow)| is_of(&flow.name));
+        let flows = file.flow.iter().flat_map(List::iter).filter(|(_, flow)| is_of(&flow.name));
         let own = flows.flat_map(|(_, flow)| [&flow.tcp, &flow.sender_tcp, &flow.receiver_tcp]);
         std::iter::once(&file.tcp).chain(hosts).chain(own).flatten().any(turns_it_on)
     }

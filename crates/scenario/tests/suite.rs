@@ -45,6 +45,7 @@ mod own_parts;
 mod parallel;
 mod pcc;
 mod policy;
+mod profiles;
 mod queue_evidence;
 mod queue_laws;
 mod queues;

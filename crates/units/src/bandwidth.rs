@@ -100,6 +100,30 @@ mod tests {
     }
 
     #[test]
+    fn a_line_has_the_rate_of_its_frames() {
+        let rate = |name: &str| name.parse::<Bandwidth>().expect(name).0;
+        // ANSI T1.107: 8000 frames a second of 24 octets and a bit. ITU-T G.704: of 32 octets.
+        assert_eq!([rate("DS0"), rate("DS1"), rate("E1")], [8_000 * 8, 8_000 * (24 * 8 + 1), 8_000 * 32 * 8]);
+        // ITU-T G.702, table 1, third level: 44 736 kbit/s in North America, 34 368 kbit/s in Europe.
+        assert_eq!([rate("DS3"), rate("E3")], [44_736_000, 34_368_000]);
+        assert_eq!([rate("T1"), rate("T3")], [rate("DS1"), rate("DS3")]);
+        // GR-253: an STS-1 has 8000 frames a second of 9 rows of 90 octets, an OC-N N of them.
+        let sts1 = 8_000 * 9 * 90 * 8;
+        assert_eq!([rate("OC-3"), rate("OC-12"), rate("OC48")], [3 * sts1, 12 * sts1, 48 * sts1]);
+    }
+
+    #[test]
+    fn a_line_is_written_as_the_number_that_it_stands_for() {
+        for (name, rate) in LINE_RATES {
+            let written = name.parse::<Bandwidth>().expect(name).to_string();
+            assert_eq!(written.parse(), Ok(Bandwidth(*rate)), "{name}: {written}");
+        }
+        assert_eq!("DS3".parse::<Bandwidth>().expect("a line").to_string(), "44.736 Mbit/s");
+        let error = "DS2".parse::<Bandwidth>().expect_err("not read").to_string();
+        assert!(error.contains("names: DS0, DS1, T1, E1"), "{error}");
+    }
+
+    #[test]
     fn bdp_of_the_papers_path() {
         // 100 Mbit/s * 60 ms / 8 = 750 000 B
         assert_eq!(Bandwidth(100_000_000).bytes_in(SimDuration::from_millis(60)), Bytes(750_000));

@@ -176,6 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_another_system_is_known_however_it_is_spelt() {
+        let rto = at(&["tcp", "rto"]);
+        for key in ["Initial RTO", "initial_rto", "INITIAL-RTO"] {
+            assert_eq!(rto.meant_by(key), ["initial = ..., which is OPNET's Initial RTO"], "{key}");
+        }
+        assert_eq!(at(&["tcp"]).meant_by("initial_rto"), ["rto = { initial = ... }, which is OPNET's Initial RTO"]);
+        // The words of a sentence are not a name: "Karn's rule", "the host's own link".
+        assert_eq!((rto.meant_by("rule"), at(&["tcp"]).meant_by("own_link")), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_field_of_a_table_here_is_written_with_the_table() {
+        let app = "app = { kind = \"file\", size = ... }";
+        assert!(at(&["flow", "[]"]).meant_by("size").iter().any(|written| written == app));
+        let of_dumbbell = at(&["topology"]).meant_by("delay");
+        assert!(of_dumbbell.contains(&"bottleneck = { delay = ... }".to_owned()), "{of_dumbbell:?}");
+    }
+
+    #[test]
     fn a_kind_decides_between_fields_of_the_same_name() {
         let text = |word: &str| Node::new(Value::Text(word.to_owned()), crate::tree::Origin::Unknown);
         let app = |kind| Node::new(Value::Table(vec![("kind".to_owned(), text(kind))]), crate::tree::Origin::Unknown);
