@@ -299,6 +299,17 @@ def test_seeds_in_short_are_options_that_repeat() -> None:
     assert (choice.repeats, choice.quick) == (True, 3)
 
 
+def test_an_option_is_repeated_no_more_often_than_it_says() -> None:
+    """Four seeds of the first option and two of the second: 4 + 2 combinations; of each its first seeds."""
+    seed = Choice.of({"name": "seed", "title": "seed", "why": "", "seeds": 4})
+    options = [{"name": "first"}, {"name": "second", "seeds": 2}]
+    queue = Choice.of({"name": "queue", "title": "queue", "why": "", "options": options})
+    study = replace(claim("dqn-2023", "D2a1").study, choices=(queue, seed))
+    found = [tuple(option.name for option in options) for options in Laboratory(full=True).grid(study)]
+    assert found == [*(("first", str(n)) for n in range(1, 5)), ("second", "1"), ("second", "2")]
+    assert len(Laboratory(full=True, seeds=1).grid(study)) == 2
+
+
 def test_a_region_by_hand() -> None:
     """Two statements over four cells, one of which has both: 3/4 and 2/4 of them hold, so that chance gives 4 x 3/8."""
     verdicts: list[tuple[Verdict, Verdict]] = [
