@@ -82,15 +82,9 @@ record-highspeed: build ## the claims on the HighSpeed appliance anew: record, f
 	@cp out/highspeed/figures/credit-disciplines.png docs/images/claims-latency-disciplines.png
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
-# What learns with each tuple takes up to half a minute a run: five seeds.
-DQN_BY_ACTION := D1a D1b D1c D1d D1e D1g D1h D2a D2b D2c D2d D2f D2g D3a D3b D3c D3d D3e D3h D3i D3j D3k D3l D4a D4b D4c D4d D4i D4j D6
-DQN_BY_TUPLE := D1f D2e D3g D4g D4h
-
-record-dqn: build ## the DQN study anew, ten seeds on every queue: record, figures, the page's tables (ACKCLOCK_KEPT; some 40 minutes of CPU)
-	@$(BIN)/ackclock claims $(DQN_BY_ACTION) --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
+record-dqn: build ## the DQN study anew, twenty seeds by tuple and few on every other testbed: record, figures, the page's tables (ACKCLOCK_KEPT; some five hours of CPU)
+	@$(BIN)/ackclock claims dqn-2023 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
 	@cp out/dqn/claims.json claims/dqn-2023/recorded.json
-	@$(BIN)/ackclock claims $(DQN_BY_TUPLE) --full --seeds 5 --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn-tuple
-	@cp out/dqn-tuple/claims.json claims/dqn-2023/recorded-tuple.json
 	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p" | grep -v twin); do cp $$figure ../../../docs/images/claims-dqn-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 

@@ -10,6 +10,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "claims" / "dqn-2023"
 
+SEGMENT_BYTES = 1448
+"""Of every segment in both, which is the default of ns-3's program here."""
+
 # Without anything random one run may sit on an edge: a seed of a lone classic flow is a delay within 0.2 % of 30 ms.
 DELAYS_MS = (30.0, 30.03, 29.97, 30.06, 29.94)
 
@@ -73,8 +76,9 @@ def _alone(rate: str, access: str, controller: str) -> Row:
         "single.toml",
         {"rates": rate, "access1": access},
         (
-            f'topology.bottleneck.rate="{rate} Mbit/s"',
-            f'topology.access.rate="{access} Mbit/s"',
+            f'topology.link[0].rate="{rate} Mbit/s"',
+            f'topology.link[1].rate="{access} Mbit/s"',
+            f'topology.link[2].rate="{access} Mbit/s"',
         ),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import ns3_builds
 import polars as pl
-from dqn_cases import DELAYS_MS, FOLDER, OURS, Row
+from dqn_cases import DELAYS_MS, FOLDER, OURS, SEGMENT_BYTES, Row
 
 from ackclock._core import Scenario
 from ackclock.claims.origin import engine
@@ -18,7 +18,7 @@ from ackclock.running import run
 
 KEPT = ns3_builds.PROGRAMS / "dqn-twin"
 
-WITH_HEADERS = 1500 / 1448
+WITH_HEADERS = (SEGMENT_BYTES + 52) / SEGMENT_BYTES
 """A full segment's bytes with IP's and TCP's headers to its payload: the papers' 49.07 and 48.40 are of such bytes."""
 
 BIN_S = 0.5
@@ -75,10 +75,10 @@ def run_ackclock(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, A
         seed: From 1 on.
         only_kept: Run nothing; `None` if nothing was left.
     """
-    overrides = [f"seed={seed}", *_queues(row), *row.overrides]
+    overrides = [f"seed={seed}", f"tcp.mss={SEGMENT_BYTES}", *_devices(row), *row.overrides]
     overrides += [f"flow[{flow}].controller={OURS[name]}" for flow, name in enumerate(row.controllers)]
     overrides += [f'flow[1].start="{1e3 * start_s(seed):.3f} ms"'] if len(row.controllers) > 1 else []
-    overrides += [] if row.is_random else [f'topology.bottleneck.delay="{DELAYS_MS[seed - 1]:g} ms"']
+    overrides += [] if row.is_random else [f'topology.link[0].delay="{DELAYS_MS[seed - 1]:g} ms"']
     scenario = Scenario.load(str(FOLDER / row.scenario), overrides)
     file = _kept("ackclock", f"{engine()}{scenario.hash}".encode())
     if file.exists() or only_kept:
@@ -86,11 +86,9 @@ def run_ackclock(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, A
     return _keep(file, _of_ackclock(run(scenario), len(row.controllers)))
 
 
-def _queues(row: Row) -> list[str]:
+def _devices(row: Row) -> list[str]:
     """Behind FQ-CoDel, which the scenarios have, a device that takes 100 packets, as ns-3's do."""
-    if row.scenario == "single.toml":
-        return ["topology.access.device_queue=100", "topology.bottleneck.device_queue=100"]
-    return [f"topology.link[{link}].device_queue=100" for link in range(5)]
+    return [f"topology.link[{link}].device_queue=100" for link in range(1 + 2 * len(row.controllers))]
 
 
 def _of_ackclock(results: Results, flows: int) -> dict[str, Any]:
@@ -101,7 +99,7 @@ def _of_ackclock(results: Results, flows: int) -> dict[str, Any]:
         found.append(
             {
                 "mbps": [round(1e-6 * WITH_HEADERS * rate, 4) for rate in _known(rows["goodput_bps"])],
-                "cwnd": [round(size / 1448, 1) for size in _known(rows["cwnd_bytes"])],
+                "cwnd": [round(size / SEGMENT_BYTES, 1) for size in _known(rows["cwnd_bytes"])],
                 "retransmitted": int(results.flow(flow)["retransmitted_segments"]),
                 "reductions_s": list(reductions["time_s"]),
             }

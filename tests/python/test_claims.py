@@ -259,3 +259,17 @@ def test_an_override_may_hold_only_where_its_flow_or_appliance_is(tmp_path: Path
         "appliance.box.node=1",
         "seed=2",
     ]
+
+
+def test_an_override_may_hold_for_every_entry_of_a_list(tmp_path: Path) -> None:
+    """One for each link, in their order; a list that is not there stays for the scenario to refuse."""
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('topology = { link = [{ from = "A" }, { from = "B" }] }\n[[flow]]\nname = "B"\n')
+    written = ("topology.link[*].rate=1", "?flow.B.note=[*]", "topology.hop[*].rate=1", "flow[*].start=1")
+    assert Option("", written).on(scenario) == [
+        "topology.link[0].rate=1",
+        "topology.link[1].rate=1",
+        "flow.B.note=[*]",
+        "topology.hop[*].rate=1",
+        "flow[0].start=1",
+    ]

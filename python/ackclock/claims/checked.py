@@ -146,6 +146,8 @@ def _check_choice(key: Key, choice: Table, mistakes: Mistakes) -> None:
         mistakes.add((*key, "seeds"), "and options are both there", "make a choice of each", choice["seeds"])
     _check_count(key, "seeds", choice, 1, mistakes)
     _check_count(key, "quick", choice, 1, mistakes)
+    for place, option in enumerate(choice.get("options", ())):
+        _check_count((*key, "options", place), "seeds", option, 1, mistakes)
 
 
 def _check_count(key: Key, name: str, table: Table, least: int, mistakes: Mistakes) -> None:

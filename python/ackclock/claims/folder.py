@@ -33,40 +33,53 @@ Place = Literal["simulator", "kernel"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to choose: a name and the overrides that make a scenario so."""
+    """One way to choose: a name, the overrides that make a scenario so, and how often it is repeated at most."""
 
     name: str
     overrides: tuple[str, ...]
+    seeds: int | None = None
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Self:
         """Read a table of `claims.toml`."""
-        return cls(table["name"], tuple(table.get("set", ())))
+        return cls(table["name"], tuple(table.get("set", ())), table.get("seeds"))
 
     def on(self, scenario: Path) -> list[str]:
         """Return the overrides for a scenario: `?flow.B.controller=...` is one only where it has a flow B.
 
-        So is `?appliance.box.far.controller=...` where it has an appliance "box".
+        So is `?appliance.box.far.controller=...` where it has an appliance "box". `topology.link[*].queue=...` is one
+        for each link that the scenario lists.
 
         Args:
             scenario: A file.
         """
-        return [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
+        wanted = [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
+        return [each for text in wanted for each in _each(scenario, text)]
 
 
 def _has(scenario: Path, override: str) -> bool:
     kind, name = override.removeprefix("?").split(".")[:2]
-    return name in _names_of(scenario, kind)
+    return any(entry.get("name") == name for entry in _listed_in(scenario, kind) if isinstance(entry, dict))
+
+
+def _each(scenario: Path, override: str) -> list[str]:
+    """A list that the scenario does not have stays as it is written, and is refused when the scenario is read."""
+    path, is_every, rest = override.partition("[*]")
+    if not is_every or "=" in path:
+        return [override]
+    return [f"{path}[{place}]{rest}" for place in range(len(_listed_in(scenario, path)))] or [override]
 
 
 @cache
-def _names_of(scenario: Path, kind: str) -> frozenset[str]:
+def _listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
+    """Return the entries of a list of a scenario, such as `topology.link`; none if there is no such list."""
     try:
-        entries = input_files.toml(scenario, remedy="").get(kind, ())
+        found: Any = input_files.toml(scenario, remedy="")
     except input_files.InputFileError:
-        return frozenset()  # what is wrong with it is told when it is read in earnest
-    tables = entries if isinstance(entries, list) else []
-    return frozenset(str(entry["name"]) for entry in tables if isinstance(entry, dict) and "name" in entry)
+        return ()  # what is wrong with it is told when it is read in earnest
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return tuple(found) if isinstance(found, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +163,16 @@ class Study:
     def open_choices(self) -> tuple[Choice, ...]:
         """What the source leaves open: the choices that are no repetitions."""
         return tuple(choice for choice in self.choices if not choice.repeats)
+
+    def leaves_out(self, options: Sequence[Option]) -> bool:
+        """Whether a combination is not simulated: one of its options is repeated less often than seeds are listed.
+
+        Args:
+            options: One of each choice.
+        """
+        most = min((option.seeds for option in options if option.seeds is not None), default=None)
+        chosen = zip(self.choices, options, strict=True)
+        return most is not None and any(c.options.index(option) >= most for c, option in chosen if c.repeats)
 
     @property
     def is_on_kernel(self) -> bool:

@@ -24,6 +24,7 @@ class OptionTable(TypedDict):
 
     name: str
     set: NotRequired[list[str]]
+    seeds: NotRequired[int]
 
 
 class ChoiceTable(TypedDict):

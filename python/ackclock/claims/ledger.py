@@ -246,7 +246,8 @@ class Laboratory:
         Args:
             study: Any.
         """
-        return list(itertools.product(*[self._tried(study, choice) for choice in study.choices]))
+        every = itertools.product(*[self._tried(study, choice) for choice in study.choices])
+        return [choices for choices in every if not study.leaves_out(choices)]
 
     def _tried(self, study: Study, choice: Choice) -> tuple[Option, ...]:
         if not choice.repeats:

@@ -79,7 +79,7 @@ def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
     findings = [on_record(folder, claim_id) for claim_id in ids]
     names = list(dict.fromkeys(name for finding in findings for name in _columns(finding)))
     rows = [
-        [f.claim.id, f.claim.quantity, f"{f.claim.published} {f.claim.unit}".strip(), *_row(f, names), str(f.seeds)]
+        [f.claim.id, f.claim.quantity, f"{f.claim.published} {f.claim.unit}".strip(), *_row(f, names), _seeds(f)]
         for f in findings
     ]
     return _table(["", "", "source", *names, "seeds"], rows)
@@ -88,6 +88,12 @@ def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
 def _row(finding: Finding, names: Sequence[str]) -> list[str]:
     columns = _columns(finding)
     return [cell(finding.claim, columns[name]) if name in columns else "" for name in names]
+
+
+def _seeds(finding: Finding) -> str:
+    """Return how many repetitions there are of the combinations, each number once."""
+    intervals = [measured.interval for measured in _columns(finding).values()]
+    return ", ".join(dict.fromkeys("1" if each is None else str(each.freedom + 1) for each in intervals))
 
 
 def _by_option(folder: Folder, text: str, kept: Sequence[str]) -> str:

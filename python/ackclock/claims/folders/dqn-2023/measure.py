@@ -1,7 +1,7 @@
 """From the results of one flow, of pairs, of two round trips and of changing rates to the numbers of the papers."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import polars as pl
 
@@ -14,6 +14,8 @@ RATES = ("50", "100")
 """Of the bottleneck in D1, Mbit/s."""
 LEARNED_S = 25.0
 """After about so long DQN-NewReno has settled, the paper says."""
+SETTLED_S = (10.0, 50.0)
+"""Of a pair that has got over slow start."""
 PERIODS = ((0.0, 50.0), (50.0, 100.0), (100.0, 150.0))
 """Of D4, s."""
 LINKS_MBPS = (100.0, 50.0, 100.0)
@@ -31,8 +33,10 @@ RETURNING = (
 )
 """Cases of D6, in the order of its claims."""
 
-WITH_HEADERS = 1500 / 1448
-"""A full segment's bytes with headers of IP and TCP to its payload: the papers' 49.07 and 48.40 are of such bytes."""
+SEGMENT_BYTES = 536
+"""Of ns-3, where a scenario says nothing else."""
+HEADERS_BYTES = 52
+"""IP's, and TCP's with timestamps: the papers' 49.07 and 48.40 are of bytes with headers."""
 
 MORE = ("double", "five steps", "memory", "all")
 """Further ones, which are in no study with them."""
@@ -53,9 +57,14 @@ def goodput(results: Results, flow: str = "1") -> float:
     return float(results.flow(flow)["goodput_bps"]) / 1e6
 
 
+def with_headers(results: Results) -> float:
+    """Return a full segment's bytes with headers to its payload."""
+    return 1 + HEADERS_BYTES / int(results.scenario["tcp"].get("mss", SEGMENT_BYTES))
+
+
 def throughput(results: Results, flow: str = "1") -> float:
     """Return the same with headers."""
-    return WITH_HEADERS * goodput(results, flow)
+    return with_headers(results) * goodput(results, flow)
 
 
 def lost(results: Results, flow: str = "1") -> int:
@@ -74,17 +83,17 @@ def _rows(results: Results, flow: str, begin_s: float, end_s: float) -> pl.DataF
     return results.flows.filter((pl.col("flow") == flow) & later)
 
 
-def unsteadiness(results: Results, begin_s: float, end_s: float) -> float:
-    """Return the coefficient of variation of flow 1's cwnd, sampled twice a second."""
-    windows = [float(value) for value in _rows(results, "1", begin_s, end_s)["cwnd_bytes"]]
-    mean = math.fsum(windows) / len(windows)
-    return math.sqrt(math.fsum((window - mean) ** 2 for window in windows) / len(windows)) / mean
+def unsteadiness(results: Results, begin_s: float, end_s: float, column: str = "cwnd_bytes") -> float:
+    """Return the coefficient of variation of flow 1's cwnd, or another series, sampled twice a second."""
+    values = [float(value) for value in _rows(results, "1", begin_s, end_s)[column]]
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values)) / mean
 
 
-def episodes(results: Results, begin_s: float, end_s: float) -> int:
-    """Return how often flow 1 reduced its window."""
+def episodes(results: Results, begin_s: float, end_s: float, flows: Collection[str] = ("1",)) -> int:
+    """Return how often flows, the first unless others are named, reduced their windows."""
     later = (pl.col("time_s") > begin_s) & (pl.col("time_s") <= end_s)
-    return results.episodes.filter((pl.col("flow") == "1") & later).height
+    return results.episodes.filter(pl.col("flow").is_in(list(flows)) & later).height
 
 
 def jain(first: float, second: float) -> float:
@@ -150,18 +159,17 @@ def losing_less(runs: Runs) -> Measured:
     return Measured(after / before if before else None, {"reductions before": before, "after": after})
 
 
-def steadiest_early(runs: Runs) -> Measured:
-    """How much less steady DQN-CUBIC's window is from 5 s to 25 s than the steadiest of the others, at 100 Mbit/s."""
+def settled_sooner(runs: Runs) -> Measured:
+    """How much less steady DQN-CUBIC's window is from 5 s to 25 s than DQN-NewReno's, at 100 Mbit/s."""
     spreads = {name: unsteadiness(runs[f"100 {name}"], 5.0, LEARNED_S) for name in (*CLASSIC, *LEARNED)}
-    least = min(spread for name, spread in spreads.items() if name != "dqn_cubic")
-    return Measured(spreads["dqn_cubic"] - least, spreads)
+    return Measured(spreads["dqn_cubic"] - spreads["dqn_newreno"], spreads)
 
 
 def level(learned: str, classic: str) -> Measure:
-    """How unsteady a learned window is after 25 s, beside that of the controller it is made from, at 100 Mbit/s."""
+    """How unsteady a learned window is after 25 s, beside that of a classic controller, at 100 Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        spreads = {name: unsteadiness(runs[f"100 {name}"], LEARNED_S, 50.0) for name in (learned, classic)}
+        spreads = {name: unsteadiness(runs[f"100 {name}"], LEARNED_S, 50.0) for name in (learned, *CLASSIC)}
         return Measured(spreads[learned] / spreads[classic], spreads)
 
     return measure
@@ -246,6 +254,41 @@ def fuller(case: str, *others: str) -> Measure:
     return measure
 
 
+def swinging(runs: Runs) -> Measured:
+    """How much DQN-NewReno's throughput varies beside DQN-CUBIC's, the lesser of both neighbours."""
+    spreads = {
+        f"{name}, {other}": unsteadiness(runs[f"{name}, {other}"], *SETTLED_S, "goodput_bps")
+        for name in LEARNED
+        for other in CLASSIC
+    }
+    ratios = [spreads[f"dqn_newreno, {other}"] / spreads[f"dqn_cubic, {other}"] for other in CLASSIC]
+    return Measured(min(ratios), spreads)
+
+
+def giving_way(runs: Runs) -> Measured:
+    """Reductions of both flows with DQN-CUBIC beside NewReno over those with CUBIC beside it."""
+    counts = {name: episodes(runs[f"{name}, newreno"], *SETTLED_S, "12") for name in ("dqn_cubic", "cubic", "newreno")}
+    return Measured(
+        counts["dqn_cubic"] / counts["cubic"] if counts["cubic"] else None,
+        {f"{name}, newreno: reductions": float(count) for name, count in counts.items()},
+    )
+
+
+def _lead(results: Results) -> float:
+    """Flow 1's lead in the last 25 s, in Mbit/s."""
+    return with_headers(results) * (between(results, "1", 25.0, 50.0) - between(results, "2", 25.0, 50.0))
+
+
+def keeps_it(runs: Runs) -> Measured:
+    """The lead of the flow of 40 ms in the last 25 s, where it is the first to begin."""
+    return Measured(_lead(runs["40 ms first"]), {f"{name}: lead": _lead(results) for name, results in runs.items()})
+
+
+def first_come(runs: Runs) -> Measured:
+    """By how much more the flow of 40 ms is ahead where it begins before the other than where it begins after it."""
+    return Measured(_lead(runs["40 ms first"]) - _lead(runs["60 ms first"]))
+
+
 # ---- D4: changing rates --------------------------------------------------------------------------------------------
 
 
@@ -254,7 +297,7 @@ def period(case: str, index: int, *beside: str, flow: str = "1") -> Measure:
 
     def measure(runs: Runs) -> Measured:
         def average(name: str, flow: str) -> float:
-            return WITH_HEADERS * between(runs[name], flow, *PERIODS[index])
+            return with_headers(runs[name]) * between(runs[name], flow, *PERIODS[index])
 
         other_flow = "2" if flow == "1" else "1"
         also = {f"flow {other_flow}": average(case, other_flow)}
@@ -269,7 +312,7 @@ def used(case: str, index: int) -> Measure:
     """Both averages in one of the periods beside the bottleneck's rate, in percent."""
 
     def measure(runs: Runs) -> Measured:
-        both = [WITH_HEADERS * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")]
+        both = [with_headers(runs[case]) * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")]
         return Measured(100 * sum(both) / LINKS_MBPS[index])
 
     return measure
@@ -279,7 +322,9 @@ def ahead(case: str, index: int) -> Measure:
     """By how much flow 1's average in one of the periods is above flow 2's, in Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
-        rates = {f"flow {flow}": WITH_HEADERS * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")}
+        rates = {
+            f"flow {flow}": with_headers(runs[case]) * between(runs[case], flow, *PERIODS[index]) for flow in ("1", "2")
+        }
         return Measured(rates["flow 1"] - rates["flow 2"], rates)
 
     return measure
@@ -296,9 +341,9 @@ def uses_more(case: str, other: str, index: int) -> Measure:
 
 
 def carries_on(case: str) -> Measure:
-    """How fully the link is used in the 10 s after a change, beside the same with CUBIC, which learns nothing.
+    """How much flow 1 has in the 10 s after a change, beside the same of CUBIC in its place, which learns nothing.
 
-    Both flows' average in those 10 s over that of the rest of the period, the lesser of the two changes.
+    Its average in those 10 s over that of the rest of the period, the lesser of the two changes.
     """
 
     def measure(runs: Runs) -> Measured:
@@ -310,9 +355,20 @@ def carries_on(case: str) -> Measure:
 
 
 def _after_change(results: Results, begin_s: float, end_s: float) -> float:
-    soon = sum(between(results, flow, begin_s, begin_s + 10.0) for flow in ("1", "2"))
-    later = sum(between(results, flow, begin_s + 10.0, end_s) for flow in ("1", "2"))
-    return soon / later
+    return between(results, "1", begin_s, begin_s + 10.0) / between(results, "1", begin_s + 10.0, end_s)
+
+
+def keeps_its_character(runs: Runs) -> Measured:
+    """Reductions of DQN-NewReno over those of DQN-CUBIC after the first change."""
+    counts = {name: float(episodes(runs[name], PERIODS[1][0], PERIODS[2][1])) for name in (*LEARNED, *CLASSIC)}
+    return Measured(counts["dqn_newreno"] / counts["dqn_cubic"] if counts["dqn_cubic"] else None, counts)
+
+
+def stagnates(runs: Runs) -> Measured:
+    """How much more flow 2 has in the last 20 s than from 110 s on, in Mbit/s."""
+    results = runs["dqn_newreno"]
+    soon, late = (with_headers(results) * between(results, "2", *span) for span in ((110.0, 130.0), (130.0, 150.0)))
+    return Measured(late - soon, {"from 110 to 130 s": soon, "from 130 to 150 s": late})
 
 
 def losses(above: str, below: str) -> Measure:
@@ -406,29 +462,6 @@ def _changes() -> dict[str, Measure]:
     return found
 
 
-def _by_tuple() -> dict[str, Measure]:
-    """The same, learning with each tuple."""
-    found = {
-        "D1f1": gain("100", "dqn_newreno", "newreno"),
-        "D1f2": gain("100", "dqn_newreno", "cubic"),
-        "D1f3": gain("100", "dqn_cubic", "newreno"),
-        "D1f4": gain("100", "dqn_cubic", "cubic"),
-        "D1f5": fewest_lost,
-        "D1f6": losing_less,
-        "D1f7": level("dqn_newreno", "newreno"),
-        "D1f8": grows("dqn_newreno", "newreno"),
-        "D3g1": difference("dqn_newreno"),
-        "D3g2": fairness("dqn_newreno"),
-        "D3g3": fairness("dqn_cubic"),
-        "D4h4": losses("dqn_cubic", "dqn_newreno"),
-    }
-    pairs = [f"{name}, {other}" for name in LEARNED for other in CLASSIC]
-    found |= {f"D2e{number}": difference(pair) for number, pair in enumerate(pairs, 1)}
-    for letter, case in zip("gh", LEARNED, strict=True):
-        found |= {f"D4{letter}{index + 1}": period(case, index) for index in range(3)}
-    return found
-
-
 MEASURES: dict[str, Measure] = {
     "D1a1": gain("100", "cubic", "newreno"),
     "D1a2": newreno_least,
@@ -439,9 +472,9 @@ MEASURES: dict[str, Measure] = {
     "D1b4": gain("100", "dqn_cubic", "cubic"),
     "D1c1": fewest_lost,
     "D1c2": losing_less,
-    "D1c3": steadiest_early,
+    "D1c3": settled_sooner,
     "D1d1": level("dqn_newreno", "newreno"),
-    "D1d2": level("dqn_cubic", "cubic"),
+    "D1d2": level("dqn_cubic", "newreno"),
     "D1e1": grows("dqn_newreno", "newreno"),
     "D1e2": grows("dqn_cubic", "newreno"),
     "D1h": gain("100", "dqn_cubic", "dqn_newreno"),
@@ -454,6 +487,10 @@ MEASURES: dict[str, Measure] = {
     "D3d3": utilisation("dqn_cubic"),
     "D2f": fairer("dqn_cubic, newreno", "dqn_newreno, newreno"),
     "D2g": fuller("dqn_cubic, cubic", "dqn_newreno, cubic"),
+    "D2h": swinging,
+    "D2i": giving_way,
+    "D3m": keeps_it,
+    "D3n": first_come,
     "D3e": fairer("dqn_cubic", "dqn_newreno"),
     "D3k": less_fair("dqn_newreno", *CLASSIC),
     "D3l": fuller("dqn_cubic", *CLASSIC, "dqn_newreno"),
@@ -463,10 +500,11 @@ MEASURES: dict[str, Measure] = {
     **_changes(),
     "D4c1": carries_on("dqn_newreno"),
     "D4c2": carries_on("dqn_cubic"),
+    "D4c3": keeps_its_character,
+    "D4i3": stagnates,
     "D4d": losses("dqn_cubic", "dqn_newreno"),
     "D4d2": lost_by("dqn_newreno"),
     "D4d3": lost_by("dqn_cubic"),
-    **_by_tuple(),
     **{f"D6{letter}": regained(case) for letter, case in zip("abcdefjk", RETURNING, strict=True)},
     **{f"D6{letter}": regained(case) for letter, case in zip("ghil", MORE, strict=True)},
     **{f"D6{letter}": regained(case) for letter, case in zip("nopq", RECURRENT, strict=True)},

@@ -27,8 +27,8 @@ CONTROLLERS = {
 }
 BINS = 5
 """Samples of half a second that a point of a figure stands for."""
-SEGMENT_BYTES = 1448
-MBPS = 1e-6 * 1500 / SEGMENT_BYTES
+SEGMENT_BYTES = 536
+MBPS = 1e-6 * (SEGMENT_BYTES + 52) / SEGMENT_BYTES
 """Goodput in bit/s to throughput with headers in Mbit/s, which the papers have."""
 GAINS_MBPS = {"cubic": 12.0, "dqn_newreno": 13.0, "dqn_cubic": 14.0}
 """How far above NewReno the papers have each (D1b), at the larger of the two rates."""
@@ -53,6 +53,8 @@ CHANGING: Averages = {
     "dqn_newreno": [(83.36, 9.42), (23.51, 22.69), (50.79, 44.43)],
     "dqn_cubic": [(85.25, 9.53), (24.10, 23.39), (52.18, 44.70)],
 }
+DRAWN = 2
+"""Testbeds: the first, and the same with a step of learning for each action."""
 PART_S = 50.0
 """How long each of the papers' averages is over."""
 
@@ -74,8 +76,12 @@ def _window(results: Results) -> tuple[list[float], list[float]]:
 
 
 def _first_seed(laboratory: Laboratory, study: Study) -> list[tuple[str, Choices]]:
-    """Return each queue with the combination of its first seed."""
-    return [(setting[0].name, grid[0]) for setting, grid in laboratory.settings(study).items()]
+    """Return each testbed that is drawn with the combination of its first seed."""
+    return [(setting[0].name, grid[0]) for setting, grid in _drawn(laboratory, study)]
+
+
+def _drawn(laboratory: Laboratory, study: Study) -> list[tuple[Choices, list[Choices]]]:
+    return list(laboratory.settings(study).items())[:DRAWN]
 
 
 def _name(case: str) -> str:
@@ -83,7 +89,7 @@ def _name(case: str) -> str:
 
 
 def alone(rate: str) -> Draw:
-    """Draw cwnd and throughput of one flow under each controller, a column for each queue, seed 1."""
+    """Draw cwnd and throughput of one flow under each controller, a column for each testbed, seed 1."""
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         parts = []
@@ -99,7 +105,7 @@ def alone(rate: str) -> Draw:
 
 
 def averages(laboratory: Laboratory, study: Study) -> Figure:
-    """Draw one flow's mean throughput under each controller with its interval, at both rates, under the first queue."""
+    """Draw one flow's mean throughput under each controller with its interval, at both rates, on the first testbed."""
     grid = next(iter(laboratory.settings(study).values()))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(panels.WIDTH, 3.4), layout="constrained")
@@ -124,11 +130,11 @@ def averages(laboratory: Laboratory, study: Study) -> Figure:
 
 
 def learning(case: str) -> Draw:
-    """Draw throughput and reward of each seed over time with their average, a column for each queue."""
+    """Draw throughput and reward of each seed over time with their average, a column for each testbed."""
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         parts = []
-        for setting, repetitions in laboratory.settings(study).items():
+        for setting, repetitions in _drawn(laboratory, study):
             every = [laboratory.runs(study, choices)[case] for choices in repetitions]
             parts.append(Column(setting[0].name, _seeds(every, "goodput_bps", MBPS), _seeds(every, "reward", 1.0)))
         return panels.columns(parts, "throughput (Mbit/s)", "reward")
@@ -147,9 +153,9 @@ def _seeds(every: Sequence[Results], column: str, factor: float) -> list[Curve]:
 
 
 def shared(names: tuple[str, str], papers: Averages) -> Draw:
-    """Draw the throughput of both flows of each case, seed 1: above under the first queue, below under the second.
+    """Draw the throughput of both flows of each case, seed 1: above on the first testbed, below on the second.
 
-    Where one queue was simulated only, windows are below. Lines of dashes are the papers' averages; their curves are
+    Where one testbed was simulated only, windows are below. Lines of dashes are the papers' averages; their curves are
     not known.
 
     Args:
@@ -194,7 +200,6 @@ ROUND_TRIPS = ("40 ms", "60 ms")
 PAIR = ("flow 1", "flow 2")
 
 ONE, WHAT = "cwnd and throughput of one flow", "What each seed learns, 100 Mbit/s"
-TUPLE = "learning with each tuple"
 
 PICTURES = [
     Picture("averages", "D1a2", "one", "One flow's mean throughput, 95 % over the seeds (figure 8)", averages),
@@ -203,7 +208,6 @@ PICTURES = [
     Picture("one-flow-100", "D1c", "one", f"{ONE}, 100 Mbit/s, seed 1", alone("100")),
     Picture("learning-dqn-newreno", "D1d", "one", f"{WHAT}, DQN-NewReno", learning("100 dqn_newreno")),
     Picture("learning-dqn-cubic", "D1e", "one", f"{WHAT}, DQN-CUBIC", learning("100 dqn_cubic")),
-    Picture("one-flow-by-tuple", "D1f", "one by tuple", f"{ONE}, 100 Mbit/s, {TUPLE}, seed 1", alone("100")),
     Picture("pairs", "D2", "pairs", "Throughput of two flows, seed 1", shared(PAIR, PAIRS)),
     Picture("rtts", "D3", "rtts", "Two flows of the same kind, seed 1", shared(ROUND_TRIPS, RTTS)),
     Picture("changing", "D4", "changing", "Changing rates, beside CUBIC (flow 2), seed 1", shared(PAIR, CHANGING)),
