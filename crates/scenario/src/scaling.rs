@@ -3,8 +3,7 @@
 use ackclock_sim::FlowConfig;
 use ackclock_tcp::{MAX_UNSCALED_WINDOW, TcpConfig};
 
-use crate::file::TcpTable;
-use crate::file::either::List;
+use crate::file::{List, TcpTable};
 use crate::scenario::Scenario;
 
 impl Scenario {
