@@ -41,15 +41,14 @@ pub struct AckEvent {
     pub is_cumulative: bool,
     /// Data marked lost since the last ACK: on this one, or by a timer of loss detection before it.
     pub newly_lost: Bytes,
-    /// The part of [`Self::newly_lost`] that a timer found. Controllers of plug-ins are not told: zero.
+    /// The part of [`Self::newly_lost`] that a timer found.
     pub lost_before: Bytes,
     /// Data delivered that the network had marked, as far as the receiver's feedback tells (RFC 3168: one segment for an
     /// ECE; RFC 9768: what the counters say).
     pub newly_ce_marked: Bytes,
     /// `FlightSize` before this ACK: sent and not cumulatively acknowledged (RFC 5681).
     pub prior_flight_size: Bytes,
-    /// SND.UNA after this ACK and SND.NXT (RFC 9293 section 3.3.1), octets since the connection's beginning. Controllers of
-    /// plug-ins are not told: zero.
+    /// SND.UNA after this ACK and SND.NXT (RFC 9293 section 3.3.1), octets since the connection's beginning.
     pub snd_una: u64,
     /// See [`Self::snd_una`].
     pub snd_nxt: u64,
@@ -67,7 +66,7 @@ pub struct AckEvent {
     /// What the stack permits on this ACK. The facts above say what happened; this says what follows for a window.
     pub growth: Growth,
     /// What bounded sending when it arrived, while a window is being reduced step by step (RFC 9937); `None` if that was cwnd.
-    /// Linux has no other cwnd in that time. Controllers of plug-ins are not told.
+    /// Linux has no other cwnd in that time.
     pub reduced_window: Option<Bytes>,
     /// Packet-timed round trips since the connection began.
     pub round: u64,
@@ -210,6 +209,6 @@ pub struct SendEvent {
     /// How long nothing had been outstanding before it; zero if something was.
     pub idle_for: SimDuration,
     /// Nothing was outstanding because the application had nothing to send (`C.app_limited` of draft-ietf-ccwg-bbr), and not
-    /// because the next segment waited for its pacing. Needs [`crate::Demands::samples`]; controllers of plug-ins are not told.
+    /// because the next segment waited for its pacing. Needs [`crate::Demands::samples`].
     pub is_app_limited: bool,
 }

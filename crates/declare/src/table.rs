@@ -128,6 +128,16 @@ impl<'a> Review<'a> {
         self.given.contains_key(field)
     }
 
+    /// Each of these fields has an effect only beside `needed`, which `is_there` or not: one that was written without is a mistake.
+    pub fn needs(&mut self, fields: &[&str], needed: &str, is_there: bool) {
+        for field in fields.iter().filter(|_| !is_there) {
+            if self.is_given(field) {
+                let message = format!("must stand beside {needed}: it has no effect without");
+                self.report(*field, message, format!("leave it out, or add {needed}"));
+            }
+        }
+    }
+
     /// Says what is wrong with `field`.
     pub fn report(&mut self, field: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) {
         self.mistakes.push(Mistake {

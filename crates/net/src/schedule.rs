@@ -59,8 +59,9 @@ pub(crate) fn review_steps(
     repeat: Option<SimDuration>,
     review: &mut Review<'_>,
 ) {
-    let mut end = SimDuration::ZERO;
+    let (mut end, mut count) = (SimDuration::ZERO, 0);
     for (index, at) in instants.enumerate() {
+        count += 1;
         let field = format!("schedule[{index}].at");
         match at {
             None | Some(SimDuration::ZERO) if index == 0 => {}
@@ -76,7 +77,8 @@ pub(crate) fn review_steps(
             Some(at) => end = at,
         }
     }
-    if repeat.is_some_and(|repeat| repeat <= end) {
+    review.needs(&["repeat"], "a schedule of two steps or more", count > 1);
+    if repeat.is_some_and(|repeat| repeat <= end) && count > 1 {
         let message = format!("must be later than the last step, which is at {end}");
         review.report("repeat", message, format!("use more than {end}"));
     }

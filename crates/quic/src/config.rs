@@ -36,6 +36,7 @@ declare! {
         /// What the sender asks of the receiver's ACKs (draft-ietf-quic-ack-frequency).
         ack_frequency: Option<AckFrequency> = None,
     }
+    check |config, review| review.needs(&["pacing_gain"], "pacing = true", config.pacing);
 }
 
 declare! {
@@ -58,7 +59,7 @@ impl Entry for QuicConfig {
         summary: "protocol: a QUIC connection with one stream",
         source: "RFC 9000, RFC 9002, draft-ietf-quic-ack-frequency",
         departures: "a handshake of one round trip without octets of TLS beyond two datagrams of 1200; one packet-number space; \
-                     no connection identifiers that change, no idle timeout, no closing frames",
+                     no connection identifiers that change, no idle timeout, no closing frames; a packet holds one STREAM frame",
     };
 }
 

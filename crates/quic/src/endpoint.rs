@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 9000 sections 12, 13 and 19. Departures: the handshake is one round trip of two datagrams of 1200 octets, the
 //! client's Initial and its answer, as far as RFC 9001's with one round trip goes, in the packet-number space of the data; an
-//! answer of several datagrams, and the limit before the address is validated, are left out.
+//! answer of several datagrams, and the limit before the address is validated, are left out. A packet holds one STREAM frame: what is left
+//! of a lost one's data, where a larger packet number or an ACK takes its room, leaves in a packet of its own, which others fill up.
 
 mod accessors;
 mod departure;

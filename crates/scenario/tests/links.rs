@@ -224,6 +224,7 @@ fn mistakes_are_named() {
         ("rate = { schedule = [{ rate = \"1 Mbit/s\" }], instants = \"1\" }", "rate.schedule"),
         ("rate = { schedule = [{ rate = \"1 Mbit/s\" }], once = true }", "rate.once"),
         ("rate = { instants = \"1 2\", repeat = \"3 s\" }", "rate.repeat"),
+        ("rate = { schedule = [{ rate = \"1 Mbit/s\" }], repeat = \"3 s\" }", "rate.repeat"),
         ("rate = { instants = \"2 1\" }", "rate.instants"),
         ("rate = { instants = \"1\", opportunity = \"0 bytes\" }", "rate.opportunity"),
         ("rate = { trace = \"no-such-file\" }", "rate.trace"),
@@ -234,6 +235,7 @@ fn mistakes_are_named() {
     for (link, field) in [
         ("delay = {}", "delay.schedule"),
         ("delay = { schedule = [{ delay = \"25 h\" }] }", "delay.schedule[0].delay"),
+        ("delay = { schedule = [{ delay = \"1 ms\" }], repeat = \"3 s\" }", "delay.repeat"),
         ("handover = { outage = \"1 s\" }, delay = \"1 ms\"", "handover.period"),
         ("handover = { period = \"1 s\" }, delay = \"1 ms\"", "handover.outage"),
         ("handover = { period = \"1 s\", outage = \"1 s\" }, delay = \"1 ms\"", "handover.outage"),

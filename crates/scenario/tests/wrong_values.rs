@@ -145,6 +145,36 @@ fn a_message_has_the_place_the_value_and_a_remedy_that_is_one() {
     }
 }
 
+/// What would have no effect is refused, wherever it stands: a switch that does nothing is not what its writer meant.
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let queue = |fields: &str| with_bottleneck(&format!("queue = {{ {fields} }}"));
+    let quic = |fields: &str| with_flow(&format!("protocol = {{ kind = \"quic\", {fields} }}"));
+    for (text, right, field) in [
+        (
+            queue("kind = \"pie\", ecn = false, mark_threshold = 0.2"),
+            queue("kind = \"pie\", mark_threshold = 0.2"),
+            "topology.bottleneck.queue.mark_threshold".to_owned(),
+        ),
+        (
+            queue("kind = \"dualpi2\", shift = \"9 ms\""),
+            queue("kind = \"dualpi2\", scheduler = \"time_shifted\", shift = \"9 ms\""),
+            "topology.bottleneck.queue.shift".to_owned(),
+        ),
+        (quic("ect1 = true"), quic("ecn = true, ect1 = true"), "flow[0].protocol.ect1".to_owned()),
+        (
+            quic("pacing = false, pacing_gain = 2.0"),
+            quic("pacing_gain = 2.0"),
+            "flow[0].protocol.pacing_gain".to_owned(),
+        ),
+    ] {
+        let told = mistakes(&text);
+        assert_eq!(fields(&told), [field], "{told:#?}");
+        assert!(!told[0].remedy.is_empty(), "{}", told[0]);
+        assert_eq!(mistakes(&right), [], "{right}");
+    }
+}
+
 /// 8,000 hours of samples of 1,000 flows: 250 million values are allowed.
 #[test]
 fn the_interval_that_a_message_asks_for_is_enough() {

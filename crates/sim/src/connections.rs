@@ -377,11 +377,15 @@ impl Connections {
         }
     }
 
-    /// Data of an end has left its host.
+    /// Data of an end has left its host, or was dropped there.
     pub(crate) fn on_left(&mut self, departed: &Departed, network: &mut Network) {
         let end = self.tcp_mut(departed.sender);
         if end.generation == departed.generation {
-            end.endpoint.on_left(network.now(), departed.octets);
+            if departed.is_refused {
+                end.endpoint.on_refused(network.now(), departed.octets);
+            } else {
+                end.endpoint.on_left(network.now(), departed.octets);
+            }
             end.arm_timer(departed.sender, network);
         }
     }

@@ -4,8 +4,9 @@
 //!
 //! Departures: octets are those of payloads, without what a kernel's buffers take beside them. Once fewer wait than the limit, the
 //! sender goes on at the moment at which the burst has left, as with a completion that is told at once. Of what an uplink serves packet by
-//! packet it is not known when it leaves: the sender is told when it has ([`HostQueue::on_left`]), or when it was dropped there. Which
-//! burst an octet was of is not told; the first is taken to have left first. What another uplink drops is told, too.
+//! packet it is not known when it leaves: the sender is told when it has ([`HostQueue::on_left`]), and of any uplink when it was dropped as
+//! it arrived there ([`HostQueue::on_refused`]). Which burst an octet was of is not told; the first is taken to have left first, or to have
+//! been dropped while it waited, the last to have been dropped as it arrived.
 
 use std::collections::VecDeque;
 
@@ -84,31 +85,30 @@ impl HostQueue {
         self.wake
     }
 
-    /// So many octets of what was handed to the host have left, or were dropped there; where it is known when segments leave, it is told of
-    /// what was dropped alone.
-    pub(crate) fn on_left(&mut self, now: SimTime, octets: u64) {
-        if self.bursts.back().is_some_and(|last| last.leaves_at < SimTime::NEVER) {
-            self.forget(octets);
-        } else {
-            self.take_left(octets);
+    /// So many octets of what was handed to the host were dropped there as they arrived.
+    pub(crate) fn on_refused(&mut self, now: SimTime, mut octets: u64) {
+        while let Some(last) = self.bursts.back_mut().filter(|_| octets > 0) {
+            let of_last = octets.min(last.octets - last.left);
+            last.octets -= of_last;
+            self.octets -= of_last;
+            octets -= of_last;
+            if last.octets == last.left {
+                self.octets -= last.left;
+                self.bursts.pop_back();
+                self.begins = true; // what is handed over next is no part of the burst before
+            }
         }
+        self.look_for_room(now);
+    }
+
+    fn look_for_room(&mut self, now: SimTime) {
         if self.octets <= self.limit {
             self.wake = now;
         }
     }
 
-    /// So many octets of what was handed over now were dropped.
-    fn forget(&mut self, mut octets: u64) {
-        while let Some(last) = self.bursts.back_mut().filter(|_| octets > 0) {
-            let of_last = octets.min(last.octets);
-            last.octets -= of_last;
-            self.octets -= of_last;
-            octets -= of_last;
-            self.bursts.pop_back_if(|last| last.octets == 0);
-        }
-    }
-
-    fn take_left(&mut self, mut octets: u64) {
+    /// So many octets of what was handed to the host have left.
+    pub(crate) fn on_left(&mut self, now: SimTime, mut octets: u64) {
         while octets > 0 {
             let first = self.bursts.front_mut().expect("what leaves the host was handed to it");
             let of_first = octets.min(first.octets - first.left);
@@ -119,6 +119,7 @@ impl HostQueue {
                 self.bursts.pop_front();
             }
         }
+        self.look_for_room(now);
     }
 
     /// So many octets were handed to the host, of the burst under way or of one that begins, as one does where all before it has left; they
@@ -201,12 +202,30 @@ mod tests {
         for leaves_at in [10, 20, 20, 20] {
             queue.on_sent(SimTime(1), 1_000, SimTime(leaves_at * MS)); // two have room, two do not
         }
-        queue.on_left(SimTime(1), 2_000);
+        queue.on_refused(SimTime(1), 2_000);
         assert!(!queue.await_room(SimTime(2), 2_000));
         assert!(queue.await_room(SimTime(2), 1_999));
         assert_eq!(queue.wake(), SimTime(20 * MS));
         queue.on_sent(SimTime(30 * MS), 1_000, SimTime(20 * MS)); // dropped before an idle link
         assert!(!queue.await_room(SimTime(30 * MS), 0));
+    }
+
+    /// Linux frees the memory of the segment that is dropped, and of no other: those of the burst before it go on waiting.
+    #[test]
+    fn what_the_uplink_refuses_is_of_the_last_burst() {
+        let mut queue = HostQueue::new(Bytes(4 << 20));
+        for burst in 1..=2 {
+            assert!(!queue.await_room(SimTime(burst), 4_000));
+            queue.on_sent(SimTime(burst), 1_000, SimTime::NEVER);
+            queue.on_sent(SimTime(burst), 1_000, SimTime::NEVER);
+        }
+        queue.on_refused(SimTime(2), 1_000);
+        assert!(queue.await_room(SimTime(3), 2_999));
+        queue.on_left(SimTime(MS), 1_000); // half of the first
+        assert!(queue.await_room(SimTime(MS), 2_999));
+        queue.on_left(SimTime(2 * MS), 1_000); // its rest
+        assert!(!queue.await_room(SimTime(2 * MS), 1_000));
+        assert!(queue.await_room(SimTime(2 * MS), 999));
     }
 
     #[test]

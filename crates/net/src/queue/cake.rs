@@ -79,12 +79,7 @@ impl Parameters for CakeConfig {
     }
 
     fn review(&self, review: &mut Review<'_>) {
-        for stray in ["overhead", "minimum", "cells"] {
-            if self.shaper.rate.is_none() && review.is_given(stray) {
-                let remedy = "give bandwidth, or leave it out";
-                review.report(stray, "must stand beside bandwidth: only the shaper counts it", remedy);
-            }
-        }
+        review.needs(&["overhead", "minimum", "cells"], "bandwidth", self.shaper.rate.is_some());
     }
 }
 

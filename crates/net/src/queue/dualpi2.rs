@@ -80,14 +80,9 @@ impl Parameters for DualPi2Config {
     }
 
     fn review(&self, review: &mut Review<'_>) {
-        let (stray, scheduler) = match self.scheduler {
-            DualScheduler::Weighted => ("shift", "time_shifted"),
-            DualScheduler::TimeShifted => ("classic_share", "weighted"),
-        };
-        if review.is_given(stray) {
-            let message = format!("must be left out unless scheduler = {scheduler:?}");
-            review.report(stray, message, format!("leave it out, or write scheduler = {scheduler:?}"));
-        }
+        let is_weighted = self.scheduler == DualScheduler::Weighted;
+        review.needs(&["shift"], "scheduler = \"time_shifted\"", !is_weighted);
+        review.needs(&["classic_share"], "scheduler = \"weighted\"", is_weighted);
     }
 }
 

@@ -92,10 +92,7 @@ declare! {
 
 impl PieParameters {
     pub(super) fn review(&self, review: &mut Review<'_>) {
-        if !self.ecn && review.is_given("mark_threshold") {
-            let remedy = "leave it out, or write ecn = true";
-            review.report("mark_threshold", "must be left out where ecn = false: nothing is marked", remedy);
-        }
+        review.needs(&["mark_threshold"], "ecn = true", self.ecn);
     }
 }
 

@@ -58,15 +58,8 @@ impl ChangingRate {
     }
 
     fn review(&self, review: &mut Review<'_>) {
-        for field in ["opportunity", "once"] {
-            if review.is_given(field) && !self.is_trace() {
-                review.report(field, "must stand beside a trace", "remove it, or give trace = \"lte.down\"");
-            }
-        }
-        if self.repeat.is_some() && self.schedule.is_none() {
-            let remedy = "remove it; a trace begins again by itself";
-            review.report("repeat", "must stand beside a schedule", remedy);
-        }
+        review.needs(&["opportunity", "once"], "a trace", self.is_trace());
+        review.needs(&["repeat"], "a schedule", self.schedule.is_some());
         match (&self.schedule, self.is_trace()) {
             (Some(_), true) => review.report("schedule", "must not stand beside a trace", "keep one of the two"),
             (None, false) => {

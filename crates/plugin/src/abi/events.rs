@@ -31,8 +31,13 @@ pub struct AckC {
     pub now: u64,
     pub newly_acked: u64,
     pub newly_lost: u64,
+    pub lost_before: u64,
     pub newly_ce_marked: u64,
     pub prior_flight_size: u64,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    /// Or [`NONE`].
+    pub reduced_window: u64,
     /// Or [`NONE`].
     pub rtt_sample: u64,
     pub rtt_latest: u64,
@@ -63,6 +68,7 @@ pub struct DeliveryC {
     pub delivered: u64,
     pub lost: u64,
     pub inflight: u64,
+    pub next_departure: u64,
     /// 0 nothing, 1 fast recovery, 2 a timeout.
     pub repair: u8,
     pub has_sack: bool,
@@ -111,6 +117,7 @@ pub struct SendC {
     pub size: u64,
     pub flight_size: u64,
     pub idle_for: u64,
+    pub is_app_limited: bool,
 }
 
 /// [`SegmentReport`].
@@ -163,8 +170,12 @@ impl AckC {
             now: ack.now.0,
             newly_acked: ack.newly_acked.0,
             newly_lost: ack.newly_lost.0,
+            lost_before: ack.lost_before.0,
             newly_ce_marked: ack.newly_ce_marked.0,
             prior_flight_size: ack.prior_flight_size.0,
+            snd_una: ack.snd_una,
+            snd_nxt: ack.snd_nxt,
+            reduced_window: or_none(ack.reduced_window.map(|window| window.0)),
             rtt_sample: or_none(ack.rtt_sample.map(|sample| sample.0)),
             rtt_latest: ack.rtt.latest.0,
             srtt: ack.rtt.srtt.0,
@@ -195,11 +206,11 @@ impl AckC {
             newly_acked: Bytes(ack.newly_acked),
             is_cumulative: ack.is_cumulative,
             newly_lost: Bytes(ack.newly_lost),
-            lost_before: Bytes::ZERO,
+            lost_before: Bytes(ack.lost_before),
             newly_ce_marked: Bytes(ack.newly_ce_marked),
             prior_flight_size: Bytes(ack.prior_flight_size),
-            snd_una: 0,
-            snd_nxt: 0,
+            snd_una: ack.snd_una,
+            snd_nxt: ack.snd_nxt,
             rtt_sample: known(ack.rtt_sample).map(SimDuration),
             rtt: RttStats {
                 latest: SimDuration(ack.rtt_latest),
@@ -216,7 +227,7 @@ impl AckC {
             is_cwnd_limited: ack.is_cwnd_limited,
             in_recovery: ack.in_recovery,
             growth: Growth { is_due: ack.growth_is_due, is_in_use: ack.growth_is_in_use },
-            reduced_window: None,
+            reduced_window: known(ack.reduced_window).map(Bytes),
             round: ack.round,
             is_paced: ack.is_paced,
             delivery: delivery.map(DeliveryReport::from),
@@ -231,6 +242,7 @@ impl From<&DeliveryReport> for DeliveryC {
             delivered: report.delivered.0,
             lost: report.lost.0,
             inflight: report.inflight.0,
+            next_departure: report.next_departure.0,
             repair: report.repair as u8,
             has_sack: report.has_sack,
             has_sample: report.sample.is_some(),
@@ -252,7 +264,7 @@ impl From<&DeliveryC> for DeliveryReport {
             inflight: Bytes(report.inflight),
             repair: [Repair::None, Repair::Fast, Repair::Timeout][usize::from(report.repair).min(2)],
             has_sack: report.has_sack,
-            next_departure: SimTime::ZERO,
+            next_departure: SimTime(report.next_departure),
             sample: report.has_sample.then_some(RateSample {
                 delivered: Bytes(report.sample_delivered),
                 interval: SimDuration(report.interval),
@@ -347,8 +359,8 @@ impl WatchedC {
 impl From<&SendEvent> for SendC {
     #[inline]
     fn from(sent: &SendEvent) -> Self {
-        let SendEvent { now, size, flight_size, idle_for, is_app_limited: _ } = *sent;
-        Self { now: now.0, size: size.0, flight_size: flight_size.0, idle_for: idle_for.0 }
+        let SendEvent { now, size, flight_size, idle_for, is_app_limited } = *sent;
+        Self { now: now.0, size: size.0, flight_size: flight_size.0, idle_for: idle_for.0, is_app_limited }
     }
 }
 
@@ -360,7 +372,7 @@ impl From<&SendC> for SendEvent {
             size: Bytes(sent.size),
             flight_size: Bytes(sent.flight_size),
             idle_for: SimDuration(sent.idle_for),
-            is_app_limited: false,
+            is_app_limited: sent.is_app_limited,
         }
     }
 }
@@ -398,5 +410,60 @@ impl From<&SegmentC> for SegmentReport {
             is_app_limited: segment.is_app_limited,
             is_retransmission: segment.is_retransmission,
         }
+    }
+}
+
+#[cfg(all(test, feature = "host"))]
+mod tests {
+    use super::*;
+
+    /// docs/reference/own-controllers.md: a controller of a plug-in is told what one of the program is. No field has its default.
+    #[test]
+    fn what_is_told_comes_across_whole() {
+        let ms = SimDuration::from_millis;
+        let sample = RateSample {
+            delivered: Bytes(1),
+            interval: ms(2),
+            prior_delivered: Bytes(3),
+            is_app_limited: true,
+            tx_in_flight: Bytes(4),
+            lost: Bytes(5),
+        };
+        let delivery = DeliveryReport {
+            delivered: Bytes(6),
+            lost: Bytes(7),
+            inflight: Bytes(8),
+            repair: Repair::Timeout,
+            has_sack: true,
+            next_departure: SimTime(9),
+            sample: Some(sample),
+        };
+        let ack = AckEvent {
+            now: SimTime(10),
+            newly_acked: Bytes(11),
+            is_cumulative: true,
+            newly_lost: Bytes(12),
+            lost_before: Bytes(13),
+            newly_ce_marked: Bytes(14),
+            prior_flight_size: Bytes(15),
+            snd_una: 16,
+            snd_nxt: 17,
+            rtt_sample: Some(ms(18)),
+            rtt: RttStats { latest: ms(19), srtt: ms(20), rttvar: ms(21), min_rtt: ms(22) },
+            timestamps: Some(SegmentTimestamps { tsval: 23, tsecr: 24, arrival: 25, tick: ms(26) }),
+            is_cwnd_limited: true,
+            in_recovery: true,
+            growth: Growth { is_due: true, is_in_use: true },
+            reduced_window: Some(Bytes(27)),
+            round: 28,
+            is_paced: true,
+            delivery: Some(delivery),
+        };
+        let across = DeliveryC::from(&delivery);
+        assert_eq!(format!("{:?}", AckC::new(&ack, Some(&across)).event(Some(&across))), format!("{ack:?}"));
+        let [now, size, flight_size, idle_for] = [29, 30, 31, 32];
+        let (now, idle_for, is_app_limited) = (SimTime(now), SimDuration(idle_for), true);
+        let sent = SendEvent { now, size: Bytes(size), flight_size: Bytes(flight_size), idle_for, is_app_limited };
+        assert_eq!(format!("{:?}", SendEvent::from(&SendC::from(&sent))), format!("{sent:?}"));
     }
 }

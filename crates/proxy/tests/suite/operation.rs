@@ -275,8 +275,8 @@ fn the_end_of_an_answer_is_not_held_back() {
         })
         .collect();
     took.sort_unstable();
-    // All but the first would be 200 ms and more, where it waits for a timer; a busy machine is late with some.
-    assert!(took[4] < Duration::from_millis(190), "{took:?}");
+    // All but the first would be 200 ms and more, where it waits for a timer; a busy machine is late with most.
+    assert!(took[1] < Duration::from_millis(190), "{took:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub(crate) const PROXY: &str = env!("CARGO_BIN_EXE_ackclock-proxy");
 
 /// Nothing takes as long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A proxy with its configuration in a folder of its own.
 pub(crate) struct Proxy {
@@ -107,8 +107,8 @@ pub(crate) fn connect(to: SocketAddr) -> TcpStream {
 
 /// As [`connect`], where it may be reset, or wait in the queue of a socket that is about to be closed.
 pub(crate) fn knock(to: SocketAddr) -> io::Result<TcpStream> {
-    let socket = TcpStream::connect_timeout(&to, PATIENCE / 10)?;
-    socket.set_read_timeout(Some(PATIENCE / 10))?;
+    let socket = TcpStream::connect_timeout(&to, PATIENCE / 60)?;
+    socket.set_read_timeout(Some(PATIENCE / 60))?;
     Ok(socket)
 }
 

@@ -36,6 +36,10 @@ impl Checker<'_, '_> {
         if brought.ecn.mode == EcnMode::Request && !fields.says("ecn") {
             (config.ecn, config.ect1) = (true, config.ect1 || brought.ecn.ect1);
         }
+        if config.ect1 && !config.ecn {
+            let what = "must stand beside ecn = true: it has no effect without";
+            self.report(&plan.path.key("protocol").key("ect1"), what, "leave it out, or add ecn = true");
+        }
         if brought.delayed_ack.segments == 1 && !fields.says("ack_every") {
             config.ack_every = 1;
         }

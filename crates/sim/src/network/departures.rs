@@ -16,6 +16,8 @@ pub(crate) struct Departed {
     pub(crate) generation: Generation,
     /// Of payload.
     pub(crate) octets: u32,
+    /// It was dropped as it arrived, and not later or sent.
+    pub(crate) is_refused: bool,
 }
 
 /// See the module.
@@ -39,15 +41,16 @@ impl Departures {
         self.of.get(link.index()).is_some_and(Option::is_some)
     }
 
-    /// A packet with data has left a link, or was dropped there; if that is the first of its route, its sender is to be told. Returns true
-    /// if it is the only one yet to be told.
-    pub(super) fn add(&mut self, link: LinkId, packet: &Packet, hops: &[Hop]) -> bool {
+    /// A packet with data has left a link, or was dropped there, which is `is_refused` if it was dropped as it arrived; if the link is the
+    /// first of its route, its sender is to be told. Returns true if it is the only one yet to be told.
+    pub(super) fn add(&mut self, link: LinkId, packet: &Packet, hops: &[Hop], is_refused: bool) -> bool {
         let Some(Some(list)) = self.of.get_mut(link.index()) else { return false };
         let Payload::Tcp(segment) = &packet.payload else { return false };
         if segment.payload == 0 || !Hop::is_behind_first(hops, packet.hop) {
             return false;
         }
-        list.push(Departed { sender: packet.to.peer(), generation: packet.generation, octets: segment.payload });
+        let (sender, generation) = (packet.to.peer(), packet.generation);
+        list.push(Departed { sender, generation, octets: segment.payload, is_refused });
         list.len() == 1
     }
 

@@ -34,13 +34,14 @@ impl Network {
         let refused = (!is_admitted).then_some(*packet);
         self.packets.remove(place);
         if let Some(refused) = &refused
-            && self.departures.add(id, refused, &self.hops)
+            && self.departures.add(id, refused, &self.hops, true)
         {
             self.queue.push(now, Event::Left(id));
         }
         let follows = self.follows_packets(id);
         if follows {
             self.tell_loss(id, refused, DropCause::Discarder);
+            self.tell_treated(id, true);
         }
         // A busy link begins nothing now; whoever follows packets is told all the same of what the queue has done.
         if is_busy && !follows {
@@ -62,7 +63,7 @@ impl Network {
         }
         if self.departures.are_wanted(id)
             && let Some(packet) = link.leaving(now)
-            && self.departures.add(id, packet, &self.hops)
+            && self.departures.add(id, packet, &self.hops, false)
         {
             self.queue.push(now, Event::Left(id));
         }
@@ -161,7 +162,7 @@ impl Network {
             return;
         }
         let packet = Packet { hop, ..*self.packets.get(place) };
-        if self.departures.add(link, &packet, &self.hops) {
+        if self.departures.add(link, &packet, &self.hops, true) {
             self.queue.push(self.now(), Event::Left(link));
         }
     }
@@ -179,9 +180,10 @@ impl Network {
         }
     }
 
-    /// What the queue of a served link has done, and whether a packet entered service.
+    /// What the queue of a served link has done to packets: as one arrived, which is taken for the one that is dropped, or later, to one that
+    /// has waited.
     #[cold]
-    fn tell_service(&mut self, id: LinkId, begins: bool) {
+    fn tell_treated(&mut self, id: LinkId, on_arrival: bool) {
         let now = self.now();
         let Some(mut link) = self.links[id.index()].served() else { return };
         let captures = &self.captures;
@@ -195,10 +197,19 @@ impl Network {
             if let Some(telemetry) = &mut self.telemetry {
                 telemetry.free(packet.telemetry);
             }
-            if self.departures.add(id, &packet, &self.hops) {
+            if self.departures.add(id, &packet, &self.hops, on_arrival) {
                 self.queue.push(now, Event::Left(id));
             }
         }
+    }
+
+    /// What the queue of a served link has done, and whether a packet entered service.
+    #[cold]
+    fn tell_service(&mut self, id: LinkId, begins: bool) {
+        self.tell_treated(id, false);
+        let now = self.now();
+        let Some(mut link) = self.links[id.index()].served() else { return };
+        let captures = &self.captures;
         let waited = link.waited();
         if let (Some(watch), Some(packet)) = (&mut self.watch, link.in_service().filter(|_| begins)) {
             watch.on_service(now, &At { link: id, packet, captures }, waited);

@@ -15,8 +15,13 @@ impl Endpoint {
         self.sender.controller.on_telemetry(hops);
     }
 
-    /// So many octets of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they would, or were dropped
-    /// there. What may leave now does so at [`Self::deadline`].
+    /// So many octets of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
+    pub fn on_refused(&mut self, now: SimTime, octets: u32) {
+        self.sender.on_refused(now, octets);
+    }
+
+    /// So many octets of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they would. What may leave now
+    /// does so at [`Self::deadline`].
     pub fn on_left(&mut self, now: SimTime, octets: u32) {
         self.sender.on_left(now, octets);
     }

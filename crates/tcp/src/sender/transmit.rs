@@ -366,7 +366,14 @@ impl Sender {
         }
     }
 
-    /// So many octets of payload have left it, or were dropped there.
+    /// So many octets of payload were dropped there.
+    pub(crate) fn on_refused(&mut self, now: SimTime, octets: u32) {
+        if let Some(queue) = &mut self.host_queue {
+            queue.on_refused(now, u64::from(octets));
+        }
+    }
+
+    /// So many octets of payload have left it.
     pub(crate) fn on_left(&mut self, now: SimTime, octets: u32) {
         if let Some(queue) = &mut self.host_queue {
             queue.on_left(now, u64::from(octets));
