@@ -30,16 +30,18 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
     let (mut names, mut goodputs) = (Vec::new(), Vec::new());
     let end = SimTime(config.duration.0);
     let window = config.measure.within(end);
+    let had_failed = &done.sampled.had_failed;
     for (connection, (flow, ends)) in config.flows.iter().zip(ends).enumerate() {
         for stream in 0..ends.streams.len() {
             let place = Place { flow, ends, connection, stream, index: names.len() };
             flows.push(flow_summary(config, &place, &done, &exchanges));
             names.push(ends.streams[stream].name.clone());
         }
-        let mut streams =
-            flows[flows.len() - ends.streams.len()..].iter().filter(|flow| takes_part(flow, window)).peekable();
+        let first = flows.len() - ends.streams.len();
+        let take_part = (first..flows.len()).filter(|index| takes_part(&flows[*index], had_failed[*index], window));
+        let mut streams = take_part.map(|index| flows[index].goodput_bps).peekable();
         if streams.peek().is_some() {
-            goodputs.push(streams.map(|stream| stream.goodput_bps).sum());
+            goodputs.push(streams.sum());
         }
     }
     let datagrams = done.pump.datagrams.iter().zip(&config.traffic.datagrams);

@@ -44,15 +44,16 @@ pub fn jain_index(goodputs: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// True if a flow was under way between these borders: one that begins later, or was complete before, shares nothing there.
-pub fn takes_part(flow: &FlowSummary, [from, until]: [SimTime; 2]) -> bool {
-    flow.start_s < until.as_secs_f64() && flow.completion_s.is_none_or(|completion| completion > from.as_secs_f64())
+/// True if a flow was under way between these borders: one that begins later, or was complete or `had_failed` before, shares nothing there.
+pub fn takes_part(flow: &FlowSummary, had_failed: bool, [from, until]: [SimTime; 2]) -> bool {
+    let was_complete = flow.completion_s.is_some_and(|completion| completion <= from.as_secs_f64());
+    flow.start_s < until.as_secs_f64() && !was_complete && !had_failed
 }
 
 /// Goodputs of the flows that take part. A connection's stream back follows the one there.
 fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime; 2]) -> Vec<f64> {
     let mut goodputs: Vec<(EndpointId, f64)> = Vec::with_capacity(flows.len());
-    let take_part = |(stream, flow): &(&Stream, &FlowSummary)| !stream.had_failed() && takes_part(flow, window);
+    let take_part = |(stream, flow): &(&Stream, &FlowSummary)| takes_part(flow, stream.had_failed(), window);
     for (stream, flow) in streams.iter().zip(flows).filter(take_part) {
         match goodputs.last_mut().filter(|(receiver, _)| *receiver == stream.sender) {
             Some((_, there)) => *there += flow.goodput_bps,

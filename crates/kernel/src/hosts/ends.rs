@@ -155,7 +155,12 @@ impl Ends {
     /// Whether the sender of a stream has been refused, or has lost its connection. Asked once: the kernel forgets what it tells.
     pub fn is_aborted(&self, stream: usize) -> bool {
         let error = self.sender(stream).and_then(|socket| socket.take_error().ok().flatten());
-        error.is_some() || self.streams[stream].is_aborted.load(Ordering::Relaxed)
+        error.is_some() || self.had_failed(stream)
+    }
+
+    /// As [`Self::is_aborted`], as far as those who use the socket know: it leaves what the kernel tells to them.
+    pub fn had_failed(&self, stream: usize) -> bool {
+        self.streams[stream].is_aborted.load(Ordering::Relaxed)
     }
 
     /// The counts of a stream at this moment.

@@ -63,6 +63,8 @@ pub struct Sampled {
     pub lives: Vec<Option<[SimTime; 2]>>,
     /// By stream: whether its sender had lost its connection by then.
     pub aborted: Vec<bool>,
+    /// By stream: whether it had where the measurement began.
+    pub had_failed: Vec<bool>,
 }
 
 /// Looks at every stream of every connection.
@@ -100,6 +102,7 @@ impl<'a> FlowSampler<'a> {
                 from: vec![None; count],
                 until: vec![None; count],
                 lives: vec![None; count],
+                had_failed: vec![false; count],
                 ..Sampled::default()
             },
             last: vec![TcpInfo::default(); count],
@@ -137,6 +140,7 @@ impl<'a> FlowSampler<'a> {
             let is_over = self.window.until.is_some_and(|until| now >= until) && self.seen.until[index].is_none();
             if is_measured {
                 self.seen.from[index] = Some(ends.border(stream, now.max(self.starts[index])));
+                self.seen.had_failed[index] = ends.had_failed(stream);
             }
             if is_over {
                 self.seen.until[index] = Some(ends.border(stream, now));
@@ -235,15 +239,34 @@ mod tests {
     use crate::hosts::{Stream, listen, socket};
     use crate::plan::SocketOptions;
 
-    #[test]
-    fn what_a_socket_sends_after_the_end_counts_for_nothing() {
+    /// One connection.
+    fn connected() -> [Ends; 1] {
         let options = SocketOptions { max_segment: 1_460, no_delay: true, ..SocketOptions::default() };
         let listener = listen(&options, "cubic", SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let opener = socket(&options).expect("a socket");
         opener.connect(&listener.local_addr().expect("bound")).expect("connects");
         let acceptor = OnceLock::from(listener.accept().expect("a connection").0);
-        let ends =
-            [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())], reset: OnceLock::new() }];
+        [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())], reset: OnceLock::new() }]
+    }
+
+    /// As in the simulator, Jain's index leaves out whoever is not there any more when the measurement begins.
+    #[test]
+    fn whether_a_sender_had_failed_is_seen_where_the_measurement_begins() {
+        let ends = connected();
+        let failed_at = |first: u64| {
+            let window = MeasureWindow { from: Some(SimTime(5)), until: None };
+            let mut sampler = FlowSampler::new(&ends, &[SimTime::ZERO], &[], window);
+            sampler.look(SimTime(first), false);
+            sampler.seen.had_failed[0]
+        };
+        assert!(!failed_at(5));
+        ends[0].abort().expect("a connection to reset");
+        assert_eq!([4, 5].map(failed_at), [false, true]);
+    }
+
+    #[test]
+    fn what_a_socket_sends_after_the_end_counts_for_nothing() {
+        let ends = connected();
         (&ends[0].opener).write_all(&[0; 3_000]).expect("written");
         let sampler = FlowSampler::new(&ends, &[SimTime::ZERO], &[], MeasureWindow::default());
         let interval = SimDuration::from_millis(100);
