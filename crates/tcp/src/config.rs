@@ -81,6 +81,8 @@ declare! {
         tlp: bool = false,
         /// What the probe of a single segment allows for a delayed ACK.
         tlp_max_ack_delay: SimDuration = SimDuration::from_millis(200),
+        /// While a mark is answered, new data puts the probe in the place of RACK's reordering timer (Linux); false: not amid SACKs.
+        tlp_amid_sacks: bool = default(false).source("RFC 8985 section 7.2"),
         /// Proportional Rate Reduction (RFC 9937) in SACK recovery, and in the answer to a mark where there is SACK.
         prr: bool = true,
         /// In place of PRR: the window goes down by a segment with every second ACK of a recovery (Linux up to 3.1).
@@ -94,6 +96,10 @@ declare! {
         growth_at_recovery_end: bool = false,
         /// An ACK that is due waits so long for further segments, as behind receive offload; zero does not.
         gro: SimDuration = SimDuration::ZERO,
+        /// No segment is longer than half of the largest window that the peer has advertised, unless that is 536 bytes at most (Linux).
+        segments_of_half_window: bool = default(false).source("RFC 9293 section 3.8.6.2.1"),
+        /// An ACK that acknowledges nothing new may make the peer's window smaller; false: it may only close it (Linux).
+        window_shrinks_on_repeat: bool = default(true).source("RFC 9293 section 3.10.7.4"),
         /// What becomes of cwnd while the receiver or the application limits the sender.
         cwnd_validation: CwndValidation = CwndValidation::Hold,
         /// What makes samples of the delivery rate limited by the application.

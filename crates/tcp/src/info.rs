@@ -37,7 +37,7 @@ pub struct TcpInfo {
     pub retransmits: u32,
     /// Probes of a closed window without an answer.
     pub probes: u32,
-    /// Doublings of the timeout.
+    /// Doublings of the timeout, or of the interval between probes of a closed window.
     pub backoff: u32,
     /// The retransmission timeout in force, back-off included.
     pub rto: SimDuration,
@@ -131,9 +131,9 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         ca_state: sender.recovery_state(),
         retransmits: sender.timeouts_in_a_row(),
         probes: sender.unanswered_probes(),
-        backoff: sender.rto.backoff(),
+        backoff: sender.backoff(),
         rto: sender.rto.rto(),
-        snd_mss: mss as u32,
+        snd_mss: sender.segment_size() as u32,
         unacked: segments(board.flight_size()),
         sacked: segments(board.sacked()),
         lost: segments(board.lost()),

@@ -72,9 +72,14 @@ impl PersistTimer {
         self.unanswered
     }
 
+    /// How often the interval has doubled, while it runs.
+    pub(crate) fn backoff(&self) -> u32 {
+        self.expiries - 1
+    }
+
     /// What to wait after an answer that leaves the window closed.
     pub(crate) fn interval_after_answer(&self, rto: SimDuration) -> SimDuration {
-        self.interval(self.expiries - 1, rto)
+        self.interval(self.backoff(), rto)
     }
 
     fn interval(&self, doublings: u32, rto: SimDuration) -> SimDuration {

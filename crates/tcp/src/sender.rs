@@ -159,7 +159,7 @@ impl Sender {
             rto: RtoTimer::new(config.rto),
             counters: SenderCounters::default(),
             ecn: EcnSender::new(config.ecn),
-            peer: PeerWindow::default(),
+            peer: PeerWindow::at_start(0, config),
             episodes: Episodes::default(),
             ack_control: None,
             queue: WriteQueue::new(config),
@@ -198,7 +198,7 @@ impl Sender {
     }
 
     fn sent_so_far(&self) -> SentSoFar {
-        SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.board.mss() }
+        SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.segment_size() }
     }
 
     /// The application will write no more.
@@ -302,12 +302,23 @@ impl Sender {
         self.board.mss()
     }
 
+    /// The payload of a new segment: a full one's, unless the peer's window never had room for two.
+    #[inline]
+    pub(crate) fn segment_size(&self) -> u64 {
+        self.peer.longest_segment().min(self.mss())
+    }
+
     pub(crate) fn dup_thresh(&self) -> u32 {
         self.recovery.dup_thresh()
     }
 
     pub(crate) fn timeouts_in_a_row(&self) -> u32 {
         self.timer.timeouts_in_a_row()
+    }
+
+    /// How often the timeout has doubled, or the interval between probes of a closed window.
+    pub(crate) fn backoff(&self) -> u32 {
+        if self.persist.is_running() { self.persist.backoff() } else { self.rto.backoff() }
     }
 
     pub(crate) fn unanswered_probes(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! Tail loss probes: a segment sent early, so that the ACKs it draws tell of a loss before the timeout (RFC 8985
 //! section 7).
 //!
-//! Departures: none. `TLP.max_ack_delay`, which section 7.2 leaves to the implementation, is `tlp_max_ack_delay`.
+//! Departures: none. `TLP.max_ack_delay`, which section 7.2 leaves to the implementation, is `tlp_max_ack_delay`; `tlp_amid_sacks` is Linux's own way.
 
 use ackclock_units::SimDuration;
 

@@ -67,7 +67,7 @@ impl Sender {
             self.take_sample(now, sent_at, None);
             self.controller.on_handshake(self.rto.fine_stats().srtt);
         }
-        self.peer = PeerWindow::at_start(window);
+        self.peer = PeerWindow::at_start(window, &self.config);
         self.idleness = super::Idleness { idle_since: Some(now), last_sent: now };
         self.validation.restart(now);
         self.note_pacing();

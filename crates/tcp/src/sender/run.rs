@@ -18,7 +18,7 @@ pub(crate) struct Run {
     start: u64,
     /// Written and not sent, up to where a record ends.
     unsent: u64,
-    /// In the peer's window and the send buffer.
+    /// In the peer's window and the send buffer; none where that lets no full segment go.
     window: u64,
     /// In the congestion window.
     allowed: u64,
@@ -72,7 +72,7 @@ impl Sender {
             mss: self.mss(),
             start: self.board.high_data(),
             unsent: self.queue.unsent_of_record(self.board.high_data()),
-            window: self.usable_window(),
+            window: if self.segment_size() < self.mss() { 0 } else { self.usable_window() },
             allowed: self.window().saturating_sub(self.board.pipe()),
         }
     }

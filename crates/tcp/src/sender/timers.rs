@@ -64,11 +64,13 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.2: arms the probe timer, unless in recovery or while something is SACKed, which loss detection
-    /// sees to. The timeout, counted from `timeout_from`, comes first if it is due earlier.
+    /// sees to (`tlp_amid_sacks`). The timeout, counted from `timeout_from`, comes first if it is due earlier.
     fn schedule_probe(&mut self, now: SimTime, timeout_from: SimTime) -> bool {
+        if !self.tlp.is_enabled() || !self.recovery.phase().is_open() || self.board.is_empty() {
+            return false;
+        }
         //= rfc8985-7.2-not-in-recovery
-        let has_nothing_to_tell = self.board.is_empty() || self.board.sacked() > 0;
-        if !self.tlp.is_enabled() || !self.recovery.phase().is_open() || has_nothing_to_tell {
+        if self.board.sacked() > 0 && !(self.config.tlp_amid_sacks && !self.recovery.is_idle()) {
             return false;
         }
         let srtt = self.rto.has_sample().then(|| self.rto.stats().srtt);

@@ -204,7 +204,7 @@ impl Sender {
 
     /// Octets of the next new segment.
     pub(super) fn next_len(&self) -> u64 {
-        self.queue.next_len(self.board.high_data(), self.mss())
+        self.queue.next_len(self.board.high_data(), self.segment_size())
     }
 
     /// New data, if there is some and every window has room for it.
@@ -270,7 +270,7 @@ impl Sender {
 
     /// A segment shorter than a full one may have to wait (Nagle); the FIN does not.
     fn is_held_back(&self, len: u64) -> bool {
-        self.queue.holds_back(len, self.board.una(), self.board.high_data(), self.mss())
+        self.queue.holds_back(len, self.board.una(), self.board.high_data(), self.segment_size())
     }
 
     fn begins_burst(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
@@ -287,7 +287,7 @@ impl Sender {
     fn bound_burst(&mut self, peer_window: u64) {
         let ready = self.queue.rest_of_record(self.board.high_data()).min(peer_window);
         if ready <= self.bursts.room() {
-            let partial = ready % self.mss();
+            let partial = ready % self.segment_size();
             let waits = partial > 0 && self.is_held_back(partial);
             self.bursts.bound(if waits { ready - partial } else { ready });
         }
@@ -299,7 +299,7 @@ impl Sender {
             allowed: allowed.min(peer_window),
             window: self.window().min(self.peer.size()),
             unsent: self.queue.stream_end() - self.board.high_data(),
-            mss: self.mss(),
+            mss: self.segment_size(),
             first_sent: self.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
             min_rtt: rtt.min_rtt,
@@ -472,7 +472,7 @@ impl Sender {
         let now = self.pacer.departure(now);
         let start = self.board.high_data();
         let was_empty = self.board.is_empty();
-        self.queue.on_new_sent(len, start + len, self.mss());
+        self.queue.on_new_sent(len, start + len, self.segment_size());
         self.board.on_new_data(len, now);
         self.recovery.on_sent(self.board.weight(len));
         let ends_burst = self.note_burst(now, len);
