@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub(crate) const PROXY: &str = env!("CARGO_BIN_EXE_ackclock-proxy");
 
 /// Nothing takes as long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A proxy with its configuration in a folder of its own.
 pub(crate) struct Proxy {

@@ -86,3 +86,37 @@ impl PeerWindow {
         u64::from(self.longest_segment)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= rfc9293-3.10.7.4-window-update
+    #[test]
+    fn a_repeated_ack_may_make_the_window_smaller() {
+        // RFC 9293 section 3.10.7.4: SND.WL2 =< SEG.ACK. Linux 6.18: only an ACK that advances does, or one that closes the window.
+        for (shrinks_on_repeat, sizes) in [(true, [6_000, 0, 4_000]), (false, [8_000, 0, 4_000])] {
+            let config = TcpConfig { window_shrinks_on_repeat: shrinks_on_repeat, ..TcpConfig::default() };
+            let mut window = PeerWindow::at_start(8_000, &config);
+            let mut update = |ack, size| {
+                window.update(1, ack, size);
+                window.size()
+            };
+            update(1_001, 8_000);
+            assert_eq!([update(1_001, 6_000), update(1_001, 0), update(2_001, 4_000)], sizes);
+        }
+    }
+
+    #[test]
+    fn a_segment_is_half_of_a_small_window() {
+        // By packet scripts played against Linux 6.18 (tests/scripts/window).
+        let config = TcpConfig { segments_of_half_window: true, ..TcpConfig::default() };
+        let of = |size| PeerWindow::at_start(size, &config).longest_segment();
+        assert_eq!([536, 1_000, 4_000].map(of), [536, 500, 2_000]);
+        let mut window = PeerWindow::at_start(1_000, &config);
+        window.update(1, 501, 500);
+        assert_eq!(window.longest_segment(), 500); // of the largest
+        window.update(1, 1_001, 3_000);
+        assert_eq!(window.longest_segment(), 1_500);
+    }
+}

@@ -70,7 +70,7 @@ impl Sender {
             return false;
         }
         //= rfc8985-7.2-not-in-recovery
-        if self.board.sacked() > 0 && !(self.config.tlp_amid_sacks && !self.recovery.is_idle()) {
+        if self.board.sacked() > 0 && (self.recovery.is_idle() || !self.config.tlp_amid_sacks) {
             return false;
         }
         let srtt = self.rto.has_sample().then(|| self.rto.stats().srtt);
