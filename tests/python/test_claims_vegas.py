@@ -8,7 +8,9 @@ measured beside them in the first cell, `<!-- queues -->` and `<!-- starts -->` 
 
 import itertools
 import json
+import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,6 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import ackclock
 from ackclock.claims import Claim, Folder, load_folders
 from ackclock.claims.folder import load_module
 from ackclock.claims.measured import number
@@ -24,6 +27,7 @@ from ackclock.claims.words import limits
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
+FOLDER = Path(ackclock.__file__).parent / "claims" / "folders" / "vegas-1999"
 TABLE = re.compile(r"<!-- (claims: |beside: |queues|starts)([^>]*?) ?-->\n.*?<!-- end of claims -->", re.DOTALL)
 PACKET_BITS = 8 * 540
 """Of a full segment of the study."""
@@ -174,6 +178,15 @@ def test_the_record_is_of_commits(folder: Folder) -> None:
     region = json.loads((folder.path / "regions.json").read_text(encoding="utf-8"))
     together = {claim.made.as_dict()["commit"] for claim in folder.claims if claim.made and claim.region}
     assert together == {region["made"]["commit"]}
+
+
+def test_a_second_connections_start_is_drawn_as_the_papers() -> None:
+    """Exponential with a mean of 50 ms: the middles of twenty equal parts, -50 ms x ln(1 - (i + 1/2) / 20)."""
+    middles = [1 - 0.05 * math.log(1 - (part + 0.5) / 20) for part in range(20)]
+    for experiment in (1, 2, 3):
+        table = tomllib.loads((FOLDER / f"experiment-{experiment}.toml").read_text(encoding="utf-8"))
+        drawn = next(flow["start"]["choice"] for flow in table["flow"] if flow["name"] == "A2")
+        assert [float(text.removesuffix(" s")) for text in drawn] == pytest.approx(middles, abs=0.0006)
 
 
 def test_what_the_page_says_of_the_region(folder: Folder) -> None:
