@@ -8,7 +8,9 @@ measured beside them in the first cell, `<!-- queues -->` and `<!-- starts -->` 
 
 import itertools
 import json
+import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,6 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import ackclock
 from ackclock.claims import Claim, Folder, load_folders
 from ackclock.claims.folder import load_module
 from ackclock.claims.measured import number
@@ -24,6 +27,7 @@ from ackclock.claims.words import limits
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
+FOLDER = Path(ackclock.__file__).parent / "claims" / "folders" / "vegas-1999"
 TABLE = re.compile(r"<!-- (claims: |beside: |queues|starts)([^>]*?) ?-->\n.*?<!-- end of claims -->", re.DOTALL)
 PACKET_BITS = 8 * 540
 """Of a full segment of the study."""
@@ -176,20 +180,27 @@ def test_the_record_is_of_commits(folder: Folder) -> None:
     assert together == {region["made"]["commit"]}
 
 
+def test_a_second_connections_start_is_drawn_as_the_papers() -> None:
+    """Exponential with a mean of 50 ms: the middles of twenty equal parts, -50 ms x ln(1 - (i + 1/2) / 20)."""
+    middles = [1 - 0.05 * math.log(1 - (part + 0.5) / 20) for part in range(20)]
+    for experiment in (1, 2, 3):
+        table = tomllib.loads((FOLDER / f"experiment-{experiment}.toml").read_text(encoding="utf-8"))
+        drawn = next(flow["start"]["choice"] for flow in table["flow"] if flow["name"] == "A2")
+        assert [float(text.removesuffix(" s")) for text in drawn] == pytest.approx(middles, abs=0.0006)
+
+
 def test_what_the_page_says_of_the_region(folder: Folder) -> None:
-    """Its words: some fifty cells, one in seven and over four in ten of the long ones, 70 % and a third of starts."""
+    """Its words: some thirty cells, one in thirteen and half of the long ones."""
     _, held = region(folder)
     found, starts = whole(folder), other_starts(folder)
     long = [cell for cell in held if is_long(cell) and cell[3] != "10"]
-    assert 45 <= len(found) <= 55
-    assert sum(cell in found for cell in long) / len(long) == pytest.approx(1 / 7, abs=0.01)
-    assert 0.4 < sum(held[cell].bit_count() == 11 for cell in long) / len(long) < 0.5
-    assert {cell[0] for cell in held} - {cell[0] for cell in found} == {"ns-2, least, 1 and 3"}
+    assert 27 <= len(found) <= 33
+    assert sum(cell in found for cell in long) / len(long) == pytest.approx(1 / 13, abs=0.005)
+    assert 0.45 < sum(held[cell].bit_count() == 11 for cell in long) / len(long) < 0.55
+    assert [len({cell[0] for cell in cells}) for cells in (held, found)] == [12, 9]
     runs = [start for cell in starts.values() for start in cell]
-    assert sum(runs) / len(runs) == pytest.approx(0.7, abs=0.01)
-    assert sum(map(all, starts.values())) / len(starts) == pytest.approx(1 / 3, abs=0.02)
-    assert sum(starts["ns-2, latest, 1 and 3; 1.5 Mbit/s, 20 ms, 50"]) == 3
-    assert sum(all(each) for name, each in starts.items() if name.endswith("; 0.5 Mbit/s, 20 ms, 100")) == 5
+    assert sum(runs) / len(runs) == pytest.approx(0.58, abs=0.01)
+    assert [name for name, each in starts.items() if all(each)] == ["ns-2, mean, 1 and 3; 4 Mbit/s, 20 ms, 100"]
 
 
 def test_the_page_says_what_acks_and_b_take_of_the_link(folder: Folder) -> None:
