@@ -16,8 +16,6 @@ PATHS = [folder.path for folder in FOLDERS]
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("claims-*.md"))
 EVERY_PAGE = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("*.md"))
 MARK = "<!-- departures: "
-NOT_YET = {"dqn-2023"}
-"""Folders whose page has no such table yet."""
 MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="utf-8")]
 
 
@@ -113,7 +111,7 @@ def test_every_folder_that_departs_has_its_table_on_a_page() -> None:
     missing = {
         each.path.name for each in FOLDERS if departures.table(each) and f"{MARK}{each.path.name} -->" not in text
     }
-    assert missing <= NOT_YET
+    assert not missing
 
 
 def test_a_value_of_the_profile_is_no_departure(tmp_path: Path) -> None:
