@@ -2,13 +2,14 @@
 //!
 //! Source: none; the sender compares a window with what is in the network. So the window is what is there, as events tell, and what
 //! may leave: sending uses the allowance up and leaves the window as it is, and a loss takes its segment away from the window.
+//! After a timeout no more than the loss window leaves until an ACK arrives (RFC 5681 section 3.1), whatever a timer allows.
 //! Departures: none.
 
 use ackclock_units::Bytes;
 
 use crate::controller::Start;
 use crate::delivery::SegmentReport;
-use crate::event::{AckEvent, RestartEvent, SendEvent};
+use crate::event::{AckEvent, RestartCause, RestartEvent, SendEvent};
 
 /// See the module; octets.
 #[derive(Clone, Copy, Debug)]
@@ -17,17 +18,25 @@ pub(crate) struct Allowance {
     in_flight: u64,
     left: u64,
     window: u64,
+    /// A timer expired, and no ACK has come since.
+    is_timed_out: bool,
 }
 
 impl Allowance {
     pub(crate) fn new(start: Start) -> Self {
-        Self { mss: start.mss, in_flight: 0, left: start.initial_window, window: start.initial_window }
+        Self {
+            mss: start.mss,
+            in_flight: 0,
+            left: start.initial_window,
+            window: start.initial_window,
+            is_timed_out: false,
+        }
     }
 
-    /// From now on so much may leave.
+    /// From now on so much may leave; after a timeout no more than before, until an ACK arrives.
     pub(crate) fn set(&mut self, octets: u64) {
-        self.left = octets;
-        self.window = self.in_flight + octets;
+        self.left = if self.is_timed_out { octets.min(self.left) } else { octets };
+        self.window = self.in_flight + self.left;
     }
 
     /// What may still leave.
@@ -48,6 +57,7 @@ impl Allowance {
     /// What has arrived makes no room.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
         self.in_flight = ack.delivery.map_or(self.in_flight, |delivery| delivery.inflight.0);
+        self.is_timed_out = false;
         self.set(self.left);
     }
 
@@ -66,6 +76,7 @@ impl Allowance {
     pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
         self.left = restart.window.0.saturating_sub(self.in_flight);
         self.window = restart.window.0;
+        self.is_timed_out = restart.cause == RestartCause::Timeout;
     }
 }
 
@@ -73,7 +84,6 @@ impl Allowance {
 mod tests {
     use super::*;
     use crate::delivery::DeliveryReport;
-    use crate::event::RestartCause;
     use crate::testing::{ack, lost, sent};
     use ackclock_units::SimTime;
 
@@ -112,5 +122,11 @@ mod tests {
         let (now, cause) = (SimTime::ZERO, RestartCause::Timeout);
         allowance.on_restart(&RestartEvent { now, cause, window: Bytes(MSS), ssthresh: None });
         assert_eq!((allowance.window(), allowance.left()), (Bytes(MSS), MSS)); // RFC 5681 section 3.1
+        allowance.on_send(&sent(MSS));
+        allowance.set(5 * MSS); // a timer of the controller
+        assert_eq!((allowance.window(), allowance.left()), (Bytes(MSS), 0));
+        allowance.on_ack(&ack(MSS));
+        allowance.set(5 * MSS);
+        assert_eq!(allowance.left(), 5 * MSS);
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! Departures: those; losses are repaired by TCP and change nothing; the queue's estimate is anew in each tick, and so drains by no
 //! forecast; before the first arrival the initial window may leave, and where nothing is in flight a segment, in place of the
-//! heartbeat of 50 ms; a timeout leaves one segment until the next tick. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
+//! heartbeat of 50 ms; a timeout leaves one segment until an ACK arrives. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
 //!
 //! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100 packets/s in 100 ms is
 //! some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link could carry: a slow link is used by

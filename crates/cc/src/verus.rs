@@ -12,7 +12,7 @@
 //! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell them, where
 //! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
 //! ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing is in flight one segment may leave at any
-//! time, after a timeout one until the next epoch. The authors' sender always has data and sends at once: here an epoch in which
+//! time, after a timeout one until an ACK arrives. The authors' sender always has data and sends at once: here an epoch in which
 //! nothing is in flight moves nothing, a window that the application leaves unused does not grow, what left then teaches nothing of
 //! it, and w counts what may leave and has not left. As there, a profile of fewer than five windows, or one
 //! that no window of fits the delay, begins slow start anew.

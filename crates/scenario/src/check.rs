@@ -320,7 +320,11 @@ impl Checker<'_, '_> {
             self.report(&path.key("to"), "must be no later than the end of the run", remedy);
         }
         if from >= to {
+            let end = self.run_end();
             let (field, remedy) = match measure.from {
+                Some(_) if from >= end => {
+                    ("from", format!("begin before {end}, the end of the run, or simulate longer"))
+                }
                 Some(_) => ("from", format!("begin before {to} and end after {from}")),
                 None => ("to", format!("end after {from}")),
             };
