@@ -54,6 +54,11 @@ impl Allowance {
         Bytes(self.window.max(self.mss))
     }
 
+    /// A timer expired, and no ACK has come since.
+    pub(crate) fn is_timed_out(&self) -> bool {
+        self.is_timed_out
+    }
+
     /// What has arrived makes no room.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
         self.in_flight = ack.delivery.map_or(self.in_flight, |delivery| delivery.inflight.0);

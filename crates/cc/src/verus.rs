@@ -13,9 +13,9 @@
 //! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
 //! ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing is in flight one segment may leave at any
 //! time, after a timeout one until an ACK arrives. The authors' sender always has data and sends at once: here an epoch in which
-//! nothing is in flight moves nothing, a window that the application leaves unused does not grow, what left then teaches nothing of
-//! it, and w counts what may leave and has not left. As there, a profile of fewer than five windows, or one
-//! that no window of fits the delay, begins slow start anew.
+//! nothing is in flight, or nothing may leave after a timeout, moves nothing, a window that the application leaves unused does not
+//! grow, what left then teaches nothing of it, and w counts what may leave and has not left. As there, a profile of fewer than five
+//! windows, or one that no window of fits the delay, begins slow start anew.
 //!
 //! Behind a short queue delays say little of the window: the curve is nearly flat, and windows of thousands of packets follow, as there.
 //!
@@ -273,8 +273,9 @@ impl Verus {
 
     fn run_epoch(&mut self, now: SimTime) {
         self.next_epoch = now + self.config.epoch;
-        if self.allowance.in_flight() == 0 && self.delays.of_epoch.is_none() {
-            return; // nothing is to come
+        let is_idle = self.allowance.in_flight() == 0 && self.delays.of_epoch.is_none();
+        if is_idle || self.allowance.is_timed_out() {
+            return; // nothing is to come, or nothing may leave
         }
         let largest = self.largest_delay(now);
         let before = self.delays.largest.unwrap_or(largest);
