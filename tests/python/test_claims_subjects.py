@@ -254,16 +254,16 @@ def test_texts_are_one_where_their_tokens_are(one: str, other: str, is_same: boo
 
 
 def test_one_reading_is_judged_by_what_is_on_record_of_it() -> None:
-    """D1b3 is on record with five queues: of the second, nothing that is said of the first holds."""
+    """D1b3 is on record with several testbeds: of the second, nothing that is said of the first holds."""
     claims = select(SHIPPED, ["D1b3"])
     (before,) = claims
     option = before.study.open_choices[0].options[1]
-    (read,) = read_as(claims, {"queue": option.name})
+    (read,) = read_as(claims, {"testbed": option.name})
     assert before.on_record is not None and read.on_record is not None
-    (cell,) = (each for each in before.on_record["other_choices"] if each["choices"]["queue"] == option.name)
+    (cell,) = (each for each in before.on_record["other_choices"] if each["choices"]["testbed"] == option.name)
     assert read.on_record["measured"] == cell["measured"]
     assert (read.reason, is_edited(read)) == ("", False)
-    assert read_as(claims, {"queue": before.study.open_choices[0].options[0].name})[0].reason == before.reason
+    assert read_as(claims, {"testbed": before.study.open_choices[0].options[0].name})[0].reason == before.reason
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,6 @@ KNOWN: Final = {
     ("ledbat_plus_plus", "shallow", "linux-6.x", "idle"): NO_ROOM,
     ("newreno", "plain", "linux-6.x", "idle"): HOLE_BY_HOLE,
     ("verus", "plain", "rfc", "lossy"): FLAT,
-    ("verus", "plain", "linux-6.x", "idle"): FLAT,
     ("verus", "shallow", "rfc", "lossy"): FLAT,
     ("verus", "shallow", "linux-6.x", "lossy"): FLAT,
     ("sprout", "shallow", "linux-6.x", "idle"): MODELLED,

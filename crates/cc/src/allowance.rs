@@ -2,7 +2,6 @@
 //!
 //! Source: none; the sender compares a window with what is in the network. So the window is what is there, as events tell, and what
 //! may leave: sending uses the allowance up and leaves the window as it is, and a loss takes its segment away from the window.
-//! After a timeout no more than the loss window leaves until an ACK arrives (RFC 5681 section 3.1), whatever a timer allows.
 //! Departures: none.
 
 use ackclock_units::Bytes;
@@ -18,7 +17,8 @@ pub(crate) struct Allowance {
     in_flight: u64,
     left: u64,
     window: u64,
-    /// A timer expired, and no ACK has come since.
+    /// A timer expired, and no ACK has come since: no more than the loss window leaves (RFC 5681 section 3.1), whatever a
+    /// controller's own timer allows.
     is_timed_out: bool,
 }
 

@@ -7,7 +7,6 @@ Departures: what a flow, a host or an appliance sets for itself is not listed, n
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from ackclock import _core, input_files
 from ackclock._core import Scenario
 from ackclock.claims.folder import Case, Folder
+from ackclock.decoding import decoded_toml
 
 _MARKED = re.compile(r"<!-- departures: (?P<folder>\S+) -->\n.*?<!-- end of departures -->", re.DOTALL)
 _PLAIN = {
@@ -78,7 +78,7 @@ def _departs(case: Case) -> tuple[str, str]:
 
 @cache
 def _of(text: str, overrides: tuple[str, ...]) -> tuple[str, str]:
-    plain = Scenario.from_json(json.dumps({**_PLAIN, "tcp": tomllib.loads(text).get("tcp", {})}), list(overrides))
+    plain = Scenario.from_json(json.dumps({**_PLAIN, "tcp": decoded_toml(text).get("tcp", {})}), list(overrides))
     tcp = json.loads(plain.to_json())["tcp"]
     profile = tcp.pop("profile", _NOT_SAID)
     return profile, ", ".join(_others("", tcp, _profiles()[profile]))

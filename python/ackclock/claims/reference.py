@@ -7,6 +7,7 @@ another. Of each earlier name the file has the runs whose results are others now
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -18,6 +19,9 @@ from ackclock._core import Scenario, Simulation
 
 FILE = Path(str(resources.files("ackclock.claims") / "reference.json"))
 """The runs on record: `name`, and a hash of the results of each by its own name."""
+
+_LIMITS = re.compile(r'"limited_by":(null|\{[^}]*\}),')
+"""A field that summaries have since 0.3, and that no result hangs on."""
 
 _OF_OTHERS = {"external", "policy", "python"}
 """Controllers that need a program, a policy or a file."""
@@ -124,8 +128,8 @@ def measured() -> Mapping[str, str]:
 
 
 def hash_of(scenario: Mapping[str, Any]) -> str:
-    """Simulate a scenario, and return 16 digits for all that its summary tells."""
-    summary = Simulation(Scenario.parse(json.dumps(scenario))).finish().summary_json()
+    """Simulate a scenario, and return 16 digits for what its summary tells, but for what limited flows."""
+    summary = _LIMITS.sub("", Simulation(Scenario.parse(json.dumps(scenario))).finish().summary_json())
     return hashlib.sha256(summary.encode()).hexdigest()[:16]
 
 

@@ -11,7 +11,6 @@ Departures: files that environment variables name are not read, since a record i
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from ackclock import input_files
 from ackclock.claims import own_code
 from ackclock.claims.folder import Case, Claim, Option, Study
 from ackclock.claims.named_files import contents
+from ackclock.decoding import decoded_toml
 
 DIGITS: Final = 12
 """How many hexadecimal digits stand for a subject."""
@@ -125,8 +125,8 @@ def _document(text: str) -> tuple[str, tuple[str, ...]]:
 def _said(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
     """Return a text of TOML without its layout, and its texts; what is no TOML stays as it is."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        table = decoded_toml(text)
+    except ValueError:
         return before + text, ()
     table.pop("name", None)
     return before + json.dumps(table, sort_keys=True, default=str), tuple(_texts(table))
