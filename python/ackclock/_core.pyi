@@ -45,6 +45,7 @@ __all__ = [
     "code_of",
     "controllers",
     "exercise_agent",
+    "line_rates",
     "links",
     "mean_window",
     "policy_file",
