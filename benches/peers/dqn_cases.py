@@ -11,7 +11,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[2] / "claims" / "dqn-2023"
 
 SEGMENT_BYTES = 1448
-"""Of every segment in both, which is the default of ns-3's program here."""
+"""The payload of every segment in both, which is the default of ns-3's program here."""
 
 # Without anything random one run may sit on an edge: a seed of a lone classic flow is a delay within 0.2 % of 30 ms.
 DELAYS_MS = (30.0, 30.03, 29.97, 30.06, 29.94)

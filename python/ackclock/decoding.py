@@ -135,7 +135,7 @@ class _Decoder:
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 _WHOLE = json.JSONDecoder(parse_constant=_no_number)

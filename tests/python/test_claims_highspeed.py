@@ -34,7 +34,7 @@ def buffers(folder: Folder) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def findings(folder: Folder) -> dict[str, Finding]:
-    """What is simulated every day of H2, H3 and H7."""
+    """Findings of H2, H3 and H7, as every day simulates them."""
     wanted = [claim for claim in folder.claims if re.match("H2|H3|H7", claim.id) and not claim.study.costly]
     return {finding.claim.id: finding for finding in judge(wanted, Laboratory(), folder.recorded)}
 

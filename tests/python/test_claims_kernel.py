@@ -21,7 +21,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "same-as-linux.md"
 TABLE = re.compile(r"<!-- claims: ([K0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)
 
 needs_kernel = pytest.mark.skipif(
-    bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}"
+    bool(kernel.missing()),
+    reason=f"needs root and `make kernel` (`ackclock doctor` tells): {kernel.missing()}",
 )
 
 

@@ -65,7 +65,7 @@ def _tables(one: Scenario) -> str:
         return str(error)
 
 
-@pytest.mark.skipif("fork" not in get_all_start_methods(), reason="there is no fork here")
+@pytest.mark.skipif("fork" not in get_all_start_methods(), reason="needs os.fork, which this platform lacks")
 def test_tables_in_a_forked_process_are_refused_and_not_waited_for() -> None:
     """docs.pola.rs, multiprocessing: a fork copies the locks of Polars' threads and not the threads that hold them."""
     one = scenario(ONE, "duration=200 ms")

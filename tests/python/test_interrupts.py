@@ -48,7 +48,7 @@ def started(command: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]
 
 
 def ended_by(process: subprocess.Popen[str], number: int) -> str:
-    """What a process says on standard error that a signal ends."""
+    """Return the standard error of a process that a signal ends."""
     assert process.poll() is None
     process.send_signal(number)
     return process.communicate(timeout=HEARD_WITHIN_S)[1]

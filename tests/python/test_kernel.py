@@ -25,7 +25,8 @@ controller = "cubic"
 
 
 needs_kernel = pytest.mark.skipif(
-    bool(kernel.missing()), reason=f"scenarios do not run on this kernel: {kernel.missing()}"
+    bool(kernel.missing()),
+    reason=f"needs root and `make kernel` (`ackclock doctor` tells): {kernel.missing()}",
 )
 
 

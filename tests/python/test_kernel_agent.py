@@ -45,7 +45,7 @@ def _missing() -> str:
 
 
 needs_controllers = pytest.mark.skipif(
-    bool(_missing()), reason=f"controllers do not load into this kernel: {_missing()}"
+    bool(_missing()), reason=f"needs root and BPF struct_ops (`ackclock-kernel list` tells): {_missing()}"
 )
 
 

@@ -154,7 +154,7 @@ def test_a_full_disk(place: Path) -> None:
         ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(small)], capture_output=True, check=False
     )
     if mounted.returncode != 0:
-        pytest.skip("a small file system cannot be mounted here; run it as root")
+        pytest.skip(f"needs root to mount a tmpfs of 16 kB: {mounted.stderr.decode().strip()}")
     try:
         done = run(place, "run", "a.toml", "-o", "small/out", "-q", "--set", "trace.interval=1 ms")
         assert done.returncode == 1 and "no space left" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -26,7 +26,7 @@ bottleneck = { rate = "1 Gbit/s", delay = "10 ms", queue = { kind = "drop_tail",
 
 
 def _shown(*arguments: str, folder: Path, program: tuple[str, ...] = ("-m", "ackclock")) -> bytes:
-    """What appears on a terminal."""
+    """Return the output as a terminal shows it."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
     parts = []

@@ -46,7 +46,7 @@ declare! {
         beta: f64 = default(0.5).above(0.0).below(1.0).source("RFC 5681 equation 4"),
         /// The same where the network marked a packet; RFC 8511 says 0.8.
         beta_ecn: Option<f64> = unset("as beta").above(0.0).below(1.0),
-        /// What is kept on congestion is rounded down to whole segments (OPNET); with increase = "segments" it is in any case.
+        /// The window kept on congestion is rounded down to whole segments (OPNET); with increase = "segments" it always is.
         whole_segments: bool = false,
         /// What ends slow start before the first loss: ACK trains and rising delay as Linux or ns-3 measure them, or `HyStart++`.
         hystart: Hystart = Hystart::Off,

@@ -107,7 +107,7 @@ fn flow_summary(
     }
 }
 
-/// What the kernel tells of what limited the sender of a connection that was open for so long: what it counts for busy time, the
+/// The limits of a sender whose connection was open for so long, as far as the kernel counts them: busy time, the
 /// receiver's window and the send buffer. Ticks of its clock may be counted beyond the life.
 fn limits(info: &TcpInfo, life: SimDuration) -> Option<LimitShares> {
     let share = |micros: u64| (micros as f64 * 1e3 / life.0 as f64).min(1.0);
@@ -218,7 +218,7 @@ fn completions(config: &SimulationConfig, exchanges: &[Option<CompletionLog>], g
 mod tests {
     use super::*;
 
-    /// Of 2 s the peer's window took 0.5 s and the send buffer 0.2 s; something was outstanding for 1.6 s.
+    /// A connection of 2 s: 0.5 s limited by the peer's window, 0.2 s by the send buffer, 1.6 s with data outstanding.
     #[test]
     fn shares_are_of_the_time_for_which_a_connection_was_open() {
         let info =

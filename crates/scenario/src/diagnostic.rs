@@ -344,7 +344,7 @@ impl<'source> Diagnostics<'source> {
         self.blamed.iter().any(|blamed| blamed.touches(path))
     }
 
-    /// What the unknown field `name` at `path` may stand for, each as it is written.
+    /// The fields that the unknown `name` at `path` may stand for, each as it is written.
     pub(crate) fn meant_by(&self, path: &FieldPath, name: &str) -> Vec<String> {
         let table = FieldPath(path.0[..path.0.len().saturating_sub(1)].to_vec());
         Meaning::at(self.tree, &table).meant_by(name)

@@ -22,7 +22,7 @@ struct ProfileFile {
     source: String,
     controller_by_default: Controller,
     tcp: TcpTable,
-    /// What the stack sets together with a switch that is false in `tcp`, by the name of the switch.
+    /// The values that come with a switch that is false in `tcp`, by the name of the switch.
     #[serde(default)]
     with: BTreeMap<String, TcpTable>,
     why: BTreeMap<String, String>,
@@ -40,7 +40,7 @@ pub(crate) struct Profile {
     /// Congestion control of a flow that names none.
     pub(crate) controller_by_default: Controller,
     pub(crate) tcp: TcpTable,
-    /// What the stack sets where a scenario turns a switch on, by the name of the switch.
+    /// The values that the stack sets where a scenario turns a switch on, by the name of the switch.
     pub(crate) with: BTreeMap<String, TcpTable>,
     /// Reasons, by switch; of a controller's parameters by `controller.NAME`, of what comes with a switch by `with.NAME`.
     pub(crate) why: BTreeMap<String, String>,

@@ -156,7 +156,7 @@ impl Scenario {
         &self.library
     }
 
-    /// What the scenario says.
+    /// The scenario as its file has it.
     pub(crate) fn file(&self) -> &ScenarioFile {
         &self.file
     }

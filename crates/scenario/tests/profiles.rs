@@ -1,4 +1,4 @@
-//! What a profile brings beside its switches: its controller, what comes with a switch; and the names that its system has for ours.
+//! Profiles beside their switches: the default controller, values that come with a switch, the names of the system itself.
 
 use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::Simulation;

@@ -145,7 +145,7 @@ fn a_message_has_the_place_the_value_and_a_remedy_that_is_one() {
     }
 }
 
-/// What would have no effect is refused, wherever it stands: a switch that does nothing is not what its writer meant.
+/// A key without effect is refused, wherever it stands: a switch that does nothing is not what its writer meant.
 #[test]
 fn what_would_have_no_effect_is_refused() {
     let queue = |fields: &str| with_bottleneck(&format!("queue = {{ {fields} }}"));

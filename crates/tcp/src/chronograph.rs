@@ -54,7 +54,7 @@ impl Spent {
         self.total() - self.on(Activity::Idle)
     }
 
-    /// What was spent since an earlier moment.
+    /// The time spent since an earlier moment.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|kind| self.0[kind] - earlier.0[kind]))

@@ -217,7 +217,7 @@ _NUMBER: Final = re.compile(r"\d{1,20}(\.\d{1,20})?")
 def _rate(text: str, place: str) -> float:
     found = re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)([KMGT]?)bps", text)
     if found is None:
-        raise RecordingError(f"{place}: {text!r} is no rate as ss prints it, such as 10.5Mbps")
+        raise RecordingError(f"{place}: {text!r} is not a rate as ss prints it, such as 10.5Mbps")
     return float(found[1]) * _UNITS[found[2]]
 
 

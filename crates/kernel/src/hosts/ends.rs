@@ -158,7 +158,7 @@ impl Ends {
         error.is_some() || self.had_failed(stream)
     }
 
-    /// As [`Self::is_aborted`], as far as those who use the socket know: it leaves what the kernel tells to them.
+    /// True if a user of the socket saw an abort; other than [`Self::is_aborted`] this asks nothing of the kernel.
     pub fn had_failed(&self, stream: usize) -> bool {
         self.streams[stream].is_aborted.load(Ordering::Relaxed)
     }

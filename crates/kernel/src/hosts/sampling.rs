@@ -249,7 +249,7 @@ mod tests {
         [Ends { opener, listener, acceptor, streams: vec![Stream::new("one".to_owned())], reset: OnceLock::new() }]
     }
 
-    /// As in the simulator, Jain's index leaves out whoever is not there any more when the measurement begins.
+    /// Jain's index leaves out flows that failed before the measurement window, as the simulator does.
     #[test]
     fn whether_a_sender_had_failed_is_seen_where_the_measurement_begins() {
         let ends = connected();

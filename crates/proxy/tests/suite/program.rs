@@ -105,7 +105,7 @@ pub(crate) fn connect(to: SocketAddr) -> TcpStream {
     socket
 }
 
-/// As [`connect`], where it may be reset, or wait in the queue of a socket that is about to be closed.
+/// A [`connect`] that tries again: it may be reset, or wait in the queue of a socket that is about to be closed.
 pub(crate) fn knock(to: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect_timeout(&to, PATIENCE / 60)?;
     socket.set_read_timeout(Some(PATIENCE / 60))?;

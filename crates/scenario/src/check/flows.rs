@@ -33,7 +33,7 @@ pub(crate) struct FlowPlan<'a> {
 
 /// What carries a flow.
 struct Transport {
-    /// With what the profile says of it.
+    /// The controller, with the values that the profile sets.
     controller: Controller,
     /// Name of the stack profile.
     profile: &'static str,

@@ -58,7 +58,7 @@ impl Meaning {
         self.0.iter().any(|schema| is(schema, "number")) && !self.0.iter().any(|schema| is(schema, "integer"))
     }
 
-    /// That of what stands at `path` in a scenario.
+    /// The meaning of the value at `path` in a scenario.
     pub(crate) fn at(scenario: &Node, path: &FieldPath) -> Self {
         let mut meaning = Self::of_scenario().of_node(scenario);
         for depth in 1..=path.0.len() {
@@ -73,7 +73,7 @@ impl Meaning {
         meaning
     }
 
-    /// What `key`, which is not a field of this table, may stand for: fields that say that another system calls them so, and
+    /// The fields that `key`, which is not in this table, may stand for: those that say that another system calls them so, and
     /// those of tables that stand here. Each as it is written, with the system's name.
     pub(crate) fn meant_by(&self, key: &str) -> Vec<String> {
         let own = self.fields().filter_map(|(name, field)| Some(format!("{name} = ..., {}", known_as(field, key)?)));

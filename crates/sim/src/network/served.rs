@@ -180,7 +180,7 @@ impl Network {
         }
     }
 
-    /// What the queue of a served link has done to packets: as one arrived, which is taken for the one that is dropped, or later, to one that
+    /// Drops and marks by the queue of a served link: as one arrived, which is taken for the one that is dropped, or later, to one that
     /// has waited.
     #[cold]
     fn tell_treated(&mut self, id: LinkId, on_arrival: bool) {
@@ -203,7 +203,7 @@ impl Network {
         }
     }
 
-    /// What the queue of a served link has done, and whether a packet entered service.
+    /// The events of a served link's queue, and whether a packet entered service.
     #[cold]
     fn tell_service(&mut self, id: LinkId, begins: bool) {
         self.tell_treated(id, false);

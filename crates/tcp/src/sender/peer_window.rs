@@ -17,7 +17,7 @@ pub(crate) struct PeerWindow {
     /// SND.WL1 as an offset of the peer's stream.
     seq: u64,
     largest: u64,
-    /// What bounds a new segment, if the largest window does.
+    /// The bound of a new segment, if the largest window sets it.
     longest_segment: u32,
     halves_segments: bool,
     /// An ACK of nothing new may make the window smaller.
@@ -25,7 +25,7 @@ pub(crate) struct PeerWindow {
 }
 
 impl PeerWindow {
-    /// As the segment that acknowledged the SYN has it; none before.
+    /// The window of the segment that acknowledged the SYN; none before.
     pub(crate) fn at_start(size: u64, config: &TcpConfig) -> Self {
         let mut window = Self {
             size: 0,

@@ -18,7 +18,7 @@ pub(crate) struct Run {
     start: u64,
     /// Written and not sent, up to where a record ends.
     unsent: u64,
-    /// In the peer's window and the send buffer; none where that lets no full segment go.
+    /// The room in the peer's window and the send buffer; none where that lets no full segment go.
     window: u64,
     /// In the congestion window.
     allowed: u64,

@@ -114,7 +114,7 @@ def recovery(case: str) -> Measure:
 
 
 def after_a_loss(runs: Runs) -> Measured:
-    """What HighSpeed has of the link while Reno would recover."""
+    """Return HighSpeed's share of the link while Reno would recover."""
     carried = {name: _carried(results) for name, results in runs.items()}
     return Measured(carried["highspeed"], {"reno %": carried["reno"]})
 

@@ -165,7 +165,7 @@ def waits(case: str, maximum_s: float) -> Callable[[Runs], Measured]:
 
 
 def o1f(runs: Runs) -> Measured:
-    """What RTO is once a segment that was sent four times is acknowledged, with Karn's rule; without it beside."""
+    """Return the RTO after the ACK of a segment that was sent four times, with Karn's rule and without it."""
     disabled = {"disabled, s": _after_three_timeouts_s(runs["short, disabled"])}
     return Measured(_after_three_timeouts_s(runs["short"]), disabled)
 
