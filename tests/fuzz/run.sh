@@ -2,20 +2,22 @@
 # Fuzzes every target for a while, beginning from the inputs in corpus/.
 #
 #   tests/fuzz/run.sh SECONDS [TARGET...]
+#   tests/fuzz/run.sh COUNTx [TARGET...]
 #
-# New inputs stay in target/corpus/; a crash leaves its input in artifacts/ and makes this script fail. To keep what was
-# found, minimise it into corpus/:
+# The first looks for something new each time, and new inputs stay in target/corpus/. The second tries as many inputs, the
+# same ones each time, whatever was found before. A crash leaves its input in artifacts/ and makes this script fail. To keep
+# what was found, minimise it into corpus/:
 #   cargo +nightly fuzz cmin --fuzz-dir tests/fuzz TARGET tests/fuzz/target/corpus/TARGET
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 CARGO_FUZZ_VERSION=0.13.2
 
-if [[ ! "${1:-}" =~ ^[1-9][0-9]*$ ]]; then
-    echo "usage: tests/fuzz/run.sh SECONDS [TARGET...]   (SECONDS: for each target)" >&2
+if [[ ! "${1:-}" =~ ^[1-9][0-9]*x?$ ]]; then
+    echo "usage: tests/fuzz/run.sh SECONDS|COUNTx [TARGET...]   (for each target)" >&2
     exit 2
 fi
-seconds=$1
+amount=$1
 shift
 
 if ! cargo +nightly --version >/dev/null 2>&1; then
@@ -47,13 +49,21 @@ if ! cargo +nightly fuzz build --fuzz-dir . --sanitizer none "${alone[@]}" >"$lo
 fi
 
 for target in "${targets[@]}"; do
-    found="target/corpus/$target"
+    if [[ $amount == *x ]]; then
+        found="target/same/$target"
+        rm -rf "$found"
+        bound=(-seed=1 -runs="${amount%x}")
+        echo "fuzzing $target with ${amount%x} inputs ..." >&2
+    else
+        found="target/corpus/$target"
+        bound=(-max_total_time="$amount")
+        echo "fuzzing $target for $amount s ..." >&2
+    fi
     mkdir -p "$found" "corpus/$target"
     log="target/$target.log"
-    echo "fuzzing $target for $seconds s ..." >&2
     # No sanitizer: the fuzzed crates forbid unsafe code, and without one a run does several times the work.
     if ! cargo +nightly fuzz run --fuzz-dir . --sanitizer none "$target" "$found" "corpus/$target" -- \
-        -max_total_time="$seconds" -timeout=10 -print_final_stats=1 >"$log" 2>&1; then
+        "${bound[@]}" -timeout=10 -print_final_stats=1 >"$log" 2>&1; then
         tail -n 60 "$log" >&2
         echo "FAILED: $target; the input that did it is in tests/fuzz/artifacts/$target/" >&2
         exit 1

@@ -52,8 +52,10 @@ pub(crate) enum Limit {
 impl Sender {
     /// The next segment that may leave now, already accounted for. Call until it gives none.
     pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
-        if self.tlp.is_due() {
-            return self.send_probe(now);
+        if self.tlp.is_due()
+            && let Some(probe) = self.send_probe(now)
+        {
+            return Some(probe);
         }
         //= rfc6675-5-pipe-bounds-sending
         let allowed = self.window().saturating_sub(self.board.pipe()); // a window may shrink below what is under way
