@@ -69,13 +69,11 @@ fn both_sides_of_each_connection_are_recorded_and_nothing_else() {
     until("it records", || fs::metadata(into.join("trace.jsonl")).is_ok_and(|file| file.is_file()));
     // The tracer takes a moment to be there: connections are made until one is recorded.
     let mut clients = Vec::new();
-    for _ in 0..20 {
+    until("a connection is recorded", || {
         clients.push(carried(listen, 300_000));
         thread::sleep(std::time::Duration::from_millis(250));
-        if clients.len() > 2 && fs::metadata(into.join("trace.jsonl")).unwrap().len() > 0 {
-            break;
-        }
-    }
+        clients.len() > 2 && fs::metadata(into.join("trace.jsonl")).unwrap().len() > 0
+    });
     clients.push(carried(listen, 300_000));
     kill_process(Pid::from_child(&recorder), Signal::INT).unwrap();
     let status = recorder.wait().unwrap();
@@ -159,9 +157,10 @@ fn a_recording_that_is_cut_short_says_so_and_keeps_what_it_has() {
     assert!(kept(folder.path()).contains("\"kind\":\"segment\""), "{said}");
 
     let folder = tempfile::tempdir().unwrap();
-    let tracer = format!("{line}; trap 'exit 0' INT; while true; do sleep 0.1; done");
+    let has_written = folder.path().join("written");
+    let tracer = format!("{line}; trap 'exit 0' INT; : > {}; while true; do sleep 0.1; done", has_written.display());
     let (code, said) = recorded(&tracer, folder.path(), at, || {
-        thread::sleep(std::time::Duration::from_millis(500));
+        until("a record is on its way", || has_written.exists());
         proxy.child.kill().unwrap();
     });
     assert_eq!(code, Some(0), "{said}");

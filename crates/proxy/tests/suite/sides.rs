@@ -88,11 +88,15 @@ fn notsent_lowat_and_buffers_bound_what_a_slow_reader_lets_in() {
         let mut client = connect(listen);
         SockRef::from(&client).set_send_buffer_size(32 << 10).unwrap();
         client.set_nonblocking(true).unwrap();
-        let mut sent = 0;
-        for _ in 0..400 {
+        let (mut sent, mut refused) = (0, 0);
+        // Full is what takes nothing for a second.
+        while refused < 200 {
             match client.write(&[1; 8192]) {
-                Ok(octets) => sent += octets,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(3)),
+                Ok(octets) => (sent, refused) = (sent + octets, 0),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    refused += 1;
+                    thread::sleep(Duration::from_millis(5));
+                }
                 Err(error) => panic!("{error}"),
             }
         }
