@@ -2,7 +2,8 @@
 
 Source: Seo, Cho, J. KICS, 2023 and 2024, tables 4 to 11 and the figures of one flow. Departures: what they leave open
 is here as ns-3 has it by default (SACK, HyStart in CUBIC, FQ-CoDel over a device's queue of 100 packets) but for
-segments of 1448 bytes and buffers that do not limit; a step of learning comes with each action.
+buffers that do not limit; a step of learning comes with each tuple. Segments are ns-3's own, and those of ns3-gym's
+example rl-tcp.
 """
 
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "claims" / "dqn-2023"
 
-SEGMENT_BYTES = 1448
-"""The payload of every segment in both, which is the default of ns-3's program here."""
+SEGMENTS_BYTES = (536, 340)
+"""The payloads of a segment that are run: ns-3's default, and what rl-tcp's MTU of 400 leaves."""
 
 # Without anything random one run may sit on an edge: a seed of a lone classic flow is a delay within 0.2 % of 30 ms.
 DELAYS_MS = (30.0, 30.03, 29.97, 30.06, 29.94)
@@ -19,8 +20,8 @@ DELAYS_MS = (30.0, 30.03, 29.97, 30.06, 29.94)
 OURS = {
     "newreno": '"reno"',
     "cubic": '"cubic"',
-    "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "action" }',
-    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "action" }',
+    "dqn_newreno": '{ kind = "dqn_newreno", learn_on = "tuple" }',
+    "dqn_cubic": '{ kind = "dqn_cubic", learn_on = "tuple" }',
 }
 """Controllers by their names in ns-3's program; ackclock's Reno with the profile ns3-3.4x is its NewReno with SACK."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import ns3_builds
 import polars as pl
-from dqn_cases import DELAYS_MS, FOLDER, OURS, SEGMENT_BYTES, Row
+from dqn_cases import DELAYS_MS, FOLDER, OURS, Row
 
 from ackclock._core import Scenario
 from ackclock.claims.origin import engine
@@ -18,8 +18,8 @@ from ackclock.running import run
 
 KEPT = ns3_builds.PROGRAMS / "dqn-twin"
 
-WITH_HEADERS = (SEGMENT_BYTES + 52) / SEGMENT_BYTES
-"""A full segment's bytes with IP's and TCP's headers to its payload: the papers' 49.07 and 48.40 are of such bytes."""
+HEADERS_BYTES = 52
+"""IP's and TCP's, of a full segment: the papers' 49.07 and 48.40 Mbit/s are with them."""
 
 BIN_S = 0.5
 
@@ -29,15 +29,17 @@ def start_s(seed: int) -> float:
     return random.Random(seed).uniform(0.0, 0.1)
 
 
-def run_ns3(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, Any] | None:
+def run_ns3(row: Row, segment_bytes: int, seed: int, *, only_kept: bool = False) -> dict[str, Any] | None:
     """Run ns-3, or take what an earlier run has left.
 
     Args:
         row: Of the tables.
+        segment_bytes: The payload of a segment.
         seed: From 1 on.
         only_kept: Run nothing; `None` if nothing was left.
     """
     options = {"duration": "50", **row.ns3, "controllers": ",".join(row.controllers), "seed": str(seed)}
+    options |= {"mss": str(segment_bytes)}
     options |= {"start2": f"{start_s(seed):.6f}"} if len(row.controllers) > 1 else {}
     options |= {} if row.is_random else {"delay": f"{DELAYS_MS[seed - 1]:g}"}
     sources = b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)
@@ -49,11 +51,16 @@ def run_ns3(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, Any] |
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"ns-3 failed with status {done.returncode}: {' '.join(command)}\n{done.stderr}")
-    return _keep(file, _of_ns3(json.loads(done.stdout)))
+    return _keep(file, _of_ns3(json.loads(done.stdout), segment_bytes))
 
 
-def _of_ns3(figures: dict[str, Any]) -> dict[str, Any]:
-    scale = 8e-6 * WITH_HEADERS / BIN_S
+def _with_headers(segment_bytes: int) -> float:
+    """Return the bytes of a full segment to its payload."""
+    return (segment_bytes + HEADERS_BYTES) / segment_bytes
+
+
+def _of_ns3(figures: dict[str, Any], segment_bytes: int) -> dict[str, Any]:
+    scale = 8e-6 * _with_headers(segment_bytes) / BIN_S
     return {
         "flows": [
             {
@@ -67,15 +74,16 @@ def _of_ns3(figures: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def run_ackclock(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, Any] | None:
+def run_ackclock(row: Row, segment_bytes: int, seed: int, *, only_kept: bool = False) -> dict[str, Any] | None:
     """Run ackclock, or take what an earlier run has left.
 
     Args:
         row: Of the tables.
+        segment_bytes: The payload of a segment.
         seed: From 1 on.
         only_kept: Run nothing; `None` if nothing was left.
     """
-    overrides = [f"seed={seed}", f"tcp.mss={SEGMENT_BYTES}", *_devices(row), *row.overrides]
+    overrides = [f"seed={seed}", f"tcp.mss={segment_bytes}", *_devices(row), *row.overrides]
     overrides += [f"flow[{flow}].controller={OURS[name]}" for flow, name in enumerate(row.controllers)]
     overrides += [f'flow[1].start="{1e3 * start_s(seed):.3f} ms"'] if len(row.controllers) > 1 else []
     overrides += [] if row.is_random else [f'topology.link[0].delay="{DELAYS_MS[seed - 1]:g} ms"']
@@ -83,7 +91,7 @@ def run_ackclock(row: Row, seed: int, *, only_kept: bool = False) -> dict[str, A
     file = _kept("ackclock", f"{engine()}{scenario.hash}".encode())
     if file.exists() or only_kept:
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    return _keep(file, _of_ackclock(run(scenario), len(row.controllers)))
+    return _keep(file, _of_ackclock(run(scenario), segment_bytes, len(row.controllers)))
 
 
 def _devices(row: Row) -> list[str]:
@@ -91,15 +99,15 @@ def _devices(row: Row) -> list[str]:
     return [f"topology.link[{link}].device_queue=100" for link in range(1 + 2 * len(row.controllers))]
 
 
-def _of_ackclock(results: Results, flows: int) -> dict[str, Any]:
+def _of_ackclock(results: Results, segment_bytes: int, flows: int) -> dict[str, Any]:
     found = []
     for flow in map(str, range(1, flows + 1)):
         rows = results.flows.filter((results.flows["flow"] == flow) & (results.flows["time_s"] > 0))
         reductions = results.episodes.filter(results.episodes["flow"] == flow)
         found.append(
             {
-                "mbps": [round(1e-6 * WITH_HEADERS * rate, 4) for rate in _known(rows["goodput_bps"])],
-                "cwnd": [round(size / SEGMENT_BYTES, 1) for size in _known(rows["cwnd_bytes"])],
+                "mbps": [round(1e-6 * _with_headers(segment_bytes) * rate, 4) for rate in _known(rows["goodput_bps"])],
+                "cwnd": [round(size / segment_bytes, 1) for size in _known(rows["cwnd_bytes"])],
                 "retransmitted": int(results.flow(flow)["retransmitted_segments"]),
                 "reductions_s": list(reductions["time_s"]),
             }

@@ -11,20 +11,26 @@ Numbers = dict[str, Any]
 Quantity = tuple[str, str, float | None, Callable[[Numbers], float]]
 
 
-def table(row: Row, seeds: int) -> Iterator[dict[str, Any]]:
+def table(row: Row, segment_bytes: int, seeds: int) -> Iterator[dict[str, Any]]:
     """Yield the entries of a row in the record.
 
     Args:
         row: Of the tables.
+        segment_bytes: The payload of a segment.
         seeds: How many were asked for.
     """
     runs = {
-        name: [found for seed in range(1, seeds + 1) if (found := run_one(row, seed, only_kept=True)) is not None]
+        name: [
+            found
+            for seed in range(1, seeds + 1)
+            if (found := run_one(row, segment_bytes, seed, only_kept=True)) is not None
+        ]
         for name, run_one in (("ns-3", run_ns3), ("ackclock", run_ackclock))
     }
+    name = f"{row.table}-{segment_bytes}"
     for quantity, unit, published, measure in _quantities(row):
         values = {name: [round(measure(found), 4) for found in each] for name, each in runs.items()}
-        yield {"table": row.table, "row": row.name, "quantity": quantity, "unit": unit, "source": published, **values}
+        yield {"table": name, "row": row.name, "quantity": quantity, "unit": unit, "source": published, **values}
 
 
 def _quantities(row: Row) -> Iterator[Quantity]:

@@ -1,6 +1,6 @@
 """The papers' experiments on DQN-NewReno and DQN-CUBIC in ns-3 and in ackclock, side by side, as a record.
 
-    python benches/peers/dqn_twin.py [ROW ...] [--seeds N] [--only ns-3|ackclock] [-o FILE]
+    python benches/peers/dqn_twin.py [ROW ...] [--seeds N] [--segment BYTES] [--only ns-3|ackclock] [-o FILE]
 
 Each run is kept (target/peers/dqn-twin), so that a command that was interrupted goes on where it stopped when it is
 given again; `--record` writes what there is without running anything. Runs in ns-3 that the record has already stay in
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import ns3_builds
-from dqn_cases import DELAYS_MS, FOLDER, ROWS, Row
+from dqn_cases import DELAYS_MS, FOLDER, ROWS, SEGMENTS_BYTES, Row
 from dqn_runs import KEPT, run_ackclock, run_ns3
 from dqn_tables import table
 
@@ -42,6 +42,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument(
         "--seeds", type=int, default=MOST, metavar="N", help=f"runs of each row, at most {MOST} ({MOST})"
     )
+    parser.add_argument(
+        "--segment", type=int, choices=SEGMENTS_BYTES, help="payload of a segment, bytes; each if not given"
+    )
     parser.add_argument("--only", choices=list(RUNS), help="run one of the two")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at a time (2)")
     parser.add_argument("--record", action="store_true", help="run nothing; write what has been run")
@@ -63,12 +66,19 @@ def run_all(options: argparse.Namespace) -> None:
     """
     simulators = [options.only] if options.only else list(RUNS)
     seeds = range(1, options.seeds + 1)
-    wanted = [(name, row, seed) for seed in seeds for name in simulators for row in options.wanted]
+    segments = (options.segment,) if options.segment else SEGMENTS_BYTES
+    wanted = [
+        (name, row, segment, seed)
+        for segment in segments
+        for seed in seeds
+        for name in simulators
+        for row in options.wanted
+    ]
 
-    def run(item: tuple[str, Row, int]) -> None:
-        name, row, seed = item
-        RUNS[name](row, seed)
-        print(f"{name}: {row.table} {row.name}, seed {seed}", file=sys.stderr, flush=True)
+    def run(item: tuple[str, Row, int, int]) -> None:
+        name, row, segment, seed = item
+        RUNS[name](row, segment, seed)
+        print(f"{name}: {row.table} {row.name}, {segment} bytes, seed {seed}", file=sys.stderr, flush=True)
 
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         list(pool.map(run, wanted))
@@ -80,7 +90,7 @@ def record(before: Mapping[str, Any]) -> dict[str, object]:
     Args:
         before: An earlier record, from other machines or programs: where it has more runs of a row in ns-3, they stay.
     """
-    entries = [entry for row in ROWS for entry in table(row, MOST)]
+    entries = [entry for segment in SEGMENTS_BYTES for row in ROWS for entry in table(row, segment, MOST)]
     known = {(entry["table"], entry["row"], entry["quantity"]): entry["ns-3"] for entry in before.get("rows", ())}
     keeps_some = False
     for entry in entries:

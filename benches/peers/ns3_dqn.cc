@@ -4,8 +4,8 @@
 // two routers, whose rates may change while they run.
 //
 // Queues are ns-3's by default: FQ-CoDel above a device with a queue of 100 packets; --queue puts a FIFO of so many
-// packets in the place of both. SACK, PRR, timestamps and window scaling are on, as by default; segments are 1448 bytes
-// and send and receive buffers do not limit, both ours, as the papers do not say. Prints one JSON object.
+// packets in the place of both. Segments of 536 bytes, SACK, PRR, timestamps and window scaling are as by default; send
+// and receive buffers do not limit, which is ours, as the papers do not say. Prints one JSON object.
 //
 // Source: Seo, Cho, J. KICS, 2023 and 2024. Departures: what they leave open, see ns3_dqn.h.
 
@@ -39,13 +39,14 @@ struct Options : testbed::TcpOptions {
   uint32_t queue_packets = 0;
   double jitter_ms = 0;
   bool shared = false;
-  std::string learn_on = "action";
+  std::string learn_on = "tuple";
   uint32_t seed = 1;
 };
 
 Options ParseOptions(int argc, char** argv) {
   Options o;
   o.hystart = true;
+  o.mss_bytes = 536;
   o.buffer_bytes = 3'000'000;
   CommandLine cmd(__FILE__);
   o.AddTo(cmd);
