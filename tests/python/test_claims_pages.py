@@ -1,7 +1,9 @@
 """Tables of pages are those of the records; ACKCLOCK_UPDATE_DOCS=1 writes them."""
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +63,23 @@ def test_a_grid_has_a_row_for_each_option_of_the_first_choice() -> None:
     assert [len(row) for row in rows] == [1 + 3 * 3] * 9
     flows_at_10_mbit = [row.split(", ")[0] for row in rows[0][1::3]]
     assert flows_at_10_mbit == ["10.00", "18.00", "180.0"], "10 ms, or 1.5 times a packet of each flow at 10 Mbit/s"
+
+
+def test_a_tally_counts_what_the_record_decides() -> None:
+    dqn = next(folder for folder in FOLDERS if folder.path.name == "dqn-2023")
+    text = renewed("<!-- record tally: dqn-2023 D2 D4 -->\n<!-- end of record -->", FOLDERS)
+    (row,) = [line.split(" | ") for line in text.splitlines() if line.startswith("| FQ-CoDel over device ")]
+    record = json.loads((dqn.path / "recorded.json").read_text(encoding="utf-8"))["claims"]
+    entries = [entry for entry in record if entry["id"].startswith(("D2", "D4"))]
+    verdicts = [entry["verdict_of_these"] for entry in entries]
+    assert row[1:4] == [str(verdicts.count(each)) for each in ("agrees", "differs", "undecided")]
+    inside = [entry for entry in entries if holds(entry, entry["values"][1::2])]
+    assert row[6].rstrip(" |") == str(len(inside))
+
+
+def holds(entry: dict[str, Any], values: list[float]) -> bool:
+    low, high = (math.inf * side if entry[name] is None else entry[name] for name, side in (("low", -1), ("high", 1)))
+    return low <= sum(values) / len(values) <= high
 
 
 def test_the_interval_of_a_difference_is_welchs() -> None:

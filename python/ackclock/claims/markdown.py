@@ -6,6 +6,9 @@ highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each com
 of what was measured beside it. `by option where 1 BDP; Linux: ...` has the rows with these options only.
 `<!-- record grid: highspeed-2005 H5a1:allowed ms | H5b1 -->` has a row for each option of the first choice, a column
 for each combination of the others, and in each cell these numbers without their intervals.
+`<!-- record tally: dqn-2023 D1 D2 -->` counts the verdicts on claims whose ids begin so, in a row for each combination.
+Its last two columns count the means that lie in their ranges, of every other repetition: what is chosen as the best by
+one half is judged by the other.
 What is outside a claim's range is in *italics*, what is undecided has a question mark.
 """
 
@@ -15,9 +18,10 @@ from collections.abc import Sequence
 from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Finding, Laboratory, judge
 from ackclock.claims.measured import Measured, number
+from ackclock.estimates import mean_of
 
 _MARKED = re.compile(
-    r"<!-- record(?P<by> by option| grid)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
+    r"<!-- record(?P<by> by option| grid| tally)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
     r".*?<!-- end of record -->",
     re.DOTALL,
 )
@@ -42,6 +46,8 @@ def renewed(text: str, folders: Sequence[Folder]) -> str:
         kept = [name.strip() for name in (found["where"] or "").split(";") if name]
         if found["by"] is None:
             rows = _by_claim(folder, found["what"].split())
+        elif "tally" in found["by"]:
+            rows = _tally(folder, tuple(found["what"].split()))
         else:
             rows = (_grid if "grid" in found["by"] else _by_option)(folder, found["what"], kept)
         return f"{mark}\n{rows}<!-- end of record -->"
@@ -83,6 +89,28 @@ def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
         for f in findings
     ]
     return _table(["", "", "source", *names, "seeds"], rows)
+
+
+def _tally(folder: Folder, beginnings: tuple[str, ...]) -> str:
+    claims = [claim for claim in folder.claims if claim.id.startswith(beginnings) and claim.on_record is not None]
+    measured = [(claim, _columns(on_record(folder, claim.id))) for claim in claims]
+    rows = []
+    for name in dict.fromkeys(name for _, columns in measured for name in columns):
+        known = [(claim, columns[name]) for claim, columns in measured if name in columns]
+        verdicts = [claim.verdict(found.value, found.interval) for claim, found in known]
+        halves = [sum(_holds(claim, found, half) for claim, found in known) for half in (0, 1)]
+        seeds = {len(found.values) or 1 for _, found in known}
+        counts = [verdicts.count(verdict) for verdict in ("agrees", "differs", "undecided")]
+        rows.append([name, *map(str, counts), f"{min(seeds)} to {max(seeds)}", *map(str, halves)])
+    heads = ["", "agree", "differ", "undecided", "seeds", "in range, odd seeds", "in range, even seeds"]
+    return _table(heads, rows)
+
+
+def _holds(claim: Claim, found: Measured, half: int) -> bool:
+    """Return whether the mean of every other repetition, from the first or the second on, lies in the claim's range."""
+    values = found.values[half::2]
+    low, high = claim.limits
+    return bool(values) and low <= mean_of(values) <= high
 
 
 def _row(finding: Finding, names: Sequence[str]) -> list[str]:
