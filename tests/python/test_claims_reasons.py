@@ -9,7 +9,7 @@ from ackclock import ScenarioError
 from ackclock.claims.folder import FOLDERS, load_folder
 from ackclock.claims.reasons import PLACE, filled
 
-NUMBER = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*(?![\w-])")
+NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)-?\d+(?:[.,]\d+)*(?![\w-])")
 
 WRITTEN_OUT = {"controllers": 133, "highspeed-2005": 0, "kernel": 0, "learned": 37, "vegas-1999": 173}
 """How many numbers of reasons each folder with a record does not take from it: this goes down, and never up."""
@@ -66,6 +66,10 @@ def test_a_reason_that_names_an_unknown_claim_is_a_mistake(tmp_path: object) -> 
     (folder / "claims.toml").write_text(text.replace("high = 0.97", 'high = 0.97\nreason = "{Mine3} is less."'))
     with pytest.raises(ScenarioError, match=r'reason names what is not on record: unknown claim "Mine3"; did you mean'):
         load_folder(folder)
+
+
+def test_a_number_below_zero_is_one_and_a_name_is_none() -> None:
+    assert NUMBER.findall("K6-D1: -90 to -0.5 % of 1,000 by RFC-793bis, 8-bit") == ["-90", "-0.5", "1,000"]
 
 
 @pytest.mark.parametrize("name", WRITTEN_OUT)
