@@ -1,13 +1,17 @@
 """Numbers in reasons are those on record, or said to be from elsewhere."""
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from ackclock import ScenarioError
 from ackclock.claims.folder import FOLDERS, load_folder
 from ackclock.claims.reasons import PLACE, filled
+from ackclock.templates import write
+from conftest import Cli
 
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)-?\d+(?:[.,]\d+)*(?![\w-])")
 
@@ -55,17 +59,25 @@ def test_what_is_not_on_record_is_refused(text: str, said: str) -> None:
         filled(text, "A1", {"A1": ENTRY})
 
 
-def test_a_reason_that_names_an_unknown_claim_is_a_mistake(tmp_path: object) -> None:
-    from pathlib import Path
-
-    from ackclock.templates import write
-
-    folder = Path(str(tmp_path)) / "mine"
+def test_a_reason_that_names_an_unknown_claim_is_a_mistake(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
     write("claims", "mine", folder, lang="python")
     text = (folder / "claims.toml").read_text()
     (folder / "claims.toml").write_text(text.replace("high = 0.97", 'high = 0.97\nreason = "{Mine3} is less."'))
     with pytest.raises(ScenarioError, match=r'reason names what is not on record: unknown claim "Mine3"; did you mean'):
         load_folder(folder)
+
+
+def test_a_run_of_all_has_the_numbers_that_came_out_in_it(cli: Cli, tmp_path: Path) -> None:
+    """As the how-to on claims of one's own says: numbers of a reason are never those of an earlier record."""
+    write("claims", "mine", tmp_path / "mine", lang="python")
+    file = tmp_path / "mine" / "claims.toml"
+    file.write_text(
+        file.read_text().replace("high = 0.97", 'high = 0.97\nreason = "{|.4f}, and {Mine1 where no|.4f}."')
+    )
+    first, second = json.loads(cli("claims", "./mine", "--full", "--json").stdout)["claims"]
+    (other,) = first["other_choices"]
+    assert second["reason"] == f"{second['measured']:.4f}, and {other['measured']:.4f}."
 
 
 def test_a_number_below_zero_is_one_and_a_name_is_none() -> None:
