@@ -1,17 +1,21 @@
 """Numbers in reasons are those on record, or said to be from elsewhere."""
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from ackclock import ScenarioError
 from ackclock.claims.folder import FOLDERS, load_folder
 from ackclock.claims.reasons import PLACE, filled
+from ackclock.templates import write
+from conftest import Cli
 
-NUMBER = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*(?![\w-])")
+NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)-?\d+(?:[.,]\d+)*(?![\w-])")
 
-WRITTEN_OUT = {"controllers": 133, "highspeed-2005": 344, "kernel": 0, "learned": 37, "vegas-1999": 173}
+WRITTEN_OUT = {"controllers": 133, "highspeed-2005": 0, "kernel": 0, "learned": 37, "vegas-1999": 173}
 """How many numbers of reasons each folder with a record does not take from it: this goes down, and never up."""
 
 ENTRY = {
@@ -55,17 +59,29 @@ def test_what_is_not_on_record_is_refused(text: str, said: str) -> None:
         filled(text, "A1", {"A1": ENTRY})
 
 
-def test_a_reason_that_names_an_unknown_claim_is_a_mistake(tmp_path: object) -> None:
-    from pathlib import Path
-
-    from ackclock.templates import write
-
-    folder = Path(str(tmp_path)) / "mine"
+def test_a_reason_that_names_an_unknown_claim_is_a_mistake(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
     write("claims", "mine", folder, lang="python")
     text = (folder / "claims.toml").read_text()
     (folder / "claims.toml").write_text(text.replace("high = 0.97", 'high = 0.97\nreason = "{Mine3} is less."'))
     with pytest.raises(ScenarioError, match=r'reason names what is not on record: unknown claim "Mine3"; did you mean'):
         load_folder(folder)
+
+
+def test_a_run_of_all_has_the_numbers_that_came_out_in_it(cli: Cli, tmp_path: Path) -> None:
+    """As the how-to on claims of one's own says: numbers of a reason are never those of an earlier record."""
+    write("claims", "mine", tmp_path / "mine", lang="python")
+    file = tmp_path / "mine" / "claims.toml"
+    file.write_text(
+        file.read_text().replace("high = 0.97", 'high = 0.97\nreason = "{|.4f}, and {Mine1 where no|.4f}."')
+    )
+    first, second = json.loads(cli("claims", "./mine", "--full", "--json").stdout)["claims"]
+    (other,) = first["other_choices"]
+    assert second["reason"] == f"{second['measured']:.4f}, and {other['measured']:.4f}."
+
+
+def test_a_number_below_zero_is_one_and_a_name_is_none() -> None:
+    assert NUMBER.findall("K6-D1: -90 to -0.5 % of 1,000 by RFC-793bis, 8-bit") == ["-90", "-0.5", "1,000"]
 
 
 @pytest.mark.parametrize("name", WRITTEN_OUT)

@@ -107,7 +107,7 @@ def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes
         try:
             if strange := next((name for name in reasons.named(text) if name not in ids), None):
                 raise LookupError(unknown("claim", strange, ids, lists=False))
-            entries.append({**claim, "reason": reasons.filled(text, claim["id"], record)})
+            entries.append({**claim, "wording": text, "reason": reasons.filled(text, claim["id"], record)})
         except (LookupError, ValueError) as error:
             remedy = "write a number on record like {ID}, or {ID:quantity|.1f}"
             mistakes.add(("claim", place, "reason"), f"names what is not on record: {error.args[0]}", remedy, text)

@@ -201,7 +201,8 @@ class Claim:
         high: Greatest value that agrees; `None` is no limit.
         why: Why this range counts as agreement.
         settings: Who fixed which settings.
-        reason: What we found where the numbers differ, or what decides them.
+        reason: What we found where the numbers differ, or what decides them, with the numbers on record.
+        wording: The reason as it stands in `claims.toml`.
         measure: From the cases' results to the number.
         share: If the source's settings are lost: the share of all choices tried that must agree for the claim to agree;
             `None` if the verdict rests on the first option of each.
@@ -228,6 +229,7 @@ class Claim:
     why: str
     settings: str
     reason: str
+    wording: str
     measure: Callable[[Runs], Measured]
     share: float | None = None
     on_record: Mapping[str, Any] | None = None
@@ -450,7 +452,8 @@ def _claim(
         high=table.get("high"),
         why=table["why"],
         settings=table["settings"],
-        reason=table.get("reason", ""),
+        reason=table["reason"],
+        wording=table["wording"],
         measure=measures[table["id"]],
         share=table.get("share"),
         on_record=measured.get(table["id"]),

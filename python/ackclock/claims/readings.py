@@ -42,7 +42,9 @@ def _alone(claim: Claim, name: str, option: str) -> Claim:
     if old.repeats or old.options[0].name == option:
         return read
     entry = _entry(read, name, option)
-    return replace(read, reason="", on_record=entry, subject=None if entry is None else entry.get("subject") or "")
+    return replace(
+        read, reason="", wording="", on_record=entry, subject=None if entry is None else entry.get("subject") or ""
+    )
 
 
 def _choice(claim: Claim, name: str) -> Choice:

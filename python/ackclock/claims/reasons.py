@@ -6,11 +6,15 @@ with these options, `{H4a1|.1f}` is written by a format of Python. Without one t
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.claims.measured import number
 from ackclock.shown import unknown
+
+if TYPE_CHECKING:
+    from ackclock.claims.ledger import Finding
 
 PLACE: Final = re.compile(
     r"\{(?P<id>[\w-]*)(?: where (?P<where>[^{}:|]+))?(?::(?P<name>[^{}|]+))?(?:\|(?P<form>[^{}]+))?\}"
@@ -35,6 +39,27 @@ def filled(text: str, own: str, record: Mapping[str, Mapping[str, Any]]) -> str:
         '1.2 ± 0.250, after 12 ms'
     """
     return PLACE.sub(lambda found: _written(found, own, record), text)
+
+
+def renewed(findings: Sequence["Finding"], record: Mapping[str, Mapping[str, Any]]) -> list["Finding"]:
+    """Return the findings of a whole run, their reasons with the numbers that came out in it.
+
+    A reason that names a combination which this run left out keeps those on record.
+
+    Args:
+        findings: All that came out.
+        record: The entries on record, by the ids of claims.
+    """
+    found = {**record, **{each.claim.id: each.as_dict() for each in findings if each.simulated}}
+    return [_renewed(each, found) for each in findings]
+
+
+def _renewed(finding: "Finding", found: Mapping[str, Mapping[str, Any]]) -> "Finding":
+    claim = finding.claim
+    try:
+        return replace(finding, claim=replace(claim, reason=filled(claim.wording, claim.id, found)))
+    except LookupError:
+        return finding
 
 
 def named(text: str) -> list[str]:

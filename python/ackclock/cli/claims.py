@@ -84,7 +84,7 @@ def claims(
         _begin(ids[1:])
         return
     extras.require("report")
-    from ackclock.claims import ledger, load_folders, page
+    from ackclock.claims import ledger, load_folders, page, reasons
     from ackclock.claims.folder import load_folder, select
     from ackclock.claims.kept import held
     from ackclock.claims.readings import read_as
@@ -103,6 +103,10 @@ def claims(
     with held(kept), simulations_progress("claims") as on_done:
         laboratory = ledger.Laboratory(full=full, seeds=seeds, settle=settle, kept=kept, on_done=on_done)
         findings = ledger.judge(chosen, laboratory, recorded)
+        if full:
+            every = (claim for source in folders for claim in source.claims)
+            on_record = {claim.id: claim.on_record for claim in every if claim.on_record is not None}
+            findings = reasons.renewed(findings, on_record)
     page.write(folder, folders, findings, laboratory, full=full)
     if as_json:
         put(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
