@@ -167,6 +167,23 @@ def test_the_page_has_the_numbers_on_record(folder: Folder, measure: ModuleType)
     assert_written(PAGE, TABLE.sub(f"<!-- all paths -->\n{HEAD}{''.join(rows)}<!-- end of paths -->", page))
 
 
+SIGNS = re.compile(r"<!-- signs -->\n.*?<!-- end of signs -->", re.DOTALL)
+SIGN = {"agrees": "+", "differs": "-", "undecided": "0"}
+
+
+def test_the_page_has_the_verdicts_on_record_as_signs(folder: Folder, measure: ModuleType) -> None:
+    """By kind of path and opponent: whether the goal is met in goodput, delay and loss."""
+    rows = ["| | CUBIC | BBRv3 | Copa | PCC Vivace |\n|---|---|---|---|---|\n"]
+    for kind in range(1, 8):
+        found = [[markdown.on_record(folder, f"L{kind}{each}{n}") for n in "123"] for each in measure.OPPONENTS]
+        signs = ["".join(SIGN[finding.verdict] for finding in three) for three in found]
+        paths = found[0][0].claim.statement.rstrip(".").split(": ")[1]
+        rows.append(f"| {' | '.join([paths, *signs])} |\n")
+    page = PAGE.read_text(encoding="utf-8")
+    assert len(SIGNS.findall(page)) == 1
+    assert_written(PAGE, SIGNS.sub(f"<!-- signs -->\n{''.join(rows)}<!-- end of signs -->", page))
+
+
 def test_families_have_their_files(folder: Folder) -> None:
     for part in ("train", "test"):
         assert {path.stem for path in (folder.path / part).iterdir()} == set(FAMILIES)
