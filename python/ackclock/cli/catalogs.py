@@ -15,16 +15,16 @@ from ackclock.cli.failures import InputError
 from ackclock.shown import unknown
 
 KINDS = {
-    "controllers": ("controller", "congestion controllers, with their sources and parameters"),
-    "profiles": ("profile", "profiles of TCP stacks, with the value and source of every setting"),
-    "queues": ("queue", "queue disciplines, with their sources and parameters"),
-    "buffer-policies": ("buffer policy", "buffer policies of appliances, with their sources and parameters"),
-    "links": ("field of a link", "rate changes, loss, jitter, reordering, policing and more"),
-    "topologies": ("topology", "topologies, with their parameters"),
-    "traffic": ("kind of traffic", "applications, arrival processes and size distributions"),
+    "controllers": ("controller", "congestion controllers and their parameters"),
+    "profiles": ("profile", "profiles of TCP stacks, with every setting"),
+    "queues": ("queue", "queue disciplines and their parameters"),
+    "buffer-policies": ("buffer policy", "buffer policies of appliances and their parameters"),
+    "links": ("field of a link", "changing rates, loss, jitter, reordering, policing"),
+    "topologies": ("topology", "topologies and their parameters"),
+    "traffic": ("kind of traffic", "applications, arrivals and distributions of sizes"),
     "agents": (
         "observation, decision, action or reward",
-        "observations, decision times, actions and rewards of agents",
+        "an agent's observations, decisions, actions, rewards",
     ),
 }
 """What an entry of each kind is called in messages, and what the kind has."""
