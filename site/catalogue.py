@@ -1,7 +1,7 @@
 """A page for each controller and queue: what it is, its parameters, a picture on a standard path, where it was checked.
 
-All of it is the engine's own catalogue (`ackclock controllers NAME`, `ackclock queues NAME`), so that a new entry has a
-page with the next build.
+All of it is the engine's own catalogue (`ackclock list controllers NAME`, `ackclock list queues NAME`), so that a new
+entry has a page with the next build.
 """
 
 import json

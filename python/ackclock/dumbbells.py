@@ -71,7 +71,7 @@ def dumbbell(
         buffer: Limit of the queue, of whichever discipline.
         loss: Packets with data that the bottleneck loses at random: a probability, "1 %", or a table of `loss`.
         trace: File of a recorded rate in mahimahi's form, in place of `bottleneck`; the way back has 100 Mbit/s.
-        profile: Stack profile of every host (`ackclock profiles`); by default that of a scenario that names none.
+        profile: Stack profile of every host (`ackclock list profiles`); by default that of a scenario that names none.
         seed: Seed of every random stream.
         name: Name of the scenario; made from the arguments if not given.
         overrides: Further changes, each `path=value`, as in `ackclock run --set`.

@@ -181,7 +181,7 @@ class Observation(Named, ABC):
         """Return the value at a decision; called once for each.
 
         Args:
-            values: Every observation of the catalogue, by name and in its unit; `ackclock agents` lists them.
+            values: Every observation of the catalogue, by name and in its unit; `ackclock list agents` lists them.
         """
 
 
@@ -198,7 +198,7 @@ class Reward(Named, ABC):
         """Return what the interval between two decisions pays; called once for each, at the second.
 
         Args:
-            values: Every observation of the catalogue, by name and in its unit; `ackclock agents` lists them.
+            values: Every observation of the catalogue, by name and in its unit; `ackclock list agents` lists them.
         """
 
 

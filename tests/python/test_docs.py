@@ -17,6 +17,7 @@ import typer
 import ackclock
 from ackclock.cli.app import app
 from ackclock.cli.bench import _GROUPS
+from ackclock.cli.commands import FORMER
 from ackclock.studies.design import trials
 from ackclock.studies.file import read
 from ackclock.templates import write
@@ -171,8 +172,15 @@ def _options(command: Any, name: str) -> Iterator[tuple[str, str]]:
 def test_the_reference_has_each_option_of_each_command(command: str, option: str) -> None:
     page = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     shown = page.split("```")[1].replace("\n    ", " ")
-    lines = [line for line in shown.splitlines() if re.search(rf"(ackclock|\|) {command}\b", line)]
+    lines = [line for line in shown.splitlines() if re.search(rf"ackclock {command}\b", line)]
     assert any(option in line or (option == "--output" and "-o" in line) for line in lines), lines
+
+
+def test_nothing_names_a_command_by_its_former_name() -> None:
+    sources = [file for folder in ("python/ackclock", "site") for file in (ROOT / folder).rglob("*.py")]
+    texts = [(file, file.read_text(encoding="utf-8")) for file in [*PAGES, ROOT / "ARCHITECTURE.md", *sources]]
+    former = re.compile(rf"\backclock ({'|'.join(FORMER)})\b")
+    assert not [(file.name, found[0]) for file, text in texts for found in former.finditer(text)]
 
 
 def _ratio(summary: Any) -> float:

@@ -1,44 +1,105 @@
-"""Commands that look things up: catalogs, schema, validate, doctor, bench, help."""
+"""Commands that look things up: list, schema, validate, doctor, bench, help."""
 
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ackclock import _core
 from ackclock.bench import CASES, Case, Measurement
 from ackclock.bench.plugins import PluginCost
+from ackclock.cli.app import app
 from ackclock.cli.bench import ratios
+from ackclock.cli.catalogs import KINDS
+from ackclock.cli.commands import COMMANDS, FORMER
 from ackclock.cli.display import si
+from ackclock.cli.failures import InputError
 from conftest import Cli
 
 
+def catalogue(kind: str) -> list[dict[str, Any]]:
+    """The engine's entries of a kind; those of agents, tables by the plural of what is in them, one after the other."""
+    found: Any = json.loads(getattr(_core, kind.replace("-", "_"))())
+    if isinstance(found, list):
+        return found
+    return [{"kind": table[:-1], **row} for table, rows in found.items() for row in rows]
+
+
+Listed = Callable[..., str]
+
+
+@pytest.fixture
+def listed(capsys: pytest.CaptureFixture[str]) -> Listed:
+    """Call `ackclock list` within this process and return what it prints."""
+
+    def call(*words: str) -> str:
+        app(["list", *words], standalone_mode=False)
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_the_kinds_are_listed_with_their_counts(listed: Listed) -> None:
+    kinds = json.loads(listed("--json"))
+    assert {kind["name"]: kind["entries"] for kind in kinds} == {kind: len(catalogue(kind)) for kind in KINDS}
+    shown = listed()
+    assert all(kind["summary"] in shown for kind in kinds)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_is_listed_and_each_entry_explained(listed: Listed, kind: str) -> None:
+    entries, shown = catalogue(kind), listed(kind)
+    assert json.loads(listed(kind, "--json")) == entries
+    for name in (entry["name"] for entry in entries):
+        assert f"\n{name} " in shown
+        same = [entry for entry in entries if entry["name"] == name]
+        assert json.loads(listed(kind, name, "--json")) == (same if kind == "agents" else same[0])
+        detail = listed(kind, name)
+        assert all(parameter["name"] in detail for entry in same for parameter in entry.get("parameters", []))
+
+
+def test_brackets_in_a_catalogue_are_text(listed: Listed) -> None:
+    """A table of tables in TOML has two; a terminal's markup would have one."""
+    assert "[[topology.node]] name, kind" in listed("topologies", "explicit")
+
+
+def test_a_name_that_one_kind_has_needs_no_kind(listed: Listed) -> None:
+    assert listed("bbr3") == listed("controllers", "bbr3")
+    with pytest.raises(InputError, match="write `ackclock list controllers abc` or `ackclock list queues abc`"):
+        listed("abc")
+
+
 @pytest.mark.parametrize(
-    ("catalog", "name"),
-    [
-        ("controllers", "cubic"),
-        ("queues", "drop_tail"),
-        ("buffer-policies", "ece_red"),
-        ("disciplines", "ece_red"),
-        ("links", "loss"),
-        ("topologies", "dumbbell"),
-    ],
+    ("words", "meant"),
+    [("controllers cubik", "cubic"), ("agents orka", "orca"), ("cubik", "cubic"), ("queue", "queues")],
 )
-def test_a_catalog_is_listed_and_explained(cli: Cli, catalog: str, name: str) -> None:
-    listed = cli(catalog)
-    assert listed.returncode == 0
-    assert name in listed.stdout
-    entries = json.loads(cli(catalog, "--json").stdout)
-    entry = next(entry for entry in entries if entry["name"] == name)
-    assert json.loads(cli(catalog, name, "--json").stdout) == entry
-    shown = cli(catalog, name).stdout
-    for parameter in entry["parameters"]:
-        assert parameter["name"] in shown
+def test_an_unknown_kind_or_name_is_answered_with_the_nearest(listed: Listed, words: str, meant: str) -> None:
+    with pytest.raises(InputError, match=f'did you mean "{meant}"\\?'):
+        listed(*words.split())
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(cli: Cli) -> None:
-    done = cli("controllers", "cubik")
-    assert done.returncode == 2
-    assert 'did you mean "cubic"?' in done.stderr
+def test_former_commands_are_understood_and_not_listed(cli: Cli) -> None:
+    former, now = cli("disciplines", "ece_red", "--json"), cli("list", "buffer-policies", "ece_red", "--json")
+    assert (former.returncode, former.stdout, former.stderr) == (0, now.stdout, "")
+    assert not FORMER.keys() & COMMANDS.keys()
+    assert {words[0] for words in FORMER.values()} == {"list"}
+    assert {words[1] for words in FORMER.values()} == set(KINDS)
+
+
+@pytest.mark.parametrize(("typed", "completed"), [("que", "queues"), ("queues dr", "drop_tail drr")])
+def test_the_shell_completes_kinds_and_names(typed: str, completed: str) -> None:
+    words = f"ackclock list {typed}"
+    asked = {"_ACKCLOCK_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-c", "from ackclock.cli.app import app; app(prog_name='ackclock')"],
+        env=os.environ | asked, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == completed.split()
 
 
 def test_schema_is_json_schema(cli: Cli) -> None:
@@ -153,7 +214,7 @@ def test_numbers_get_a_prefix(value: float, text: str) -> None:
 def test_help_and_version(cli: Cli) -> None:
     assert cli("--version").stdout.startswith("ackclock ")
     shown = cli("--help").stdout
-    for name in ("run", "sweep", "report", "compare", "claims", "validate", "schema", "controllers", "bench", "doctor"):
+    for name in ("run", "sweep", "report", "compare", "claims", "validate", "schema", "list", "bench", "doctor"):
         assert f" {name} " in shown
 
 

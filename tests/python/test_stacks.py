@@ -17,7 +17,7 @@ OPNET = (ROOT / "scenarios" / "opnet.toml").read_text(encoding="utf-8")
 
 def test_a_profile_is_listed_with_its_controller_and_what_comes_with_a_switch(cli: Cli) -> None:
     """The notes on OPNET: Window Scaling comes with larger buffers and a very large initial ssthresh."""
-    shown = " ".join(cli("profiles", "opnet-17").stdout.split())
+    shown = " ".join(cli("list", "profiles", "opnet-17").stdout.split())
     assert "with window_scaling = true: receive_buffer unlimited" in shown
     assert "controller reno" in shown
 

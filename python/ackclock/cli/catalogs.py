@@ -1,6 +1,8 @@
-"""`ackclock controllers`, `queues`, `buffer-policies`, `links`, `topologies`, `traffic`: what a scenario may name."""
+"""`ackclock list`: what scenarios and agents may name, from the engine's catalogues."""
 
 import json
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
@@ -12,130 +14,164 @@ from ackclock.cli.display import output
 from ackclock.cli.failures import InputError
 from ackclock.shown import unknown
 
-_Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show one entry in detail.", show_default=False)]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+KINDS = {
+    "controllers": ("controller", "congestion controllers and their parameters"),
+    "profiles": ("profile", "profiles of TCP stacks, with every setting"),
+    "queues": ("queue", "queue disciplines and their parameters"),
+    "buffer-policies": ("buffer policy", "buffer policies of appliances and their parameters"),
+    "links": ("field of a link", "changing rates, loss, jitter, reordering, policing"),
+    "topologies": ("topology", "topologies and their parameters"),
+    "traffic": ("kind of traffic", "applications, arrivals and distributions of sizes"),
+    "agents": (
+        "observation, decision, action or reward",
+        "an agent's observations, decisions, actions, rewards",
+    ),
+}
+"""What an entry of each kind is called in messages, and what the kind has."""
 
 
-def controllers(name: _Name = None, as_json: _Json = False) -> None:
-    """List the congestion controllers, with their sources and parameters."""
-    _show("controller", _core.controllers(), name, as_json)
+def _complete_kind(incomplete: str) -> list[str]:
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-def profiles(name: _Name = None, as_json: _Json = False) -> None:
-    """List the TCP stack profiles, or print every setting of one with its value and source."""
-    _show("profile", _core.profiles(), name, as_json)
+def _complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
+    kind = ctx.params.get("kind")
+    return [name for name in _names(kind) if name.startswith(incomplete)] if kind in KINDS else []
 
 
-def queues(name: _Name = None, as_json: _Json = False) -> None:
-    """List the queue disciplines, with their sources and parameters."""
-    _show("queue", _core.queues(), name, as_json)
-
-
-def buffer_policies(name: _Name = None, as_json: _Json = False) -> None:
-    """List the buffer policies of appliances, with their sources and parameters."""
-    _show("buffer policy", _core.buffer_policies(), name, as_json)
-
-
-def links(name: _Name = None, as_json: _Json = False) -> None:
-    """List what a link can do beyond a fixed rate and delay: rate changes, loss, jitter, reordering, policing."""
-    _show("field of a link", _core.links(), name, as_json)
-
-
-def topologies(name: _Name = None, as_json: _Json = False) -> None:
-    """List the topologies, with their parameters."""
-    _show("topology", _core.topologies(), name, as_json)
-
-
-def traffic(name: _Name = None, as_json: _Json = False) -> None:
-    """List applications, arrival processes and size distributions, with their sources and parameters."""
-    _show("kind of traffic", _core.traffic(), name, as_json)
-
-
-def _show(kind: str, catalog: str, name: str | None, as_json: bool) -> None:
-    entries: list[dict[str, Any]] = json.loads(catalog)
-    if name is not None:
-        entries = [find(kind, entries, name)]
+def list_catalogs(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KIND",
+            help="List all of this kind. A NAME that only one kind has may stand in its place.",
+            autocompletion=_complete_kind,
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Show one entry in detail.", autocompletion=_complete_name, show_default=False
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what scenarios may name: controllers, profiles, queues, links, traffic and more; or print one in detail."""
+    if kind is not None and name is None and kind not in KINDS:
+        kind, name = _kind_with(kind), kind
+    found = _kinds() if kind is None else _entries(kind, name)
     if as_json:
-        print(json.dumps(entries if name is None else entries[0], indent=2, ensure_ascii=False))
+        is_one = name is not None and kind != "agents"  # an action and a reward of one paper go by the same name
+        print(json.dumps(found[0] if is_one else found, indent=2, ensure_ascii=False))
     elif name is None:
-        _print_list(entries)
+        _print_lists(found)
     else:
-        _print_entry(entries[0])
+        for entry in found:
+            _print_entry(entry)
 
 
-def find(kind: str, entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Return the entry with a name.
-
-    Args:
-        kind: What such an entry is, for the message.
-        entries: Where to look.
-        name: Of the entry.
-
-    Raises:
-        InputError: If there is none.
-    """
-    names = [str(entry["name"]) for entry in entries]
-    if name in names:
-        return entries[names.index(name)]
-    raise InputError(unknown(kind, name, names))
+def _kinds() -> list[dict[str, Any]]:
+    return [{"name": kind, "summary": about, "entries": len(_entries(kind))} for kind, (_, about) in KINDS.items()]
 
 
-def _print_list(entries: list[dict[str, Any]]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("description")
-    table.add_column("source", style="dim")
-    for entry in entries:
-        table.add_row(entry["name"], entry["summary"], entry["source"])
-    output().print(table)
+def _entries(kind: str, name: str | None = None) -> list[dict[str, Any]]:
+    """The entries of a kind, or those of a name."""
+    if kind not in KINDS:
+        raise InputError(unknown("kind", kind, KINDS))
+    entries = json.loads(getattr(_core, kind.replace("-", "_"))())
+    if isinstance(entries, dict):  # of agents, in several tables
+        entries = [{"kind": table.removesuffix("s"), **row} for table, rows in entries.items() for row in rows]
+    found = [entry for entry in entries if name in (None, entry["name"])]
+    if not found:
+        raise InputError(unknown(KINDS[kind][0], str(name), dict.fromkeys(entry["name"] for entry in entries)))
+    return found
+
+
+def _names(kind: str) -> list[str]:
+    return [str(entry["name"]) for entry in _entries(kind)]
+
+
+def _kind_with(name: str) -> str:
+    """The one kind that has a name."""
+    names = {kind: _names(kind) for kind in KINDS}
+    having = [kind for kind in KINDS if name in names[kind]]
+    if not having:
+        known = [*KINDS, *(each for kind in KINDS for each in names[kind])]
+        raise InputError(f"{unknown('kind or name', name, known, lists=False)}; `ackclock list` lists the kinds")
+    if len(having) > 1:
+        choices = " or ".join(f"`ackclock list {kind} {name}`" for kind in having)
+        raise InputError(f'"{name}" is a name of several kinds; write {choices}')
+    return having[0]
+
+
+def _print_lists(entries: list[dict[str, Any]]) -> None:
+    console = output()
+    for kind, rows in groupby(entries, lambda entry: entry.get("kind")):
+        listed = list(rows)
+        facts = _facts(listed[0])
+        cells = [(row["name"], _about(row), *_facts(row).values()) for row in listed]
+        console.print(_table((f"{kind}s" if kind else "name", "description", *facts), cells, dim=facts))
+        if kind:
+            console.print()
+    if kind:
+        console.print(
+            "Units are the last part of an observation's name. `scaled` brings each into [-1, 1] by its scale."
+        )
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
     console = output()
-    console.print(Text.assemble((entry["name"], "bold cyan"), "  ", entry["summary"]))
-    for key in ("source", "departures"):
-        if entry.get(key):
-            console.print(Text.assemble((f"{key}:", "dim"), " ", entry[key]))
+    kind = f" ({entry['kind']})" if "kind" in entry else ""
+    console.print(Text.assemble((entry["name"], "bold cyan"), kind, "  ", _about(entry)))
+    for key, fact in {**_facts(entry), "departures": entry.get("departures")}.items():
+        if fact:
+            console.print(Text.assemble((f"{key}:", "dim"), " ", fact))
     if "switches" in entry:
-        _print_switches(entry)
-    elif entry["parameters"]:
-        console.print(_parameter_table(entry["parameters"]))
-    else:
+        console.print(_table(("tcp setting", "value", "meaning", "why"), _switches(entry)))
+    elif entry.get("parameters"):
+        columns = ("name", "default", "range", "meaning")
+        cells = ([_plain(parameter.get(key)) for key in columns] for parameter in entry["parameters"])
+        console.print(_table(("parameter", *columns[1:]), cells))
+    elif "parameters" in entry:
         console.print("It has no parameters.")
 
 
-def _parameter_table(parameters: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), title_justify="left")
-    table.add_column("parameter", style="cyan", no_wrap=True)
-    for heading in ("default", "range", "meaning"):
-        table.add_column(heading)
-    for parameter in parameters:
-        table.add_row(*(_plain(parameter.get(key)) for key in ("name", "default", "range", "meaning")))
+def _about(entry: dict[str, Any]) -> str:
+    return str(entry["summary"] if "summary" in entry else entry["what"])
+
+
+def _facts(entry: dict[str, Any]) -> dict[str, str]:
+    """What is told of an entry beside its description, by heading."""
+    if "scale" in entry:
+        return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"]}
+    return {key: str(entry[key]) for key in ("source", "entries") if key in entry}
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]], dim: Collection[str] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, style="dim" if heading in dim else "" if place else "cyan", no_wrap=not place)
+    for row in rows:
+        table.add_row(*map(Text, row))  # a "[" in it begins no markup
     return table
 
 
-def _print_switches(profile: dict[str, Any]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("tcp setting", style="cyan", no_wrap=True)
-    for heading in ("value", "meaning", "why"):
-        table.add_column(heading)
+def _switches(profile: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for switch in profile["switches"]:
         value = switch["value"]
-        for name, part in value.items() if isinstance(value, dict) else [("", value)]:
-            own = f"{switch['name']}.{name}" if name else switch["name"]
-            first = name == next(iter(value)) if isinstance(value, dict) else True
-            meaning, why = (switch["meaning"], switch["source"] or "the default") if first else ("", "")
-            table.add_row(own, _plain(part), meaning, why)
+        said = (switch["meaning"], switch["source"] or "the default")
+        for place, (name, part) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
+            yield (f"{switch['name']}.{name}" if name else switch["name"], _plain(part), *(("", "") if place else said))
     chosen = profile["controller_by_default"]
-    table.add_row("controller", chosen["name"], "Of a flow that names none.", chosen["source"])
+    yield ("controller", chosen["name"], "Of a flow that names none.", chosen["source"])
     for switch in profile["with"]:
         for place, (name, value) in enumerate(switch["sets"].items()):
             own = f"with {switch['name']} = {_plain(switch['value'])}: {name}"
-            table.add_row(own, _plain(value), "", switch["source"] if place == 0 else "")
+            yield (own, _plain(value), "", "" if place else switch["source"])
     for kind, parameters in profile["controllers"].items():
         for name, value in parameters.items():
-            table.add_row(f"controller {kind}: {name}", _plain(value), "", profile["controller_sources"][kind])
-    output().print(table)
+            yield (f"controller {kind}: {name}", _plain(value), "", profile["controller_sources"][kind])
 
 
 def _plain(value: object) -> str:

@@ -129,7 +129,7 @@ def run(
             show_default=False,
         ),
     ] = None,
-    profile: Annotated[str | None, _short("--profile", "NAME", "Stack profile of the hosts: ackclock profiles")] = None,
+    profile: Annotated[str | None, _short("--profile", "NAME", "Hosts' stack profile: ackclock list profiles")] = None,
 ) -> None:
     """Simulate a scenario and print the results.
 

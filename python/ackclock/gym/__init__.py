@@ -5,7 +5,7 @@
 
     env = gymnasium.make("ackclock/SingleFlow-v0")
 
-`ackclock agents` lists what an agent may be shown, asked, allowed and paid.
+`ackclock list agents` lists what an agent may be shown, asked, allowed and paid.
 """
 
 from ackclock import extras

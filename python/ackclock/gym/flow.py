@@ -104,7 +104,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
     controller opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
 
     ## Action Space
-    As `action` says: `Discrete` for a table of segments, else a `Box` with one number. `ackclock agents` lists them.
+    As `action` says: `Discrete` for a table of segments, else a `Box` with one number. See `ackclock list agents`.
 
     ## Observation Space
     A `Box` of float32, one number for each name in `observations`; with `history` above 1 a row for each of the last

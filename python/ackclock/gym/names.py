@@ -1,4 +1,4 @@
-"""Names of the catalogue of agents, which an editor completes; `ackclock agents` says what each means."""
+"""Names of the catalogue of agents, which an editor completes; `ackclock list agents` says what each means."""
 
 from typing import Literal
 

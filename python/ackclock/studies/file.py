@@ -347,7 +347,7 @@ def _check_path_values(name: str, values: Sequence[Any], key: Key, mistakes: Mis
         if name in forms and not isinstance(value, str):
             mistakes.add(key, "must be a text, or a list of texts", f'write it like "{forms[name]}"', value)
         elif name == "queue" and not isinstance(value, (str, Mapping)):
-            mistakes.add(key, "must be a discipline", 'write it like "fq_codel"; ackclock queues lists them', value)
+            mistakes.add(key, "must be a discipline", 'write it like "fq_codel"; see ackclock list queues', value)
         elif name == "loss" and (isinstance(value, bool) or not isinstance(value, (int, float, str, Mapping))):
             mistakes.add(key, "must be a probability", 'write it like 0.01, "1 %", or a table of loss', value)
 
