@@ -113,7 +113,7 @@ def a_study(**changes: Any) -> Study:
         design.Trial(cell, line_up, seed)
         for cell, line_up, seed in product(range(len(plan.cells)), plan.line_ups, plan.seeds)
     ]
-    return Study(plan, [measured(trial, a_run(trial), None) for trial in trials])
+    return Study(plan, [measured(trial, a_run(trial), ["bottleneck"]) for trial in trials])
 
 
 def a_run(trial: design.Trial) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def tables(results: list[Results]) -> list[Table]:
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
-    found.append(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS, about))
+    found.append(_table("links", runs, busy_links([result.summary for result in results]), LINK_CELLS, about))
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]

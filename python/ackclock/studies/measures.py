@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ackclock.bottlenecks import first_of
 from ackclock.metrics import Floats, jain_fairness
 from ackclock.studies.design import Trial
 from ackclock.studies.samples import Samples, until_completed
@@ -85,22 +86,22 @@ class Measured:
     window: Window
 
 
-def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Measured:
+def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> Measured:
     """Read off a run what a study wants to know.
 
     Args:
         trial: The run.
         summary: Of it, with samples.
-        link: Whose use and queue count; None takes `bottleneck`, or else the busiest.
+        links: Whose use and queue count: those of the first that the run has.
 
     Raises:
-        KeyError: If there is no such link.
+        KeyError: If it has none of them.
     """
     flows = summary["flows"]
     names = {flow["name"]: label for flow, label in zip(flows, trial.line_up.members, strict=True)}
     window = window_of(summary)
     goodputs = np.array([window.rate_bps(flow) for flow in flows])
-    found = _link(summary["links"], link)
+    found = first_of(links, summary["links"])
     samples: Samples | None = until_completed(summary["samples"], flows) if summary.get("samples") else None
     # What the link lost had left the queue, and of what it delivered twice one had come.
     came = found["delivered_packets"] - found["duplicates"] + found["losses"] + found["drops"]
@@ -140,13 +141,6 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total:
         retransmitted=again / sent if sent else None,
         timeouts=timeouts,
     )
-
-
-def _link(links: Sequence[Mapping[str, Any]], name: str | None) -> Mapping[str, Any]:
-    by_name = {link["name"]: link for link in links}
-    if name is not None:
-        return by_name[name]
-    return by_name.get("bottleneck") or max(links, key=lambda link: link["utilization"])
 
 
 def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:

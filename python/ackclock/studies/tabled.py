@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, Final
 
+from ackclock.bottlenecks import whose
 from ackclock.estimates import Difference, estimate, holm, paired
 from ackclock.studies.measures import Measured, Part
 from ackclock.studies.plan import LineUp, Plan, value_text
@@ -105,7 +106,7 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
     columns = [*axis_columns(plan), *_WHO]
     intervals = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
-    return Table(plan.name, about, [*columns, *wanted], rows, (*intervals, _WINDOW))
+    return Table(plan.name, about, [*columns, *wanted], rows, (*intervals, _WINDOW, *whose(run.link for run in runs)))
 
 
 def _means(group: Sequence[Measured], label: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ackclock.bottlenecks import ranked, whose
 from ackclock.estimates import estimate
 from ackclock.labels import distinct
 from ackclock.reading import DamagedError, content, frame, inside
@@ -39,6 +40,8 @@ _WINDOW: Final = (
     "the end of the measurement, or to the moment at which the last flow was over."
 )
 OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
+LINK: Final = "measured_link"
+"""The key of rows that names the link of these."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Sweep:
         constants: What was set to one value.
         seeds: The seeds.
         scenario: What its first point says of itself: name and duration.
-        rows: As of sweep.parquet, with the figures of the bottleneck of the run.
+        rows: As of sweep.parquet, with the figures of the link that limits most, the same one for all.
     """
 
     path: Path
@@ -158,7 +161,8 @@ class Sweep:
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
         notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(self.seeds) > 1 else ()
         columns += [Column("seeds", "seeds"), *wanted]
-        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW))
+        link = whose(row[LINK] for row in self.rows)
+        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW, *link))
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
@@ -273,13 +277,10 @@ def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> li
 
     flows, links = (over_window(tables[name]) for name in ("sweep", "links"))
     keys = [name for name in parameters if name in links.columns]
-    bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
-    if bottleneck:
-        links = links.filter(pl.col("link") == bottleneck)
-    best = links.sort("utilization", descending=True, nulls_last=True).unique(
-        subset=keys, keep="first", maintain_order=True
-    )
-    of_link = best.select(*keys, *OF_LINK)
+    limits = ranked(tables["links"].select("link", *OF_LINK).fill_null(0.0).iter_rows())
+    place = pl.col("link").replace_strict(limits, range(len(limits)), return_dtype=pl.Int64)
+    best = links.sort(place, maintain_order=True).unique(subset=keys, keep="first", maintain_order=True)
+    of_link = best.select(*keys, pl.col("link").alias(LINK), *OF_LINK)
     if flows.is_empty():  # short flows and media alone: what the link tells
         return of_link.with_columns(flow=pl.lit("-"), controller=pl.lit("-")).to_dicts()
     return flows.join(of_link, on=keys, how="left", maintain_order="left").to_dicts()
