@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from ackclock.bottlenecks import first_of
+from ackclock.limits import buffer
 from ackclock.metrics import Floats, jain_fairness
 from ackclock.studies.design import Trial
 from ackclock.studies.samples import Samples, until_completed
@@ -39,6 +40,7 @@ class Part:
         rtt_p95_ms: Mean over flows of their 95th percentile.
         retransmitted: Segments sent again over segments sent; None if nothing was sent.
         timeouts: Of all together.
+        buffers: What limited each flow, where that was a buffer.
     """
 
     label: str
@@ -49,6 +51,7 @@ class Part:
     rtt_p95_ms: float | None
     retransmitted: float | None
     timeouts: int
+    buffers: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,7 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total:
         rtt_p95_ms=sum(rtt["p95"] for rtt in rtts) / len(rtts) if rtts else None,
         retransmitted=again / sent if sent else None,
         timeouts=timeouts,
+        buffers=tuple(buffer(flow.get("window", flow).get("limited_by")) for flow in flows),
     )
 
 

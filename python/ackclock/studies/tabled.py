@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ackclock.bottlenecks import whose
 from ackclock.estimates import Difference, estimate, holm, paired
+from ackclock.limits import buffer_notes
 from ackclock.studies.measures import Measured, Part
 from ackclock.studies.plan import LineUp, Plan, value_text
 from ackclock.tables import Column, Estimate, Table
@@ -106,7 +107,10 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
     columns = [*axis_columns(plan), *_WHO]
     intervals = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
-    return Table(plan.name, about, [*columns, *wanted], rows, (*intervals, _WINDOW, *whose(run.link for run in runs)))
+    parts = [part for run in runs for part in run.parts.values()]
+    limits = buffer_notes((part.label, limit) for part in parts for limit in part.buffers)
+    notes = (*intervals, _WINDOW, *whose(run.link for run in runs), *limits)
+    return Table(plan.name, about, [*columns, *wanted], rows, notes)
 
 
 def _means(group: Sequence[Measured], label: str) -> dict[str, Any]:

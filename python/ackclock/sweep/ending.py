@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ackclock.bottlenecks import ranked, whose
 from ackclock.estimates import estimate
 from ackclock.labels import distinct
+from ackclock.limits import LIMITS, buffer, buffer_notes
 from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
 from ackclock.studies.told import axes_in_words
@@ -162,7 +163,8 @@ class Sweep:
         notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(self.seeds) > 1 else ()
         columns += [Column("seeds", "seeds"), *wanted]
         link = whose(row[LINK] for row in self.rows)
-        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW, *link))
+        limits = buffer_notes((group.who, buffer(_limits(row))) for group in self.groups for row in group.rows)
+        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW, *link, *limits))
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
@@ -182,6 +184,11 @@ class Sweep:
         return all(
             seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
         )
+
+
+def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The shares of `limited_by`, which are columns here."""
+    return {key: row.get(f"limited_by_{key}") for key in LIMITS}
 
 
 def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
