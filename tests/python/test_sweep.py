@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import ackclock
 from ackclock.figures import encode
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
@@ -59,6 +60,19 @@ def test_every_value_that_is_wrong_is_told(cli: Cli, scenario_file: Path) -> Non
         assert f'"{value}"' in told.stderr
     assert told.stderr.count("tcp.msss must not hold") == 1  # of a field that is not known its values are none
     assert "5 mistakes" in told.stderr
+
+
+def test_a_list_that_is_one_value_is_told_to_stand_in_a_list(cli: Cli, scenario_file: Path) -> None:
+    """As `run` takes it, [{ ... }] is an axis here, whose only value is a table; the message said: write [ ... ]."""
+    rules = 'topology.bottleneck.discard=[{ kind = "nth", n = 5 }]'
+    assert (
+        "remedy: write [[ ... ]]: a list here is an axis"
+        in cli("sweep", scenario_file, "--set", rules, "-o", "out").stderr
+    )
+    asked = {"controllers": ["reno"], "path": {}, "set": {"topology.bottleneck.discard": [{"kind": "nth", "n": 5}]}}
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        ackclock.study(asked)
+    assert [entry["remedy"][:15] for entry in caught.value.diagnostics] == ["write [[ ... ]]"]
 
 
 @pytest.mark.parametrize(

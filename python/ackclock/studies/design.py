@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from ackclock import dumbbells
 from ackclock._core import Scenario, ScenarioError
+from ackclock.diagnostics import remedy
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
-from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, all_values, title
 from ackclock.studies.quantities import seconds
 from ackclock.sweep.grid import Point, point_of
 from ackclock.toml_text import toml_text
@@ -206,7 +207,12 @@ def _translate(error: ScenarioError, plan: Plan, line_up: LineUp, mistakes: Mist
             continue  # told when the study was read
         value = diagnostic["value"]
         shown = json.loads(value) if value and _is_json(value) else value
-        mistakes.add(key or ("scenario",) if plan.scenario else key or (), said, diagnostic["remedy"], shown)
+        mistakes.add(
+            key or ("scenario",) if plan.scenario else key or (),
+            said,
+            remedy(diagnostic, all_values(plan.cells)),
+            shown,
+        )
 
 
 def _place(field: str, file: str, plan: Plan, line_up: LineUp) -> Key | None:
