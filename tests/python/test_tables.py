@@ -75,6 +75,54 @@ def test_runs_are_named_by_what_differs() -> None:
     assert facts(one)["profile"] == "linux-6.x"
 
 
+NETWORK = """duration = "100 ms"
+[topology]
+kind = "explicit"
+node = [{{ name = "A" }}, {{ name = "R", kind = "router" }}, {{ name = "B" }}]
+[[topology.link]]
+from = "A"
+to = "R"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[[topology.link]]
+from = "R"
+to = "B"
+rate = "10 Mbit/s"
+delay = "{delay}"
+queue = {{ kind = "{queue}", limit = "50 packets" }}
+[[flow]]
+name = "a"
+from = "A"
+to = "B"
+controller = {controller}
+{rest}
+"""
+
+
+def test_of_a_network_of_links_the_field_that_differs_is_named() -> None:
+    """The heading was a list of all links, cut at 60 signs, and a controller of a bare word was `as by default`."""
+
+    def run(
+        queue: str = "drop_tail", delay: str = "18 ms", controller: str = '"tahoe"', rest: str = ""
+    ) -> ackclock.Results:
+        text = NETWORK.format(queue=queue, delay=delay, controller=controller, rest=rest)
+        return ackclock.run(ackclock.Scenario.parse(text))
+
+    vegas = '{ kind = "vegas", variant = "ns2" }'
+    assert labels([run(), run(queue="sgpq")]) == [
+        "R->B.queue drop_tail (limit 50 packets)", "R->B.queue sgpq (limit 50 packets)",
+    ]  # fmt: skip
+    assert labels([run(controller=vegas), run()]) == ["vegas", "tahoe"]
+    box = '[[appliance]]\nname = "box"\nnode = "R"'
+    assert labels([run(), run(rest=box)]) == ["appliance as by default", "appliance name box, node R"]
+    far = '[appliance.far]\ncontroller = "reno"'
+    assert labels([run(rest=box), run(rest=f"{box}\n{far}")])[1] == "box.far controller reno"
+    assert labels([run(delay="9 ms", controller=vegas, queue="sgpq"), run()]) == [
+        "vegas, R->B.delay 9 ms, R->B.queue sgpq (limit 50 packets)",
+        "tahoe, R->B.delay 18 ms, R->B.queue drop_tail (limit 50 packets)",
+    ]
+
+
 def test_a_figure_for_a_paper_is_a_column_wide_with_fonts_that_papers_take(tmp_path: Path) -> None:
     clouds = {"": [figures.Cloud("a", [1.0, 2.0, 3.0], [2.0, 4.0, 3.0]), figures.Cloud("b", [1.0], [1.0])]}
     figure = figures.scatter(clouds, figures.Axis("delay"), figures.Axis("rate"))
