@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,6 +15,7 @@ import ackclock
 from ackclock.figures import encode
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
+from ackclock.sweep.connections import averaged
 from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.grid import grid_of
 from ackclock.sweep.tidy import half_width
@@ -60,6 +62,37 @@ def test_every_value_that_is_wrong_is_told(cli: Cli, scenario_file: Path) -> Non
         assert f'"{value}"' in told.stderr
     assert told.stderr.count("tcp.msss must not hold") == 1  # of a field that is not known its values are none
     assert "5 mistakes" in told.stderr
+
+
+def test_connections_of_a_group_are_one_row_for_each_point() -> None:
+    """A.1 and A.2 have 0.2 and 0.4; a group that is not over has no completion, and numbers must go on from 1."""
+
+    def row(
+        flow: str, seed: int, goodput: float, completion: float | None = None, controller: str = "vegas"
+    ) -> dict[str, Any]:
+        return {
+            "seed": seed,
+            "flow": flow,
+            "controller": controller,
+            "goodput_bps": goodput,
+            "completion_s": completion,
+        }
+
+    rows = [
+        row("A.1", 1, 0.2, 3.0),
+        row("A.2", 1, 0.4),
+        row("B", 1, 1.0),
+        row("A.1", 2, 0.6, 3.0),
+        row("A.2", 2, 0.8, 5.0),
+    ]
+    found = {(one["seed"], one["flow"]): (one["goodput_bps"], one["completion_s"]) for one in averaged(rows, ["seed"])}
+    assert found == {
+        (1, "A, mean of 2"): (pytest.approx(0.3), None),
+        (1, "B"): (1.0, None),
+        (2, "A, mean of 2"): (pytest.approx(0.7), 4.0),
+    }
+    apart = [row("v1.2", 1, 0.2), row("v1.3", 1, 0.4), row("A.1", 1, 0.1), row("A.2", 1, 0.2, controller="reno")]
+    assert averaged(apart, ["seed"]) == apart
 
 
 def test_a_list_that_is_one_value_is_told_to_stand_in_a_list(cli: Cli, scenario_file: Path) -> None:

@@ -120,15 +120,15 @@ print_table(Table("wide", "", [*keys, *figures], [row(*at) for at in (("true", 0
 
 
 def test_a_table_of_a_study_has_its_figures_in_a_narrow_terminal(tmp_path: Path) -> None:
-    """At 80 columns the names of two axes left no room for any figure; now blocks have all, and 30 rows the first."""
+    """At 80 columns the names of two axes left no room for any figure; now blocks have all, and of 50 rows the first."""
     lines = _shown(folder=tmp_path, program=("-c", _WIDE % 1)).decode().splitlines()
     shown = "\n".join(lines)
     assert all(f"{1000 + 10 * place + at:,}" in shown for place in range(2) for at in range(7))
     assert "the same in all rows" in shown and "controller reno" in shown and "left out" not in shown
     assert all(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= 80 for line in lines)
-    shown = _shown(folder=tmp_path, program=("-c", _WIDE % 15)).decode()
+    shown = _shown(folder=tmp_path, program=("-c", _WIDE % 25)).decode()
     assert "1,000" in shown and "1,006" not in shown
-    assert "left out here: columns" in shown and "figure 6; `| less -S` shows them" in shown
+    assert "left out here: 10 more rows; columns" in shown and "figure 6; `| less -S` shows them" in shown
 
 
 def test_a_table_of_claims_keeps_words_whole_and_the_verdict(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from ackclock.cli.display import name, output
 from ackclock.tables import Column, Table
 
 MOST_ROWS = 40
+_MOST_LINES = 2 * MOST_ROWS
 _GAP = 2
 _PIPED = 10_000
 
@@ -28,9 +29,11 @@ def print_table(table: Table) -> None:
     width = console.width if sys.stdout.isatty() else _PIPED
     table, notes = _narrower(table) if _width(table, table.columns) > width else (table, [])
     blocks = _blocks(table, width)
-    shown = blocks if len(blocks) * len(table.rows) <= MOST_ROWS else blocks[:1]
-    for place, columns in enumerate(shown):
-        console.print(_block(table, columns, "" if place else table.title, width))
+    shown = blocks if len(blocks) * len(table.rows) <= _MOST_LINES else blocks[:1]
+    if table.title:
+        console.print(name(table.title), style="bold")
+    for columns in shown:
+        console.print(_block(table, columns, width))
     left_out = [f"{len(table.rows) - MOST_ROWS} more rows"] if len(table.rows) > MOST_ROWS else []
     if shown != blocks:
         there = {column.key for column in shown[0]}
@@ -44,8 +47,8 @@ def print_table(table: Table) -> None:
     console.print()
 
 
-def _block(table: Table, columns: Sequence[Column], title: str, width: int) -> Shown:
-    shown = Shown(title=name(title) or None, title_justify="left", title_style="bold", header_style="bold", box=None)
+def _block(table: Table, columns: Sequence[Column], width: int) -> Shown:
+    shown = Shown(header_style="bold", box=None)
     shown.pad_edge = False
     shown.padding = (0, _GAP, 0, 0)
     keys = _keys(columns)
@@ -72,13 +75,20 @@ def _block(table: Table, columns: Sequence[Column], title: str, width: int) -> S
 def _narrower(table: Table) -> tuple[Table, list[str]]:
     """Return a table with its headings of several lines, and without what says the same in every row, which is told."""
     keys = table.columns[: _keys(table.columns)]
-    same = {column.key: texts.pop() for column in keys if len(texts := _texts(table, column)) == 1 < len(table.rows)}
+    shortened = [column for column in table.columns if column in keys or not column.is_text]
+    same = {
+        column.key: texts.pop() for column in shortened if len(texts := _texts(table, column)) == 1 < len(table.rows)
+    }
     columns = [
-        replace(column, title=re.sub(r"\.(?=.)", ".\n", column.title)) if column in keys else column
+        replace(column, title=re.sub(r"\.(?=.)", ".\n", column.title)) if column.is_text else column
         for column in table.columns
         if column.key not in same
     ]
-    said = [f"{_in_a_line(column.title)} {same[column.key]}" for column in keys if column.key in same]
+    said = [
+        " ".join(part for part in (_in_a_line(column.title), same[column.key], column.unit) if part)
+        for column in table.columns
+        if column.key in same
+    ]
     return replace(table, columns=columns), [f"the same in all rows: {', '.join(said)}"] if said else []
 
 

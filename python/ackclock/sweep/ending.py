@@ -14,6 +14,7 @@ from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
 from ackclock.studies.told import axes_in_words
 from ackclock.sweep import tidy
+from ackclock.sweep.connections import NOTE, averaged
 from ackclock.sweep.store import TABLES, Record, SweepFolder
 from ackclock.sweep.tidy import by_cell, over_window
 from ackclock.tables import Column, Table
@@ -77,7 +78,8 @@ class Sweep:
         constants: What was set to one value.
         seeds: The seeds.
         scenario: What its first point says of itself: name and duration.
-        rows: As of sweep.parquet, with the figures of the link that limits most, the same one for all.
+        rows: As of sweep.parquet, of a group of connections their means; with the figures of the link that limits most,
+            the same one for all.
     """
 
     path: Path
@@ -164,7 +166,8 @@ class Sweep:
         columns += [Column("seeds", "seeds"), *wanted]
         link = whose(row[LINK] for row in self.rows)
         limits = buffer_notes((group.who, buffer(_limits(row))) for group in self.groups for row in group.rows)
-        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW, *link, *limits))
+        groups = (NOTE,) if any(", mean of " in group.flow for group in self.groups) else ()
+        return Table("means over the seeds", self.about, columns, rows, (*notes, *groups, _WINDOW, *link, *limits))
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
@@ -222,7 +225,7 @@ def load_sweep(folder: str | Path) -> Sweep:
     store = SweepFolder(path)
     parameters = dict(store.grid()["parameters"])
     records = store.records()
-    rows = list(_restored(_rows(_tables(store, records), list(parameters)), parameters))
+    rows = averaged(list(_restored(_rows(_tables(store, records), list(parameters)), parameters)), list(parameters))
     seeds = parameters.pop("seed", [1])
     axes = {key: values for key, values in parameters.items() if len(values) > 1}
     constants = {key: values[0] for key, values in parameters.items() if len(values) == 1 and key != "trace"}
