@@ -9,6 +9,7 @@ import pytest
 import ackclock
 from ackclock import figures, tables
 from ackclock.labels import common, facts, labels
+from ackclock.report import comparison
 from ackclock.tables import Column, Estimate, Table
 
 TABLE = Table(
@@ -73,6 +74,23 @@ def test_runs_are_named_by_what_differs() -> None:
     assert labels([one, one]) == [f"{one.name} (1)", f"{one.name} (2)"]
     assert "100 Mbit/s" in common([one, other]) and "queue" not in common([one, other])
     assert facts(one)["profile"] == "linux-6.x"
+
+
+def test_a_comparison_begins_with_the_means_of_groups_of_connections() -> None:
+    """Papers set the average of nA connections under Vegas beside that under Tahoe."""
+    flow = {"profile": "rfc", "completion_s": None, "limited_by": None, "sent_segments": 9, "retransmitted_segments": 0,
+            "lost_segments": 0, "timeouts": 0, "fast_recoveries": 0}  # fmt: skip
+    summaries = [
+        [flow | {"name": f"A.{n}", "controller": of, "goodput_bps": scale * n * 1e6, "rtt_ms": None} for n in (1, 2)]
+        for of, scale in (("vegas", 1), ("tahoe", 3))
+    ]
+    first, *_ = comparison._of_flows(["one", "other"], summaries, "")
+    assert first.title == "groups of connections"
+    assert [(row["figure"], row["run0"], row["run1"]) for row in first.rows][:2] == [
+        ("connections", "2", "2"), ("goodput of one (Mbit/s)", "1.50", "4.50"),
+    ]  # fmt: skip
+    single, *_ = comparison._of_flows(["one", "other"], [run[:1] for run in summaries], "")
+    assert single.title == "flows"
 
 
 NETWORK = """duration = "100 ms"

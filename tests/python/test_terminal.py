@@ -120,7 +120,7 @@ print_table(Table("wide", "", [*keys, *figures], [row(*at) for at in (("true", 0
 
 
 def test_a_table_of_a_study_has_its_figures_in_a_narrow_terminal(tmp_path: Path) -> None:
-    """At 80 columns the names of two axes left no room for any figure; now blocks have all, and of 50 rows the first."""
+    """At 80 columns the names of two axes left no room for a figure; now blocks have all, and of 50 rows the first."""
     lines = _shown(folder=tmp_path, program=("-c", _WIDE % 1)).decode().splitlines()
     shown = "\n".join(lines)
     assert all(f"{1000 + 10 * place + at:,}" in shown for place in range(2) for at in range(7))

@@ -88,6 +88,14 @@ CONTROLLER_CELLS: tuple[Cell, ...] = (
 """Of the flows of a controller, as `ackclock.crowds.by_controller` makes it."""
 
 
+CONNECTION_CELLS: tuple[Cell, ...] = (
+    ("connections", _count("flows")),
+    ("goodput of one (Mbit/s)", _mbit("goodput_bps")),
+    ("RTT mean (ms)", lambda entry: _number(entry["rtt_ms"])),
+)
+"""Of a group of connections, as `ackclock.crowds.of_groups` makes it."""
+
+
 GROUPED_CELLS: tuple[Cell, ...] = (
     ("flows", _count("flows")),
     ("goodput mean (Mbit/s)", _spread("goodput_bps", "mean", 1e-6)),
