@@ -64,6 +64,22 @@ def test_every_value_that_is_wrong_is_told(cli: Cli, scenario_file: Path) -> Non
     assert "5 mistakes" in told.stderr
 
 
+def test_the_latency_that_appliances_add_is_in_the_tables() -> None:
+    """Two boxes that add 3 and 4 ms add 7; a percentile of the sum is not known, and other flows have none."""
+
+    def box(flow: str, mean: float) -> dict[str, Any]:
+        return {"flows": [{"flow": flow, "forward": {"added_latency_ms": {"mean": mean, "p99": 2 * mean}}}]}
+
+    flow = {"controller": "reno", "start_s": 0.0, "completion_s": None, "goodput_bps": 1e6, "throughput_bps": 1e6}
+    flows = [flow | {"name": name} for name in ("both", "one", "none")]
+    summary = {"duration_s": 10.0, "jain_index": 1.0, "flows": flows}
+    summary["appliances"] = [box("both", 3.0), box("both", 4.0), box("one", 5.0)]
+    table = flow_table([({"seed": 1}, summary)])
+    assert table["added_latency_ms_mean"].to_list() == [7.0, 5.0, None]
+    assert table["added_latency_ms_p99"].to_list() == [None, 10.0, None]
+    assert means(table, ["seed"])["added_latency_ms_mean_mean"].to_list() == [7.0, 5.0, None]
+
+
 def test_connections_of_a_group_are_one_row_for_each_point() -> None:
     """A.1 and A.2 have 0.2 and 0.4; a group that is not over has no completion, and numbers must go on from 1."""
 

@@ -29,6 +29,8 @@ MEANS: Final = (
     Column("throughput_bps", "sent", "Mbit/s", factor=1e-6),
     Column("rtt_ms_mean", "RTT", "ms"),
     Column("rtt_ms_p95", "RTT p95", "ms"),
+    Column("added_latency_ms_mean", "added latency", "ms"),
+    Column("added_latency_ms_p99", "added p99", "ms"),
     Column("retransmitted_segments", "resent", "segments"),
     Column("timeouts", "timeouts"),
     Column("completion_s", "completed at", "s"),
@@ -190,8 +192,9 @@ class Sweep:
 
 
 def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The shares of `limited_by`, which are columns here."""
-    return {key: row.get(f"limited_by_{key}") for key in LIMITS}
+    """The shares of `limited_by`, which are columns here; an appliance holds a sender back by its window."""
+    taken = row.get("added_latency_ms_mean") is not None
+    return {} if taken else {key: row.get(f"limited_by_{key}") for key in LIMITS}
 
 
 def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
