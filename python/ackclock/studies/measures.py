@@ -9,7 +9,7 @@ mean from that second to the end of the run, or until the first of them is over,
 A flow that starves later never did.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,7 +40,8 @@ class Part:
         rtt_p95_ms: Mean over flows of their 95th percentile.
         retransmitted: Segments sent again over segments sent; None if nothing was sent.
         timeouts: Of all together.
-        buffers: What limited each flow, where that was a buffer.
+        completion_s: Mean over its flows from their start to their last byte; None unless all were over.
+        buffers: What limited each flow, where that was a buffer of its own ends.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Part:
     rtt_p95_ms: float | None
     retransmitted: float | None
     timeouts: int
+    completion_s: float | None
     buffers: tuple[str | None, ...]
 
 
@@ -104,6 +106,7 @@ def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> 
     names = {flow["name"]: label for flow, label in zip(flows, trial.line_up.members, strict=True)}
     window = window_of(summary)
     goodputs = np.array([window.rate_bps(flow) for flow in flows])
+    taken = {flow["flow"] for box in summary.get("appliances", ()) for flow in box["flows"]}
     found = first_of(links, summary["links"])
     samples: Samples | None = until_completed(summary["samples"], flows) if summary.get("samples") else None
     # What the link lost had left the queue, and of what it delivered twice one had come.
@@ -111,7 +114,9 @@ def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> 
     return Measured(
         trial=trial,
         parts={
-            label: _part(label, [flow for flow in flows if names[flow["name"]] == label], window, float(goodputs.sum()))
+            label: _part(
+                label, [flow for flow in flows if names[flow["name"]] == label], window, float(goodputs.sum()), taken
+            )
             for label in trial.line_up.labels
         },
         utilization=window.utilization(found),
@@ -128,12 +133,14 @@ def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> 
     )
 
 
-def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total: float) -> Part:
+def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total: float, taken: Collection[str]) -> Part:
+    """What the flows of a controller had; those that an appliance took are held back by its window."""
     goodput = sum(window.rate_bps(flow) for flow in flows)
     sent, again, timeouts = (
         sum(count(flow, key) or 0 for flow in flows) for key in ("sent_segments", "retransmitted_segments", "timeouts")
     )
     rtts = [flow["rtt_ms"] for flow in flows if flow["rtt_ms"]]
+    lasted = [flow["completion_s"] - flow["start_s"] for flow in flows if flow.get("completion_s") is not None]
     return Part(
         label=label,
         flows=len(flows),
@@ -143,7 +150,10 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total:
         rtt_p95_ms=sum(rtt["p95"] for rtt in rtts) / len(rtts) if rtts else None,
         retransmitted=again / sent if sent else None,
         timeouts=timeouts,
-        buffers=tuple(buffer(flow.get("window", flow).get("limited_by")) for flow in flows),
+        completion_s=sum(lasted) / len(lasted) if len(lasted) == len(flows) else None,
+        buffers=tuple(
+            None if flow["name"] in taken else buffer(flow.get("window", flow).get("limited_by")) for flow in flows
+        ),
     )
 
 
