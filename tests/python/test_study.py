@@ -620,6 +620,8 @@ reverse = true
     asked["scenario"] = str(tmp_path / "groups.toml")
     ((_, point),) = trials(*read(asked))
     flows = json.loads(point.scenario_json)["flow"]
+    own, _ = read({key: asked[key] for key in asked if key != "duration"})
+    assert own.duration == own.origin.document["duration"] == "2 s", "the scenario's, not 60 s"
     assert [flow.get("reverse", False) for flow in flows] == [False, False, True]
     assert [seconds(flow.get("start", "0 s")) for flow in flows] == [0.1, 0.6, 0.0]
     (tmp_path / "groups.toml").write_text(text.replace("SPACING", '{ exponential = "50 ms" }'))
