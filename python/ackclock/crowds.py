@@ -68,6 +68,34 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
     ]
 
 
+def of_groups(flows: Sequence[Entry]) -> list[Entry]:
+    """Return an entry for each group of connections, NAME.1, NAME.2, ..., with the mean goodput and RTT of one of them.
+
+    Args:
+        flows: As in `summary.json`.
+
+    Examples:
+        >>> flows = [{"name": f"A.{n}", "goodput_bps": n * 1e6, "rtt_ms": {"mean": 9.0 + n}} for n in (1, 2)]
+        >>> of_groups([*flows, {"name": "B", "goodput_bps": 5e6, "rtt_ms": None}])
+        [{'name': 'A', 'flows': 2, 'goodput_bps': 1500000.0, 'rtt_ms': 10.5}]
+    """
+    found: dict[str, list[Entry]] = {}
+    for flow in flows:
+        stem, dot, number = str(flow["name"]).rpartition(".")
+        if dot and number == str(len(found.get(stem, ())) + 1):
+            found.setdefault(stem, []).append(flow)
+    return [
+        {"name": stem, "flows": len(group), "goodput_bps": _mean(flow["goodput_bps"] for flow in group)}
+        | {"rtt_ms": _mean((flow["rtt_ms"] or {}).get("mean") for flow in group)}
+        for stem, group in found.items()
+    ]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
 def by_controller(flows: Sequence[Entry]) -> list[Entry]:
     """Return an entry for each controller: what its flows had together, and how even that was among them.
 

@@ -63,6 +63,18 @@ def joined(errors: Iterable[ScenarioError]) -> ScenarioError:
     return whole
 
 
+def remedy(diagnostic: Diagnostic, axes: Iterable[str]) -> str:
+    """Return what to write instead, where a list is an axis: there a field's own list stands in a list.
+
+    Args:
+        diagnostic: Of a scenario of a sweep or study.
+        axes: The fields that are axes.
+    """
+    if diagnostic["field"] in axes and diagnostic["message"].startswith("must be a list"):
+        return "write [[ ... ]]: a list here is an axis, and one value that is a list stands in a list"
+    return diagnostic["remedy"]
+
+
 def _identity(diagnostic: Diagnostic) -> str:
     """What makes a mistake another one; of a field that is not known its value is none."""
     is_of_its_value = not diagnostic["message"].startswith("must not hold")

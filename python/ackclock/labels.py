@@ -91,7 +91,7 @@ def labels(results: "Sequence[Results]") -> list[str]:
     """
     if len(results) == 1:
         return [results[0].name]
-    every = [facts(one) for one in results]
+    every = _within([facts(one) for one in results], [_tables(one) for one in results])
     keys = list(dict.fromkeys(key for one in every for key in one))
     differing = [key for key in keys if len({one.get(key, "") for one in every}) > 1]
     wanted = _fewest(every, differing)
@@ -102,10 +102,56 @@ def labels(results: "Sequence[Results]") -> list[str]:
         for one, run in zip(every, results, strict=True)
     ]
     names = [
-        ", ".join(_said(key, one.get(key, "")) for key in keys) or results[0].name
+        ", ".join(_said(key, one.get(key, "")) for key in keys if key in one or not _is_controller(key))
+        or results[0].name
         for one, keys in zip(every, shown, strict=True)
     ]
     return distinct(names)
+
+
+def _tables(results: "Results") -> dict[str, list[Any]]:
+    """The lists of tables of a scenario, by the facts that they are: links and nodes, hosts, appliances."""
+    scenario = results.scenario
+    places = {**_table(scenario.get("topology")), **{key: scenario[key] for key in scenario if key not in _LEFT_OUT}}
+    return {
+        key: value
+        for key, value in places.items()
+        if isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value)
+    }
+
+
+def _within(every: Sequence[dict[str, str]], tables: Sequence[Mapping[str, list[Any]]]) -> list[dict[str, str]]:
+    """Facts with the fields of a list's tables in place of the list, where the runs have tables of the same names."""
+    for key in dict.fromkeys(key for one in tables for key in one):
+        lists = [one.get(key) for one in tables]
+        if len({tuple(_names(entries or ())) for entries in lists}) == 1:
+            every = [
+                {name: said for name, said in one.items() if name != key} | _fields(entries or ())
+                for one, entries in zip(every, lists, strict=True)
+            ]
+    return list(every)
+
+
+def _names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What results call a link or node; of anything else without a name its number."""
+    return [
+        str(entry.get("name") or (f"{entry['from']}->{entry['to']}" if {"from", "to"} <= entry.keys() else number))
+        for number, entry in enumerate(entries)
+    ]
+
+
+def _fields(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    return {
+        f"{name}.{key}": value_text(value)
+        for name, entry in zip(_names(entries), entries, strict=True)
+        for key, value in entry.items()
+        if key not in ("name", "from", "to")
+    }
+
+
+def _is_controller(key: str) -> bool:
+    """Whether a fact says more of a flow's controller: of one that is a bare word there is no such fact."""
+    return key.endswith(".controller")
 
 
 def distinct(names: Sequence[str], form: str = "{} ({})") -> list[str]:
@@ -130,13 +176,17 @@ def distinct(names: Sequence[str], form: str = "{} ({})") -> list[str]:
 
 
 def _fewest(every: Sequence[Mapping[str, str]], differing: Sequence[str]) -> list[str]:
-    """What differs, without what only follows from it: a scenario's name where its parts tell the same."""
+    """What differs, without what only follows from it: a scenario's name where its parts tell the same.
+
+    Of more than `_MOST_FACTS` those alone that tell runs apart which the ones before do not.
+    """
     keys = [key for key in differing if key != "scenario"] or list(differing)
+    are_few = len(keys) <= _MOST_FACTS
     kept: list[str] = []
     for key in keys:
-        if len(kept) == _MOST_FACTS and len({tuple(one.get(name, "") for name in kept) for one in every}) == len(every):
-            break
-        kept.append(key)
+        before, after = (len({tuple(one.get(name, "") for name in of) for one in every}) for of in (kept, [*kept, key]))
+        if after > before or (are_few and not (_is_controller(key) and "flows" in kept)):
+            kept.append(key)
     return kept
 
 

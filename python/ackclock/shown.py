@@ -1,6 +1,7 @@
 """Names as they are shown: whoever wrote a scenario or a folder of results chose them, and they may hold anything."""
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -9,6 +10,8 @@ _HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that turn the direction of the text around them, so that it reads as what it is not."""
+
+_MOST_MEANT = 3
 
 
 def plain(text: object) -> str:
@@ -60,6 +63,39 @@ def for_matplotlib(text: object) -> str:
     return f" {said}" if said.startswith("_") else said
 
 
+def meant(given: str, names: Iterable[str]) -> str:
+    """Return the question whether a name was meant: of the same words, or with these among its words, or the nearest.
+
+    Case, signs between words and the order of words do not count: papers write DQN-CUBIC and DropTail.
+
+    Args:
+        given: The name.
+        names: Those that there are.
+
+    Examples:
+        >>> known = ["cubic", "dqn_cubic", "vegas_modified", "drop_tail", "hpcc", "pcc_allegro", "pcc_vivace"]
+        >>> meant("CUBIC", known), meant("DQN-CUBIC", known)
+        ('did you mean "cubic"?', 'did you mean "dqn_cubic"?')
+        >>> meant("modified vegas", known), meant("DropTail", known)
+        ('did you mean "vegas_modified"?', 'did you mean "drop_tail"?')
+        >>> meant("PCC", known), meant("cubics", known), meant("xyz", known)
+        ('did you mean "pcc_allegro" or "pcc_vivace"?', 'did you mean "cubic"?', '')
+    """
+    known = list(names)
+    words = _words(given)
+    same = [name for name in known if _words(name) == words or "".join(_words(name)) == "".join(words)]
+    same = same or [name for name in known if sorted(_words(name)) == sorted(words)]
+    among = [name for name in known if words and set(words) <= set(_words(name))][:_MOST_MEANT]
+    squeezed = {"".join(_words(name)): name for name in reversed(known)}
+    near = [squeezed[found] for found in difflib.get_close_matches("".join(words), squeezed, 1)]
+    found = " or ".join(f'"{name}"' for name in same[:1] or among or near)
+    return f"did you mean {found}?" if found else ""
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[^\W_]+", name.casefold())
+
+
 def unknown(what: str, given: str, known: Iterable[str], *, lists: bool = True) -> str:
     """Return the message that a name is unknown: the nearest that there is, and all.
 
@@ -76,7 +112,6 @@ def unknown(what: str, given: str, known: Iterable[str], *, lists: bool = True) 
         'unknown claim "x"'
     """
     names = list(known)
-    near = difflib.get_close_matches(given, names, 1)
-    hint = f'did you mean "{near[0]}"?' if near else ""
+    hint = meant(given, names)
     said = " ".join(part for part in (hint, f"known: {', '.join(names)}" if lists else "") if part)
     return f'unknown {what} "{plain(given)}"' + (f"; {said}" if said else "")

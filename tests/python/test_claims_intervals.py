@@ -27,6 +27,7 @@ from ackclock.claims.intervals import of_mean, of_spread, quantile
 from ackclock.claims.ledger import _numbers
 from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
+from ackclock.claims.readings import read_as
 from ackclock.claims.region import Region
 from ackclock.claims.twin import welch
 from ackclock.claims.words import chance, counts, reason, record, verdict
@@ -140,6 +141,18 @@ def test_seeds_are_added_until_intervals_are_narrow_or_none_are_left(mine: Path)
     assert [finding.seeds for finding in most] == [4, 4]
     wide = judge(select([folder], ["Mine1"]), Laboratory(settle=True), {})
     assert [finding.seeds for finding in wide] == [3], "0.98 / 3 is wider than what seeds differ by"
+
+
+def test_other_seeds_can_be_named_listed_or_not(mine: Path) -> None:
+    """The folder lists seeds 1 to 5; what is drawn differs, and each of the three is simulated without --full, too."""
+    claims = load_folder(mine).claims
+    first, other = (judge(read_as(claims, {"seed": seeds}), Laboratory(), {}) for seeds in ("1..3", "7..9"))
+    assert [finding.seeds for finding in other] == [3, 3]
+    assert first[0].measured.value != other[0].measured.value
+    assert judge(read_as(claims, {"seed": "9"}), Laboratory(), {})[0].seeds == 1
+    for wrong in ("3..1", "x", "1..", ""):
+        with pytest.raises(LookupError, match=r"is not a seed; write one, or a range such as 4\.\.6"):
+            read_as(claims, {"seed": wrong})
 
 
 def test_studies_of_one_name_in_two_folders_are_two(mine: Path, tmp_path: Path) -> None:

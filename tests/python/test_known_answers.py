@@ -113,7 +113,7 @@ def a_study(**changes: Any) -> Study:
         design.Trial(cell, line_up, seed)
         for cell, line_up, seed in product(range(len(plan.cells)), plan.line_ups, plan.seeds)
     ]
-    return Study(plan, [measured(trial, a_run(trial), None) for trial in trials])
+    return Study(plan, [measured(trial, a_run(trial), ["bottleneck"]) for trial in trials])
 
 
 def a_run(trial: design.Trial) -> dict[str, Any]:
@@ -198,6 +198,7 @@ def test_every_column_of_a_studys_runs() -> None:
         "queueing_ms": 10.0,
         "queueing_p95_ms": 20.0,
         "jain": 0.8,  # (3 + 1)^2 / (2 (9 + 1))
+        "completion_s": None,
         "convergence_s": None,
         "dropped": 0.05,  # 50 of 900 - 10 + 60 + 50: what was lost behind the queue had come to it
         "timeouts": 4,
@@ -205,6 +206,36 @@ def test_every_column_of_a_studys_runs() -> None:
     check(table, row, answers)
     alike = next(row for row in table.rows if (row["line_up"], row["seed"]) == ("a + a", 1))
     assert alike["convergence_s"] == 10.0  # from the start at 0 s in this run's summary to the first second of both
+
+
+def test_a_study_has_the_time_that_files_took_and_no_buffer_limit_behind_an_appliance() -> None:
+    """3 and 7 s from start to last byte are 5; without the second end there is no mean. A box takes the second."""
+    plan, _ = read({"controllers": ["cubic"], "line_ups": ["itself"], "seeds": 1, "duration": "20 s", "path": {}})
+    trial = design.Trial(0, plan.line_ups[0], 1)
+    held = {
+        "window": {
+            "limited_by": {"cwnd": 0.1, "rwnd": 0.9},
+            "sent_segments": 1,
+            "retransmitted_segments": 0,
+            "timeouts": 0,
+        }
+    }
+    ends = {"a": (2.0, 5.0), "b": (1.0, 8.0)}
+    flows = [a_flow(name, "cubic", 1.0, start_s=begin, completion_s=end, **held) for name, (begin, end) in ends.items()]
+    boxes = {"appliances": [{"flows": [{"flow": "b"}]}]}
+    part = measured(trial, a_summary(flows, a_link(0.5)) | boxes, ["bottleneck"]).parts["cubic"]
+    assert (part.completion_s, part.buffers) == (5.0, ("rwnd", None))
+    open_end = [flows[0], flows[1] | {"completion_s": None}]
+    assert measured(trial, a_summary(open_end, a_link(0.5)), ["bottleneck"]).parts["cubic"].completion_s is None
+
+
+def test_a_caption_has_no_round_trip_that_no_flow_has() -> None:
+    """Flows of 20 and 60 ms were said to run over the path's default, 40 ms."""
+    flows = [{"controller": "cubic", "rtt": rtt, "label": rtt} for rtt in ("20 ms", "60 ms")]
+    asked = {"controllers": flows, "line_ups": ["20 ms, 60 ms"], "seeds": 1, "path": {"rate": "10 Mbit/s"}}
+    assert Study(read(asked)[0], []).about.startswith("10 Mbit/s, buffer 1 bdp; DropTail; round trips 20 ms, 60 ms; ")
+    one = Study(read(asked | {"controllers": [flows[0], "reno"], "line_ups": ["pairs"]})[0], [])
+    assert "40 ms" in one.about and "round trips" not in one.about
 
 
 def test_every_column_of_a_studys_differences() -> None:

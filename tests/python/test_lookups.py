@@ -227,3 +227,18 @@ def test_the_bench_of_environments_counts_steps(cli: Cli) -> None:
     # A decision on each ACK is hundreds of times less work than one for a tenth of a second at 100 Mbit/s.
     assert paces["ack"]["steps_per_cpu_s"] > 10 * paces["interval"]["steps_per_cpu_s"]
     assert all(pace["steps"] > 0 and pace["cpu_s"] > 0 for pace in paces.values())
+
+
+@pytest.mark.parametrize(
+    ("command", "written", "meant"),
+    [
+        ("controllers", "DQN-CUBIC", '"dqn_cubic"'),
+        ("controllers", "CUBIC", '"cubic"'),
+        ("controllers", "modified Vegas", '"vegas_modified"'),
+        ("controllers", "PCC", '"pcc_allegro" or "pcc_vivace"'),
+        ("queues", "DropTail", '"drop_tail"'),
+        ("profiles", "ns-3", '"ns3-3.4x"'),
+    ],
+)
+def test_a_name_as_papers_write_it_leads_to_ours(cli: Cli, command: str, written: str, meant: str) -> None:
+    assert f"did you mean {meant}?" in cli(command, written).stderr

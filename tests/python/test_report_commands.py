@@ -44,6 +44,7 @@ def test_compare_sets_two_runs_side_by_side(cli: Cli, folder: Path, results: ack
         (("report", "run", "--window", "3s..2s"), "write two times"),
         (("report", "run", "--window", "20s..30s"), "must begin before the end of the runs, which is 2 s"),
         (("compare", "run"), "at least two"),
+        (("compare", "none"), "none is not a folder"),
         (("claims", "new", "./mine", "-o", "other"), "takes no option"),
         (("run", "--flows", "cubic", "--seeds", "2", "--set", "duration=1 s"), "give --duration"),
     ],

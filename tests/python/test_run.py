@@ -280,3 +280,16 @@ def test_parquet_tables_have_units_in_their_names(cli: Cli, scenario_file: Path,
     assert flows.columns[:2] == ["time_s", "flow"]
     assert flows.height > 0
     assert set(flows["flow"].unique()) == {"new", "old"}
+
+
+def test_an_override_of_every_flow_is_one_of_each(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
+    methods = "    def on_ack(self, ack, state): ...\n    def on_congestion(self, event, state): ...\n"
+    source = f"import ackclock\nclass Mine(ackclock.CongestionController):\n{methods}open('imported', 'w')\n"
+    (tmp_path / "mine.py").write_text(source)
+    done = cli("run", scenario_file, "--set", "flow[*].controller=tahoe", "--set", "duration=1 s", "--json")
+    assert [flow["controller"] for flow in json.loads(done.stdout)["flows"]] == ["tahoe", "tahoe"]
+    code = cli("run", scenario_file, "--set", 'flow[*].controller={ kind = "python", class = "mine:Mine" }')
+    assert code.returncode == 2 and "mine.py" in code.stderr and "give --trust" in code.stderr
+    assert not (tmp_path / "imported").exists()
+    none = cli("validate", scenario_file, "--set", "host[*].tcp.mss=536")
+    assert none.returncode == 2 and 'has "*" where an index' in none.stderr

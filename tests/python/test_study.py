@@ -18,7 +18,7 @@ from ackclock.figures.grid import Axis
 from ackclock.studies.design import trials
 from ackclock.studies.drawn import Drawings, curve
 from ackclock.studies.file import read
-from ackclock.studies.quantities import scale
+from ackclock.studies.quantities import scale, seconds
 from ackclock.studies.study import load_study
 from ackclock.studies.told import about, about_each
 from ackclock.tables import Estimate
@@ -597,3 +597,36 @@ def test_a_study_keeps_the_file_that_it_was_read_from(tmp_path: Path) -> None:
     ackclock.study(file, out, on_begin=begin, forms=())
     for row in load_study(out).every_run.rows:
         assert (row["goodput_bps"] > 10e6) == (row["rate"] == "20 Mbit/s"), row
+
+
+def test_a_group_of_a_scenario_is_a_form_for_each_of_its_connections(tmp_path: Path) -> None:
+    """A has two connections, 0.5 s apart, and Z goes the other way: the second flow was a Z."""
+    text = """duration = "2 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "5 ms" }
+[[flow]]
+name = "A"
+count = 2
+start = { first = "100 ms", spacing = SPACING }
+[[flow]]
+name = "Z"
+count = 8
+reverse = true
+"""
+    (tmp_path / "groups.toml").write_text(text.replace("SPACING", '"500 ms"'))
+    asked = {"controllers": ["reno"], "line_ups": ["reno*3"], "seeds": 1, "duration": "2 s"}
+    asked["scenario"] = str(tmp_path / "groups.toml")
+    ((_, point),) = trials(*read(asked))
+    flows = json.loads(point.scenario_json)["flow"]
+    own, _ = read({key: asked[key] for key in asked if key != "duration"})
+    assert own.duration == own.origin.document["duration"] == "2 s", "the scenario's, not 60 s"
+    assert [flow.get("reverse", False) for flow in flows] == [False, False, True]
+    assert [seconds(flow.get("start", "0 s")) for flow in flows] == [0.1, 0.6, 0.0]
+    (tmp_path / "groups.toml").write_text(text.replace("SPACING", '{ exponential = "50 ms" }'))
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        trials(*read(asked))
+    assert [(one["field"], "flow.A.controller" in one["remedy"]) for one in caught.value.diagnostics] == [
+        ("scenario", True)
+    ]

@@ -6,13 +6,16 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+import ackclock
 from ackclock.figures import encode
 from ackclock.reading import DamagedError
 from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
+from ackclock.sweep.connections import averaged
 from ackclock.sweep.ending import Sweep, load_sweep
 from ackclock.sweep.grid import grid_of
 from ackclock.sweep.tidy import half_width
@@ -59,6 +62,66 @@ def test_every_value_that_is_wrong_is_told(cli: Cli, scenario_file: Path) -> Non
         assert f'"{value}"' in told.stderr
     assert told.stderr.count("tcp.msss must not hold") == 1  # of a field that is not known its values are none
     assert "5 mistakes" in told.stderr
+
+
+def test_the_latency_that_appliances_add_is_in_the_tables() -> None:
+    """Two boxes that add 3 and 4 ms add 7; a percentile of the sum is not known, and other flows have none."""
+
+    def box(flow: str, mean: float) -> dict[str, Any]:
+        return {"flows": [{"flow": flow, "forward": {"added_latency_ms": {"mean": mean, "p99": 2 * mean}}}]}
+
+    flow = {"controller": "reno", "start_s": 0.0, "completion_s": None, "goodput_bps": 1e6, "throughput_bps": 1e6}
+    flows = [flow | {"name": name} for name in ("both", "one", "none")]
+    summary = {"duration_s": 10.0, "jain_index": 1.0, "flows": flows}
+    summary["appliances"] = [box("both", 3.0), box("both", 4.0), box("one", 5.0)]
+    table = flow_table([({"seed": 1}, summary)])
+    assert table["added_latency_ms_mean"].to_list() == [7.0, 5.0, None]
+    assert table["added_latency_ms_p99"].to_list() == [None, 10.0, None]
+    assert means(table, ["seed"])["added_latency_ms_mean_mean"].to_list() == [7.0, 5.0, None]
+
+
+def test_connections_of_a_group_are_one_row_for_each_point() -> None:
+    """A.1 and A.2 have 0.2 and 0.4; a group that is not over has no completion, and numbers must go on from 1."""
+
+    def row(
+        flow: str, seed: int, goodput: float, completion: float | None = None, controller: str = "vegas"
+    ) -> dict[str, Any]:
+        return {
+            "seed": seed,
+            "flow": flow,
+            "controller": controller,
+            "goodput_bps": goodput,
+            "completion_s": completion,
+        }
+
+    rows = [
+        row("A.1", 1, 0.2, 3.0),
+        row("A.2", 1, 0.4),
+        row("B", 1, 1.0),
+        row("A.1", 2, 0.6, 3.0),
+        row("A.2", 2, 0.8, 5.0),
+    ]
+    found = {(one["seed"], one["flow"]): (one["goodput_bps"], one["completion_s"]) for one in averaged(rows, ["seed"])}
+    assert found == {
+        (1, "A, mean of 2"): (pytest.approx(0.3), None),
+        (1, "B"): (1.0, None),
+        (2, "A, mean of 2"): (pytest.approx(0.7), 4.0),
+    }
+    apart = [row("v1.2", 1, 0.2), row("v1.3", 1, 0.4), row("A.1", 1, 0.1), row("A.2", 1, 0.2, controller="reno")]
+    assert averaged(apart, ["seed"]) == apart
+
+
+def test_a_list_that_is_one_value_is_told_to_stand_in_a_list(cli: Cli, scenario_file: Path) -> None:
+    """As `run` takes it, [{ ... }] is an axis here, whose only value is a table; the message said: write [ ... ]."""
+    rules = 'topology.bottleneck.discard=[{ kind = "nth", n = 5 }]'
+    assert (
+        "remedy: write [[ ... ]]: a list here is an axis"
+        in cli("sweep", scenario_file, "--set", rules, "-o", "out").stderr
+    )
+    asked = {"controllers": ["reno"], "path": {}, "set": {"topology.bottleneck.discard": [{"kind": "nth", "n": 5}]}}
+    with pytest.raises(ackclock.ScenarioError) as caught:
+        ackclock.study(asked)
+    assert [entry["remedy"][:15] for entry in caught.value.diagnostics] == ["write [[ ... ]]"]
 
 
 @pytest.mark.parametrize(

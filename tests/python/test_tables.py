@@ -9,6 +9,7 @@ import pytest
 import ackclock
 from ackclock import figures, tables
 from ackclock.labels import common, facts, labels
+from ackclock.report import comparison
 from ackclock.tables import Column, Estimate, Table
 
 TABLE = Table(
@@ -73,6 +74,71 @@ def test_runs_are_named_by_what_differs() -> None:
     assert labels([one, one]) == [f"{one.name} (1)", f"{one.name} (2)"]
     assert "100 Mbit/s" in common([one, other]) and "queue" not in common([one, other])
     assert facts(one)["profile"] == "linux-6.x"
+
+
+def test_a_comparison_begins_with_the_means_of_groups_of_connections() -> None:
+    """Papers set the average of nA connections under Vegas beside that under Tahoe."""
+    flow = {"profile": "rfc", "completion_s": None, "limited_by": None, "sent_segments": 9, "retransmitted_segments": 0,
+            "lost_segments": 0, "timeouts": 0, "fast_recoveries": 0}  # fmt: skip
+    summaries = [
+        [flow | {"name": f"A.{n}", "controller": of, "goodput_bps": scale * n * 1e6, "rtt_ms": None} for n in (1, 2)]
+        for of, scale in (("vegas", 1), ("tahoe", 3))
+    ]
+    first, *_ = comparison._of_flows(["one", "other"], summaries, "")
+    assert first.title == "groups of connections"
+    assert [(row["figure"], row["run0"], row["run1"]) for row in first.rows][:2] == [
+        ("connections", "2", "2"), ("goodput of one (Mbit/s)", "1.50", "4.50"),
+    ]  # fmt: skip
+    single, *_ = comparison._of_flows(["one", "other"], [run[:1] for run in summaries], "")
+    assert single.title == "flows"
+
+
+NETWORK = """duration = "100 ms"
+[topology]
+kind = "explicit"
+node = [{{ name = "A" }}, {{ name = "R", kind = "router" }}, {{ name = "B" }}]
+[[topology.link]]
+from = "A"
+to = "R"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[[topology.link]]
+from = "R"
+to = "B"
+rate = "10 Mbit/s"
+delay = "{delay}"
+queue = {{ kind = "{queue}", limit = "50 packets" }}
+[[flow]]
+name = "a"
+from = "A"
+to = "B"
+controller = {controller}
+{rest}
+"""
+
+
+def test_of_a_network_of_links_the_field_that_differs_is_named() -> None:
+    """The heading was a list of all links, cut at 60 signs, and a controller of a bare word was `as by default`."""
+
+    def run(
+        queue: str = "drop_tail", delay: str = "18 ms", controller: str = '"tahoe"', rest: str = ""
+    ) -> ackclock.Results:
+        text = NETWORK.format(queue=queue, delay=delay, controller=controller, rest=rest)
+        return ackclock.run(ackclock.Scenario.parse(text))
+
+    vegas = '{ kind = "vegas", variant = "ns2" }'
+    assert labels([run(), run(queue="sgpq")]) == [
+        "R->B.queue drop_tail (limit 50 packets)", "R->B.queue sgpq (limit 50 packets)",
+    ]  # fmt: skip
+    assert labels([run(controller=vegas), run()]) == ["vegas", "tahoe"]
+    box = '[[appliance]]\nname = "box"\nnode = "R"'
+    assert labels([run(), run(rest=box)]) == ["appliance as by default", "appliance name box, node R"]
+    far = '[appliance.far]\ncontroller = "reno"'
+    assert labels([run(rest=box), run(rest=f"{box}\n{far}")])[1] == "box.far controller reno"
+    assert labels([run(delay="9 ms", controller=vegas, queue="sgpq"), run()]) == [
+        "vegas, R->B.delay 9 ms, R->B.queue sgpq (limit 50 packets)",
+        "tahoe, R->B.delay 18 ms, R->B.queue drop_tail (limit 50 packets)",
+    ]
 
 
 def test_a_figure_for_a_paper_is_a_column_wide_with_fonts_that_papers_take(tmp_path: Path) -> None:

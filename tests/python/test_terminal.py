@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shlex
 import struct
 import subprocess
@@ -98,10 +99,36 @@ def test_no_name_and_no_number_is_cut_where_a_terminal_is_narrow(tmp_path: Path)
     shown = _shown("run", "all.toml", "-o", "out", folder=tmp_path).decode()
     for title in ("flows", "requests", "short flows: web", "datagrams", "media", "links"):
         assert title in shown
-    assert "a-flow-of-a-long-name.right.reverse" in shown and "left out here: columns" in shown
+    assert "a-flow-of-a-long-name.right.reverse" in shown and "left out here: columns" not in shown
+    assert "RTT p95" in shown and "complete" in shown and "wait max" in shown
     assert "…" not in shown
     shown = _shown("compare", *["out"] * 5, folder=tmp_path).decode()
     assert "retransmitted" in shown and "utilization" in shown and "controller" in shown
+
+
+_WIDE = """
+from ackclock.cli.shown_tables import print_table
+from ackclock.tables import Column, Table
+names = ("tcp.window_scaling", "topology.node[2].discard", "line-up", "controller")
+keys = [Column(name, name, is_text=True) for name in names]
+figures = [Column(str(place), f"figure {place}", "Mbit/s") for place in range(7)]
+def row(scaling, place):
+    said = {"topology.node[2].discard": "probability (p 0.001)", "line-up": "reno alone", "controller": "reno"}
+    return said | {"tcp.window_scaling": scaling} | {str(at): 1000 + 10 * place + at for at in range(7)}
+print_table(Table("wide", "", [*keys, *figures], [row(*at) for at in (("true", 0), ("false", 1))] * %d))
+"""
+
+
+def test_a_table_of_a_study_has_its_figures_in_a_narrow_terminal(tmp_path: Path) -> None:
+    """At 80 columns the names of two axes left no room for a figure; now blocks have all, and of 50 rows the first."""
+    lines = _shown(folder=tmp_path, program=("-c", _WIDE % 1)).decode().splitlines()
+    shown = "\n".join(lines)
+    assert all(f"{1000 + 10 * place + at:,}" in shown for place in range(2) for at in range(7))
+    assert "the same in all rows" in shown and "controller reno" in shown and "left out" not in shown
+    assert all(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= 80 for line in lines)
+    shown = _shown(folder=tmp_path, program=("-c", _WIDE % 25)).decode()
+    assert "1,000" in shown and "1,006" not in shown
+    assert "left out here: 10 more rows; columns" in shown and "figure 6; `| less -S` shows them" in shown
 
 
 def test_a_table_of_claims_keeps_words_whole_and_the_verdict(tmp_path: Path) -> None:

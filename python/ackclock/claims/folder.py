@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, Self, cast
@@ -14,6 +13,7 @@ from ackclock.claims.forms import Record, Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
+from ackclock.overrides import listed_in, places
 from ackclock.reading import DamagedError, document, mismatch
 from ackclock.shown import unknown
 
@@ -54,32 +54,12 @@ class Option:
             scenario: A file.
         """
         wanted = [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
-        return [each for text in wanted for each in _each(scenario, text)]
+        return [each for text in wanted for each in places(scenario, text)]
 
 
 def _has(scenario: Path, override: str) -> bool:
     kind, name = override.removeprefix("?").split(".")[:2]
-    return any(entry.get("name") == name for entry in _listed_in(scenario, kind) if isinstance(entry, dict))
-
-
-def _each(scenario: Path, override: str) -> list[str]:
-    """A list that the scenario does not have stays as it is written, and is refused when the scenario is read."""
-    path, is_every, rest = override.partition("[*]")
-    if not is_every or "=" in path:
-        return [override]
-    return [f"{path}[{place}]{rest}" for place in range(len(_listed_in(scenario, path)))] or [override]
-
-
-@cache
-def _listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
-    """Return the entries of a list of a scenario, such as `topology.link`; none if there is no such list."""
-    try:
-        found: Any = input_files.toml(scenario, remedy="")
-    except input_files.InputFileError:
-        return ()  # what is wrong with it is told when it is read in earnest
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return tuple(found) if isinstance(found, list) else ()
+    return any(entry.get("name") == name for entry in listed_in(scenario, kind) if isinstance(entry, dict))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """One reading of what a source leaves open: claims with an option of a choice in the place of all."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ackclock.claims.folder import Choice, Claim
+from ackclock.claims.folder import Choice, Claim, Option
 from ackclock.claims.ledger import combination
 from ackclock.shown import unknown
 
@@ -16,7 +17,7 @@ def read_as(claims: Sequence[Claim], chosen: Mapping[str, str]) -> list[Claim]:
 
     Args:
         claims: Any, each of which leaves these choices open.
-        chosen: The option of each choice, by their names.
+        chosen: The option of each choice, by their names; of seeds one, or a range such as `4..6`.
 
     Raises:
         LookupError: If a claim has no such choice, or the choice no such option; the message has those that there are.
@@ -34,10 +35,12 @@ def _read(claim: Claim, name: str, option: str) -> Claim:
 def _alone(claim: Claim, name: str, option: str) -> Claim:
     study = claim.study
     old = _choice(claim, name)
-    kept = tuple(each for each in old.options if each.name == option)
+    kept = _seeds(option) if old.repeats else tuple(each for each in old.options if each.name == option)
+    if not kept and old.repeats:
+        raise LookupError(f'choice {name} of {claim.id}: "{option}" is not a seed; write one, or a range such as 4..6')
     if not kept:
         raise LookupError(f"choice {name} of {claim.id}: {unknown('option', option, [o.name for o in old.options])}")
-    new = replace(old, options=kept, quick=1)
+    new = replace(old, options=kept, quick=len(kept))
     read = replace(claim, study=replace(study, choices=tuple(new if each is old else each for each in study.choices)))
     if old.repeats or old.options[0].name == option:
         return read
@@ -45,6 +48,13 @@ def _alone(claim: Claim, name: str, option: str) -> Claim:
     return replace(
         read, reason="", wording="", on_record=entry, subject=None if entry is None else entry.get("subject") or ""
     )
+
+
+def _seeds(text: str) -> tuple[Option, ...]:
+    """Return the seeds that are named, listed by the folder or not: one, or a range with both ends."""
+    found = re.fullmatch(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?", text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    return tuple(Option(str(seed), (f"seed={seed}",)) for seed in range(first, last + 1))
 
 
 def _choice(claim: Claim, name: str) -> Choice:

@@ -13,6 +13,7 @@ from ackclock import _core, input_files, unimported
 from ackclock._core import Scenario, ScenarioError
 from ackclock.cli import failures, forecast
 from ackclock.cli.answers import apart, put
+from ackclock.overrides import places
 from ackclock.shown import plain
 
 _LARGE_BYTES = 1_000_000
@@ -146,7 +147,7 @@ def names_of_code(file: Path, overrides: list[str]) -> list[str]:
     """
     _check_file(file)
     text = input_files.text(file, remedy="give a scenario file (.toml)")
-    return _core.code_of(text, overrides) or []  # what cannot be parsed is refused when it is loaded
+    return _core.code_of(text, _each(file, overrides)) or []  # what cannot be parsed is refused when it is loaded
 
 
 def _module(entry: str, folder: Path) -> str:
@@ -192,9 +193,14 @@ def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
     _check_file(file)
     try:
         with _told_of_checking(file):
-            return Scenario.load(str(file), overrides, imports=imports)
+            return Scenario.load(str(file), _each(file, overrides), imports=imports)
     except OSError as error:
         raise failures.InputError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _each(file: Path, overrides: list[str]) -> list[str]:
+    """Overrides with one for each entry of a list in place of `flow[*]`."""
+    return [each for override in overrides for each in places(file, override)]
 
 
 def _check_file(file: Path) -> None:

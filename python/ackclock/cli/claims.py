@@ -56,7 +56,8 @@ def claims(
         typer.Option(
             "--choice",
             metavar="NAME=OPTION",
-            help="Try one reading: simulate with this option of a choice alone, and judge by it. May be repeated.",
+            help="Try one reading: simulate with this option of a choice alone, or with seeds such as seed=4..6, and "
+            "judge by it. May be repeated.",
         ),
     ] = None,
     kept: Annotated[

@@ -40,6 +40,8 @@ def kind_of(folders: list[Path]) -> Kind:
 def _kind(folder: Path) -> Kind:
     from ackclock.studies.study import STUDY
 
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; give one that `ackclock run -o` wrote, or a sweep or study")
     if (folder / STUDY).is_file():
         return Kind.study
     if (folder / "sweep.json").is_file() and not (folder / "summary.json").exists():

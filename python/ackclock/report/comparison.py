@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from ackclock.cli.display import filtered, name
-from ackclock.crowds import SHOWN_SINGLY, grouped, outermost
+from ackclock.crowds import SHOWN_SINGLY, grouped, of_groups, outermost
 from ackclock.labels import common, labels
 from ackclock.likeness import table as likeness_table
-from ackclock.report.figures_of_merit import FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, busy_links
+from ackclock.report.figures_of_merit import CONNECTION_CELLS, FLOW_CELLS, GROUPED_CELLS, LINK_CELLS, busy_links
 from ackclock.results import Results
 from ackclock.tables import Cell, Column, Entry, Table
 from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
@@ -42,7 +42,7 @@ def tables(results: list[Results]) -> list[Table]:
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
-    found.append(_table("links", runs, [busy_links(result.summary) for result in results], LINK_CELLS, about))
+    found.append(_table("links", runs, busy_links([result.summary for result in results]), LINK_CELLS, about))
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
@@ -81,12 +81,19 @@ def _shown(table: Table) -> Shown:
 
 def _of_flows(runs: list[str], flows: Sequence[Sequence[Entry]], about: str) -> list[Table]:
     if max(map(len, flows)) <= SHOWN_SINGLY:
-        return [_table("flows", runs, flows, FLOW_CELLS, about)]
+        named = list(map(of_groups, flows))
+        has_any = max(map(_most, named)) > 1
+        means = [_table("groups of connections", runs, named, CONNECTION_CELLS, about)] if has_any else []
+        return [*means, _table("flows", runs, flows, FLOW_CELLS, about)]
     groups = _table(
         "groups of flows, with percentiles over their flows", runs, list(map(grouped, flows)), GROUPED_CELLS, about
     )
     single = _table("flows that were fastest or slowest", runs, flows, FLOW_CELLS, about, _standing_out(flows))
     return [groups, single]
+
+
+def _most(groups: Sequence[Entry]) -> int:
+    return max((int(group["flows"]) for group in groups), default=0)
 
 
 def _standing_out(flows: Sequence[Sequence[Entry]]) -> list[str]:

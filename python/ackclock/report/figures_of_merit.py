@@ -1,7 +1,8 @@
 """The figures that reports and comparisons show of each flow and link, with their units."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from ackclock.bottlenecks import of_run, ranked
 from ackclock.limits import largest
 from ackclock.tables import Cell, Entry
 from ackclock.windows import count
@@ -87,6 +88,14 @@ CONTROLLER_CELLS: tuple[Cell, ...] = (
 """Of the flows of a controller, as `ackclock.crowds.by_controller` makes it."""
 
 
+CONNECTION_CELLS: tuple[Cell, ...] = (
+    ("connections", _count("flows")),
+    ("goodput of one (Mbit/s)", _mbit("goodput_bps")),
+    ("RTT mean (ms)", lambda entry: _number(entry["rtt_ms"])),
+)
+"""Of a group of connections, as `ackclock.crowds.of_groups` makes it."""
+
+
 GROUPED_CELLS: tuple[Cell, ...] = (
     ("flows", _count("flows")),
     ("goodput mean (Mbit/s)", _spread("goodput_bps", "mean", 1e-6)),
@@ -106,12 +115,13 @@ GROUPED_CELLS: tuple[Cell, ...] = (
 """Of a group of flows, as `ackclock.crowds.grouped` makes it."""
 
 
-def busy_links(summary: Entry) -> list[Entry]:
-    """Return the links worth showing: those with a queue or drops, or else the busiest.
+def busy_links(summaries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return of each run the links worth showing: those with a queue or drops in any of the runs, or else the busiest.
 
     Args:
-        summary: As in `summary.json`.
+        summaries: Of the runs, each as in `summary.json`.
     """
-    links: list[Entry] = list(summary["links"])
-    queued = [link for link in links if link["drops"] or link["queue_packets"]["mean"] >= 1]
-    return queued or sorted(links, key=lambda link: -link["utilization"])[:1]
+    links = [link for summary in summaries for link in summary["links"]]
+    wanted = {link["name"] for link in links if link["drops"] or link["queue_packets"]["mean"] >= 1}
+    wanted = wanted or set(ranked(link for summary in summaries for link in of_run(summary))[:1])
+    return [[link for link in summary["links"] if link["name"] in wanted] for summary in summaries]

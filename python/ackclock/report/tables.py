@@ -23,7 +23,7 @@ def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> list[Table]:
     return [
         *_flows(summary, most),
         *_traffic(summary, most),
-        *([_table("link", busy_links(summary), LINK_CELLS, most)] if summary["links"] else []),
+        *([_table("link", busy_links([summary])[0], LINK_CELLS, most)] if summary["links"] else []),
     ]
 
 

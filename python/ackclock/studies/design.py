@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from ackclock import dumbbells
 from ackclock._core import Scenario, ScenarioError
+from ackclock.diagnostics import remedy
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
-from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, title
+from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, all_values, title
 from ackclock.studies.quantities import seconds
 from ackclock.sweep.grid import Point, point_of
 from ackclock.toml_text import toml_text
@@ -56,6 +57,8 @@ def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
 
 def _trials(plan: Plan, mistakes: Mistakes) -> Iterator[tuple[Trial, Point]]:
     axes = list(plan.axes)
+    if not _check_groups(plan, mistakes):
+        return
     for number, cell in enumerate(plan.cells):
         for line_up in plan.line_ups:
             for seed in plan.seeds:
@@ -151,15 +154,47 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
 
 def _flows(plan: Plan, line_up: LineUp) -> list[dict[str, Any]]:
     """A table for each flow: of a scenario's flows the form, then what the controller's entry says."""
-    forms: list[Any] = list((plan.scenario or {}).get("flow", [])) or [{}]
+    forms = _forms(plan.scenario or {}, len(line_up.members)) or [{}]
     tables: list[dict[str, Any]] = []
     for place, label in enumerate(line_up.members):
         form = forms[min(place, len(forms) - 1)]
-        table = {key: value for key, value in form.items() if key not in ("count", "name", "controller")}
+        table = {key: value for key, value in form.items() if key not in ("name", "controller")}
         if plan.start_within is not None:
             table["start"] = {"uniform": ["0 s", plan.start_within]}
         tables.append(table | dict(plan.entry(label).flow) | {"name": label})
     return dumbbells.flow_tables(tables)
+
+
+def _forms(scenario: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
+    """The forms of a scenario's flows: of a group one for each of its connections, with its own start."""
+    forms: list[dict[str, Any]] = []
+    for table in scenario.get("flow", []):
+        count = table.get("count", 1)
+        form = {key: value for key, value in table.items() if key != "count"}
+        starts = range(min(count, most) if isinstance(count, int) else 1)
+        forms += [form | ({"start": _start_of(form["start"], place)} if "start" in form else {}) for place in starts]
+    return forms
+
+
+def _start_of(start: Any, place: int) -> Any:  # noqa: ANN401  whatever a scenario may hold
+    """When a connection of a group starts; what is no sum of durations stays, and is told by `_check_groups`."""
+    if not isinstance(start, Mapping) or "spacing" not in start:
+        return start
+    first, spacing = seconds(start.get("first", "0 s")), seconds(start["spacing"])
+    return start if first is None or spacing is None else f"{first + place * spacing:.9f} s"
+
+
+def _check_groups(plan: Plan, mistakes: Mistakes) -> bool:
+    """Whether each flow of the scenario can be a form; a start that is drawn from the one before it cannot."""
+    drawn = [
+        str(table.get("name", "?"))
+        for table in (plan.scenario or {}).get("flow", [])
+        if isinstance(_start_of(table.get("start"), 0), Mapping) and "spacing" in table["start"]
+    ]
+    if drawn and plan.start_within is None:
+        instead = f"give start_within; or compare with ackclock sweep FILE --set 'flow.{drawn[0]}.controller=[...]'"
+        mistakes.add(("scenario",), f"has a group of connections, {drawn[0]}, that start at random", instead)
+    return not drawn or plan.start_within is not None
 
 
 def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[str, Any]) -> list[str]:
@@ -206,7 +241,12 @@ def _translate(error: ScenarioError, plan: Plan, line_up: LineUp, mistakes: Mist
             continue  # told when the study was read
         value = diagnostic["value"]
         shown = json.loads(value) if value and _is_json(value) else value
-        mistakes.add(key or ("scenario",) if plan.scenario else key or (), said, diagnostic["remedy"], shown)
+        mistakes.add(
+            key or ("scenario",) if plan.scenario else key or (),
+            said,
+            remedy(diagnostic, all_values(plan.cells)),
+            shown,
+        )
 
 
 def _place(field: str, file: str, plan: Plan, line_up: LineUp) -> Key | None:

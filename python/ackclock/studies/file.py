@@ -80,6 +80,10 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
     cells, places = _cells(document, mistakes)
     seeds = _seeds(document.get("seeds", 5), mistakes)
     line_ups = line_ups_of(document.get("line_ups"), [entry.label for entry in controllers], mistakes)
+    scenario = _scenario(document, folder, mistakes)
+    own = (scenario or {}).get("duration")
+    if "duration" not in document and isinstance(own, str):
+        document = {**document, "duration": own}
     plan = Plan(
         name=_text(document, "name", mistakes) or stem,
         folder=str(_beside(document, folder)),
@@ -90,7 +94,7 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
         duration=_text(document, "duration", mistakes) or "60 s",
         measure=_measure(document, mistakes),
         start_within=_start_within(document, mistakes),
-        scenario=_scenario(document, folder, mistakes),
+        scenario=scenario,
         link=_text(document, "link", mistakes),
         keep=_keep(document, mistakes),
         places=places,

@@ -9,12 +9,14 @@ mean from that second to the end of the run, or until the first of them is over,
 A flow that starves later never did.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from ackclock.bottlenecks import first_of
+from ackclock.limits import buffer
 from ackclock.metrics import Floats, jain_fairness
 from ackclock.studies.design import Trial
 from ackclock.studies.samples import Samples, until_completed
@@ -38,6 +40,8 @@ class Part:
         rtt_p95_ms: Mean over flows of their 95th percentile.
         retransmitted: Segments sent again over segments sent; None if nothing was sent.
         timeouts: Of all together.
+        completion_s: Mean over its flows from their start to their last byte; None unless all were over.
+        buffers: What limited each flow, where that was a buffer of its own ends.
     """
 
     label: str
@@ -48,6 +52,8 @@ class Part:
     rtt_p95_ms: float | None
     retransmitted: float | None
     timeouts: int
+    completion_s: float | None
+    buffers: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +91,32 @@ class Measured:
     window: Window
 
 
-def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Measured:
+def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> Measured:
     """Read off a run what a study wants to know.
 
     Args:
         trial: The run.
         summary: Of it, with samples.
-        link: Whose use and queue count; None takes `bottleneck`, or else the busiest.
+        links: Whose use and queue count: those of the first that the run has.
 
     Raises:
-        KeyError: If there is no such link.
+        KeyError: If it has none of them.
     """
     flows = summary["flows"]
     names = {flow["name"]: label for flow, label in zip(flows, trial.line_up.members, strict=True)}
     window = window_of(summary)
     goodputs = np.array([window.rate_bps(flow) for flow in flows])
-    found = _link(summary["links"], link)
+    taken = {flow["flow"] for box in summary.get("appliances", ()) for flow in box["flows"]}
+    found = first_of(links, summary["links"])
     samples: Samples | None = until_completed(summary["samples"], flows) if summary.get("samples") else None
     # What the link lost had left the queue, and of what it delivered twice one had come.
     came = found["delivered_packets"] - found["duplicates"] + found["losses"] + found["drops"]
     return Measured(
         trial=trial,
         parts={
-            label: _part(label, [flow for flow in flows if names[flow["name"]] == label], window, float(goodputs.sum()))
+            label: _part(
+                label, [flow for flow in flows if names[flow["name"]] == label], window, float(goodputs.sum()), taken
+            )
             for label in trial.line_up.labels
         },
         utilization=window.utilization(found),
@@ -124,12 +133,14 @@ def measured(trial: Trial, summary: Mapping[str, Any], link: str | None) -> Meas
     )
 
 
-def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total: float) -> Part:
+def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total: float, taken: Collection[str]) -> Part:
+    """What the flows of a controller had; those that an appliance took are held back by its window."""
     goodput = sum(window.rate_bps(flow) for flow in flows)
     sent, again, timeouts = (
         sum(count(flow, key) or 0 for flow in flows) for key in ("sent_segments", "retransmitted_segments", "timeouts")
     )
     rtts = [flow["rtt_ms"] for flow in flows if flow["rtt_ms"]]
+    lasted = [flow["completion_s"] - flow["start_s"] for flow in flows if flow.get("completion_s") is not None]
     return Part(
         label=label,
         flows=len(flows),
@@ -139,14 +150,11 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total:
         rtt_p95_ms=sum(rtt["p95"] for rtt in rtts) / len(rtts) if rtts else None,
         retransmitted=again / sent if sent else None,
         timeouts=timeouts,
+        completion_s=sum(lasted) / len(lasted) if len(lasted) == len(flows) else None,
+        buffers=tuple(
+            None if flow["name"] in taken else buffer(flow.get("window", flow).get("limited_by")) for flow in flows
+        ),
     )
-
-
-def _link(links: Sequence[Mapping[str, Any]], name: str | None) -> Mapping[str, Any]:
-    by_name = {link["name"]: link for link in links}
-    if name is not None:
-        return by_name[name]
-    return by_name.get("bottleneck") or max(links, key=lambda link: link["utilization"])
 
 
 def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:

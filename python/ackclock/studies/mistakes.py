@@ -1,6 +1,5 @@
 """All mistakes of a study's file at once, in the form in which a scenario's are told."""
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Final
 from ackclock._core import ScenarioError
 from ackclock.decoding import decoded_toml
 from ackclock.diagnostics import MOST, Diagnostic
+from ackclock.shown import meant
 from ackclock.studies.places import Key, Spot
 
 _LONGEST: Final = 120
@@ -98,9 +98,8 @@ class Mistakes:
             known: Those there are, beside it.
         """
         names = list(known)
-        near = difflib.get_close_matches(str(key[-1]), names, 1)
-        said = f'did you mean "{near[0]}"? ' if near else ""
-        self.add(key, "is not known here", f"{said}known: {', '.join(names)}")
+        said = " ".join(part for part in (meant(str(key[-1]), names), f"known: {', '.join(names)}") if part)
+        self.add(key, "is not known here", said)
 
     def check(self) -> None:
         """Raise what was found, if anything was.

@@ -217,6 +217,8 @@ def value_text(value: Any) -> str:  # noqa: ANN401
     Examples:
         >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)
         ('red (limit 2 bdp)', 'true')
+        >>> value_text([1, 2]), value_text([])
+        ('1, 2', 'none')
     """
     if isinstance(value, Mapping):
         rest = ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items() if key != "kind")
@@ -224,4 +226,4 @@ def value_text(value: Any) -> str:  # noqa: ANN401
         return f"{kind} ({rest})" if kind and rest else kind or rest
     if isinstance(value, bool):
         return str(value).lower()
-    return ", ".join(map(value_text, value)) if isinstance(value, list) else str(value)
+    return (", ".join(map(value_text, value)) or "none") if isinstance(value, list) else str(value)

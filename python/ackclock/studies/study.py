@@ -1,13 +1,14 @@
 """A study that has run: its tables, figures and page, in memory and as a folder."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
 from ackclock import extras, storage
+from ackclock.bottlenecks import of_run, ranked
 from ackclock.decoding import decoded
 from ackclock.figures.files import FORMS
 from ackclock.labels import distinct
@@ -195,7 +196,7 @@ def study(
     with folder.opened(points):
         advance = begin(len(unique(points)), done_before(folder, points))
         run_missing(folder, points, backend=backend, jobs=jobs, work=sampled_point, advance=advance)
-        runs = [_measured(plan, trial, folder.summary(point)) for trial, point in pairs]
+        runs = _measured(plan, [trial for trial, _ in pairs], lambda: (folder.summary(point) for _, point in pairs))
         done = Study(plan, runs)
         storage.write_file(path / STUDY, _kept(done, pairs))
         _keep_runs(plan, pairs, path)
@@ -216,11 +217,17 @@ def _in_memory(
     for point, summary in results(points, backend=backend, jobs=jobs, work=sampled_point):
         found[point.key] = summary
         advance()
-    return [_measured(plan, trial, decoded(found[point.key])) for trial, point in pairs]
+    return _measured(plan, [trial for trial, _ in pairs], lambda: (decoded(found[point.key]) for _, point in pairs))
 
 
-def _measured(plan: Plan, trial: design.Trial, summary: Any) -> measures.Measured:  # noqa: ANN401
-    return measures.measured(trial, summary, plan.link)
+def _measured(
+    plan: Plan, trials: Sequence[design.Trial], summaries: Callable[[], Iterable[Any]]
+) -> list[measures.Measured]:
+    """What each run came to; of networks whose bottleneck has no name, all are looked through for it first."""
+    links = [plan.link or "bottleneck"]
+    if plan.link is None and plan.scenario is not None:
+        links = ranked(link for summary in summaries() for link in of_run(summary))
+    return [measures.measured(trial, summary, links) for trial, summary in zip(trials, summaries(), strict=True)]
 
 
 def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
@@ -259,13 +266,12 @@ def load_study(folder: str | Path) -> Study:
     plan = file.read_again(kept["study"], str(kept_file), Path(kept["folder"]), kept["stem"], kept.get("scenario"))
     line_ups = {line_up.name: line_up for line_up in plan.line_ups}
     store = SweepFolder(path)
-    runs = []
+    trials = []
     for entry in kept["trials"]:
         if entry["line_up"] not in line_ups or not 0 <= entry["cell"] < len(plan.cells):
             raise DamagedError(kept_file, "its runs are not those of its study", _REMEDY)
-        trial = design.Trial(entry["cell"], line_ups[entry["line_up"]], entry["seed"])
-        runs.append(_measured(plan, trial, store.summary_of(entry["point"])))
-    return Study(plan, runs)
+        trials.append(design.Trial(entry["cell"], line_ups[entry["line_up"]], entry["seed"]))
+    return Study(plan, _measured(plan, trials, lambda: (store.summary_of(entry["point"]) for entry in kept["trials"])))
 
 
 def is_study(folder: Path) -> bool:

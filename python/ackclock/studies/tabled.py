@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, Final
 
+from ackclock.bottlenecks import whose
 from ackclock.estimates import Difference, estimate, holm, paired
+from ackclock.limits import buffer_notes
 from ackclock.studies.measures import Measured, Part
 from ackclock.studies.plan import LineUp, Plan, value_text
 from ackclock.tables import Column, Estimate, Table
@@ -23,6 +25,7 @@ _MEANS: Final = (
     Column("rtt_ms", "RTT", "ms"),
     Column("rtt_p95_ms", "RTT p95", "ms"),
     Column("retransmitted", "resent", "%", factor=100.0),
+    Column("completion_s", "complete after", "s"),
     Column("utilization", "link used", "%", factor=100.0),
     Column("queueing_ms", "queueing", "ms"),
     Column("queueing_p95_ms", "queueing p95", "ms"),
@@ -32,7 +35,7 @@ _MEANS: Final = (
 )
 """What is measured, from the narrow view to the wide one."""
 
-_OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted")
+_OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted", "completion_s")
 _OF_RUNS: Final = ("utilization", "queueing_ms", "queueing_p95_ms", "jain", "convergence_s")
 
 _WHO: Final = (Column("line_up", "line-up", is_text=True), Column("controller", "controller", is_text=True))
@@ -105,7 +108,10 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
     columns = [*axis_columns(plan), *_WHO]
     intervals = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
-    return Table(plan.name, about, [*columns, *wanted], rows, (*intervals, _WINDOW))
+    parts = [part for run in runs for part in run.parts.values()]
+    limits = buffer_notes((part.label, limit) for part in parts for limit in part.buffers)
+    notes = (*intervals, _WINDOW, *whose(run.link for run in runs), *limits)
+    return Table(plan.name, about, [*columns, *wanted], rows, notes)
 
 
 def _means(group: Sequence[Measured], label: str) -> dict[str, Any]:

@@ -30,11 +30,13 @@ def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
 
 def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
     constants = plan.constants
-    where = title(constants, [key for key in constants if key != "profile"])
+    trips = _round_trips(plan)
+    where = title(constants, [key for key in constants if key != "profile" and not (key == "rtt" and trips)])
     profiles = list(dict.fromkeys(profile for run in runs for profile in run.profiles))
     parts = [
         where or ("" if plan.scenario is None else str(plan.scenario.get("name", "a scenario"))),
         "" if plan.scenario or "queue" in constants or "queue" in plan.axes else "DropTail",
+        f"round trips {', '.join(trips)}" if trips else "",
         axes,
         f"profile {', '.join(profiles)}" if profiles and "profile" not in plan.axes else "",
         _time(plan),
@@ -43,6 +45,12 @@ def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
         f"ackclock {__version__}",
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _round_trips(plan: Plan) -> list[str]:
+    """The flows' own round trips where each has one, so that the path's is nobody's."""
+    flows = [plan.entry(label).flow for line_up in plan.line_ups for label in line_up.members]
+    return list(dict.fromkeys(str(flow["rtt"]) for flow in flows)) if all("rtt" in flow for flow in flows) else []
 
 
 def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ackclock.tables import Column, Estimate
 if TYPE_CHECKING:
     from ackclock.sweep.ending import Group, Sweep
 
-_DRAWN: Final = ("goodput_bps", "rtt_ms_mean", "utilization", "queueing_delay_ms_mean")
+_DRAWN: Final = ("goodput_bps", "rtt_ms_mean", "added_latency_ms_mean", "utilization", "queueing_delay_ms_mean")
 _BARS: Final = "bars: 95 % confidence intervals over seeds"
 _Rows = Sequence[Mapping[str, Any]]
 

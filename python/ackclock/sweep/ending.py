@@ -6,12 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ackclock.bottlenecks import ranked, whose
 from ackclock.estimates import estimate
 from ackclock.labels import distinct
+from ackclock.limits import LIMITS, buffer, buffer_notes
 from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
 from ackclock.studies.told import axes_in_words
 from ackclock.sweep import tidy
+from ackclock.sweep.connections import NOTE, averaged
 from ackclock.sweep.store import TABLES, Record, SweepFolder
 from ackclock.sweep.tidy import by_cell, over_window
 from ackclock.tables import Column, Table
@@ -26,6 +29,8 @@ MEANS: Final = (
     Column("throughput_bps", "sent", "Mbit/s", factor=1e-6),
     Column("rtt_ms_mean", "RTT", "ms"),
     Column("rtt_ms_p95", "RTT p95", "ms"),
+    Column("added_latency_ms_mean", "added latency", "ms"),
+    Column("added_latency_ms_p99", "added p99", "ms"),
     Column("retransmitted_segments", "resent", "segments"),
     Column("timeouts", "timeouts"),
     Column("completion_s", "completed at", "s"),
@@ -39,6 +44,8 @@ _WINDOW: Final = (
     "the end of the measurement, or to the moment at which the last flow was over."
 )
 OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
+LINK: Final = "measured_link"
+"""The key of rows that names the link of these."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,8 @@ class Sweep:
         constants: What was set to one value.
         seeds: The seeds.
         scenario: What its first point says of itself: name and duration.
-        rows: As of sweep.parquet, with the figures of the bottleneck of the run.
+        rows: As of sweep.parquet, of a group of connections their means; with the figures of the link that limits most,
+            the same one for all.
     """
 
     path: Path
@@ -158,7 +166,10 @@ class Sweep:
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
         notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(self.seeds) > 1 else ()
         columns += [Column("seeds", "seeds"), *wanted]
-        return Table("means over the seeds", self.about, columns, rows, (*notes, _WINDOW))
+        link = whose(row[LINK] for row in self.rows)
+        limits = buffer_notes((group.who, buffer(_limits(row))) for group in self.groups for row in group.rows)
+        groups = (NOTE,) if any(", mean of " in group.flow for group in self.groups) else ()
+        return Table("means over the seeds", self.about, columns, rows, (*notes, *groups, _WINDOW, *link, *limits))
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""
@@ -178,6 +189,12 @@ class Sweep:
         return all(
             seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
         )
+
+
+def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The shares of `limited_by`, which are columns here; an appliance holds a sender back by its window."""
+    taken = row.get("added_latency_ms_mean") is not None
+    return {} if taken else {key: row.get(f"limited_by_{key}") for key in LIMITS}
 
 
 def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
@@ -211,7 +228,7 @@ def load_sweep(folder: str | Path) -> Sweep:
     store = SweepFolder(path)
     parameters = dict(store.grid()["parameters"])
     records = store.records()
-    rows = list(_restored(_rows(_tables(store, records), list(parameters)), parameters))
+    rows = averaged(list(_restored(_rows(_tables(store, records), list(parameters)), parameters)), list(parameters))
     seeds = parameters.pop("seed", [1])
     axes = {key: values for key, values in parameters.items() if len(values) > 1}
     constants = {key: values[0] for key, values in parameters.items() if len(values) == 1 and key != "trace"}
@@ -273,13 +290,10 @@ def _rows(tables: "Mapping[str, pl.DataFrame]", parameters: Sequence[str]) -> li
 
     flows, links = (over_window(tables[name]) for name in ("sweep", "links"))
     keys = [name for name in parameters if name in links.columns]
-    bottleneck = "bottleneck" if "bottleneck" in links["link"].to_list() else None
-    if bottleneck:
-        links = links.filter(pl.col("link") == bottleneck)
-    best = links.sort("utilization", descending=True, nulls_last=True).unique(
-        subset=keys, keep="first", maintain_order=True
-    )
-    of_link = best.select(*keys, *OF_LINK)
+    limits = ranked(tables["links"].select("link", *OF_LINK).fill_null(0.0).iter_rows())
+    place = pl.col("link").replace_strict(limits, range(len(limits)), return_dtype=pl.Int64)
+    best = links.sort(place, maintain_order=True).unique(subset=keys, keep="first", maintain_order=True)
+    of_link = best.select(*keys, pl.col("link").alias(LINK), *OF_LINK)
     if flows.is_empty():  # short flows and media alone: what the link tells
         return of_link.with_columns(flow=pl.lit("-"), controller=pl.lit("-")).to_dicts()
     return flows.join(of_link, on=keys, how="left", maintain_order="left").to_dicts()

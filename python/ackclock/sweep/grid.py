@@ -12,7 +12,7 @@ from typing import Any
 
 from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.decoding import decoded_toml
-from ackclock.diagnostics import joined
+from ackclock.diagnostics import joined, remedy
 from ackclock.imported import own_code
 from ackclock.studies.plan import MOST_RUNS, each_once, value_key
 from ackclock.toml_text import toml_text
@@ -191,7 +191,10 @@ def grid_of(
     try:
         points = [_point(parameters, make) for parameters in _combinations(paths, steps)]
     except ScenarioError:
-        raise joined(_wrong(_combinations(paths, steps), make)) from None
+        error = joined(_wrong(_combinations(paths, steps), make))
+        for diagnostic in error.diagnostics:
+            diagnostic["remedy"] = remedy(diagnostic, paths)
+        raise error from None
     if len({point.scenario_hash for point in points}) < len(points):
         _check_overridden(axes, points, make)
     return points

@@ -23,6 +23,8 @@ _MEASURES = (
     "rtt_ms_mean",
     "rtt_ms_p95",
     "jain_index",
+    "added_latency_ms_mean",
+    "added_latency_ms_p99",
 )
 
 Row = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -48,14 +50,29 @@ def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
         rows: Parameters and summary of each point.
 
     Returns:
-        A row for each point and flow: the parameters, the point's Jain index, the flow's figures; in `window_` what is
-        over the window of the run in place of the flow's own time.
+        A row for each point and flow: the parameters, the point's Jain index, the flow's figures, and what appliances
+        added to its latency; in `window_` what is over the window of the run in place of the flow's own time.
     """
     return _table(
-        parameters | {"jain_index": summary["jain_index"]} | _flat(_renamed(flow, "flow")) | _windowed(flow, summary)
+        parameters
+        | {"jain_index": summary["jain_index"]}
+        | _flat(_renamed(flow, "flow"))
+        | _added(str(flow["name"]), summary)
+        | _windowed(flow, summary)
         for parameters, summary in _plain(rows)
         for flow in summary["flows"]
     )
+
+
+def _added(name: str, summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """The latency that appliances added to a flow on its way forward; a percentile of several is not known."""
+    taken = [flow for box in summary.get("appliances", ()) for flow in box["flows"] if flow["flow"] == name]
+    found = [flow["forward"]["added_latency_ms"] for flow in taken if flow["forward"]]
+    known = [latency for latency in found if latency]
+    if not known:
+        return {}
+    last = known[0]["p99"] if len(known) == 1 else None
+    return {"added_latency_ms_mean": sum(latency["mean"] for latency in known), "added_latency_ms_p99": last}
 
 
 def _windowed(flow: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
