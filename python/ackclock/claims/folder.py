@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, Self
 
 from ackclock import importing, input_files, usercode
-from ackclock.claims import checked, own_code
-from ackclock.claims.forms import Record, Verdict
+from ackclock.claims import checked, own_code, records
+from ackclock.claims.forms import Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
-from ackclock.reading import DamagedError, document, mismatch
+from ackclock.reading import mismatch
 from ackclock.shown import unknown
 
 FOLDERS = Path(__file__).parent / "folders"
@@ -315,7 +315,7 @@ def load_folder(path: Path) -> Folder:
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = _listed(load_module(path / "measure.py"), "MEASURES", dict)
     checked.check_measures(table, measures, mistakes)
-    measured, made = _measurements(path)
+    measured, made = records.read(path)
     entries = checked.with_reasons(table, measured, mistakes)
     recorded, subjects = _verdicts(path / VERDICTS, [entry["id"] for entry in table["claim"]])
     subjects |= {name: entry.get("subject") or "" for name, entry in measured.items()}
@@ -328,7 +328,6 @@ def load_folder(path: Path) -> Folder:
 
 
 VERDICTS: Final = "verdicts.toml"
-_REMEDY = "restore it, or write it anew with `ackclock claims --full`"
 
 
 def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[str, str]]:
@@ -370,27 +369,6 @@ def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str
         if picture.study not in studies:
             there = ", ".join(studies)
             raise input_files.InputFileError(f"{at}: study {picture.study!r} must be one of claims.toml: {there}")
-
-
-def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
-    """Read each `claims.json` of a `--full` run, which a folder with costly studies keeps as `recorded*.json`.
-
-    An entry says by what it was made, since a run shows records beside what it simulates; else its file does.
-    """
-    measured: dict[str, dict[str, Any]] = {}
-    made: dict[str, Made] = {}
-    for file in sorted(path.glob("recorded*.json")):
-        content = document(input_files.octets(file, remedy=_REMEDY), file, Record, _REMEDY)
-        for entry in content["claims"]:
-            if entry.get("interval") is not None and len(entry["interval"] or ()) != 2:
-                raise DamagedError(file, f"the interval of {entry['id']} must have two ends", _REMEDY)
-            if entry["id"] in measured:
-                raise DamagedError(
-                    file, f"{entry['id']} is on record twice, here or in another file", "keep one of them"
-                )
-            measured[entry["id"]] = cast(dict[str, Any], entry)
-            made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
-    return measured, made
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
