@@ -20,7 +20,7 @@ from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
-from ackclock.claims.subjects import is_edited, subject_of
+from ackclock.claims.subjects import has_edited, is_edited, subject_of
 from ackclock.imported import identity
 from ackclock.results import Results
 from ackclock.running import Stop, mapped
@@ -326,7 +326,8 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         recorded: The verdicts on record.
     """
     studies = {claim.study.key: claim.study for claim in claims}
-    edited = {_named(claim) for claim in claims if is_edited(claim)}
+    edited = {_named(each) for claim in claims for each in (claim, *claim.beside) if is_edited(each)}
+    claims = [replace(each, reason="") if any(map(has_edited, each.cites)) else each for each in claims]
     while True:
         laboratory.simulate(studies.values())
         simulated = _measured(claims, laboratory)
@@ -459,20 +460,10 @@ def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
     if entry is None:
         return [(first, Measured(None))]
     subject = subject_of(claim)
-    cells = [(first, entry), *((combination(claim.study, other["choices"]), other) for other in entry["other_choices"])]
+    cells = [(first, entry), *((claim.study.combination(other["choices"]), other) for other in entry["other_choices"])]
     kept = [(chosen, cell) for chosen, cell in cells if cell.get("subject") == subject(chosen)]
     found = [(chosen, _entry(claim.study, cell)) for chosen, cell in kept if cell is entry or chosen != first]
     return found if kept[:1] == cells[:1] else [(first, Measured(None)), *found]
-
-
-def combination(study: Study, names: Mapping[str, str]) -> Choices:
-    """Return the options that a record names, the first of each choice that it does not.
-
-    Args:
-        study: Whose choices.
-        names: Of options, by those of their choices.
-    """
-    return tuple(_option(choice, names.get(choice.name)) for choice in study.open_choices)
 
 
 def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
@@ -490,10 +481,6 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
     elif "seeds" in also:
         interval = of_spread(value, also["deviation"], int(also["seeds"]))
     return _repeated(study, Measured(value, also, interval=interval, values=values))
-
-
-def _option(choice: Choice, name: str | None) -> Option:
-    return next((option for option in choice.options if option.name == name), choice.options[0])
 
 
 def decisive(finding: Finding) -> Finding:
