@@ -307,6 +307,24 @@ def test_a_file_that_a_scenario_names_is_part_of_it(tmp_path: Path) -> None:
     assert [each.id for each in load_folder(copy).claims if not is_edited(each)] == []
 
 
+def test_a_statement_about_all_choices_is_open_where_the_first_was_edited(mine: Path) -> None:
+    """The other choice is as it was, and would agree by itself: of half a grid nothing follows."""
+    _edit(mine, "claims.toml", "low = 0.98", "low = 0.5\nshare = 0.5")
+    assert _judged(mine)[0].verdict == "agrees"
+    _edit(mine, "claims.toml", "delayed_ack=true", "delayed_ack=3")
+    finding = _judged(mine)[0]
+    assert (finding.is_edited, finding.verdict, decisive(finding).verdict) == (True, "open", "open")
+    assert [judged for _, _, judged in finding.others] == ["agrees"]
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.path.name)
+def test_a_picture_of_a_file_says_whose_record_it_is(folder: Folder) -> None:
+    """Else it is drawn in a copy whose scenario is another."""
+    code = "".join(file.read_text(encoding="utf-8") for file in folder.path.glob("pictures*.py"))
+    files = [file for file in folder.path.glob("*.json") if file.name in code]
+    assert not files or any(picture.shows for picture in folder.pictures.PICTURES if folder.pictures)
+
+
 def test_pictures_of_a_copy_are_drawn_by_its_own_measures() -> None:
     named = [file for file in FOLDERS.glob("*/*.py") if "FOLDERS" in file.read_text(encoding="utf-8")]
     assert named == []

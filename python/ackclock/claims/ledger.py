@@ -333,13 +333,18 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         simulated = _measured(claims, laboratory)
         regions = _regions(claims, simulated)
         findings = [
-            replace(found, is_edited=True, recorded=None) if _named(found.claim) in edited else found
+            _of_another(found) if _named(found.claim) in edited else found
             for found in (_finding(each, simulated, recorded.get(each.id), regions.get(each.region)) for each in claims)
         ]
         unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
         studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
             return findings
+
+
+def _of_another(found: Finding) -> Finding:
+    """Return a finding without what is on record; under other choices that were not edited a number may remain."""
+    return replace(found, is_edited=True, recorded=None, verdict=found.verdict if found.simulated else "open")
 
 
 def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
