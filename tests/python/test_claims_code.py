@@ -3,6 +3,7 @@
 The rule is in the head of `ackclock.claims.own_code`.
 """
 
+import ast
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from ackclock.claims.folder import load_module
 from ackclock.claims.own_code import parts
-from ackclock.claims.python_text import tokens
+from ackclock.claims.python_text import said
 
 
 @pytest.mark.parametrize(
@@ -22,10 +23,20 @@ from ackclock.claims.python_text import tokens
         ("if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n", False),
         ("def f():\n    '''One.'''\n    return 1\n", "def f():\n\treturn 1\n", True),
         ("x = ('a'\n     'b')\n", "x = ('a' 'b')\n", True),
+        ("x = f(a, 'b')\n", 'x = f(\n    a,\n    "b",\n)\n', True),
+        ("x = 1_000.0\n", "x = 1e3\n", True),
+        ("x = (a - b) - c\n", "x = a - b - c\n", True),
+        ("x = a - (b - c)\n", "x = a - b - c\n", False),
+        ("x = 1\n", "x = 1.0\n", False),
+        ("x = None\n", "x = 0\n", False),
+        ("def f(): return None\n", "def f(): return False\n", False),
+        ("x = [a, *b]\n", "x = [a, b]\n", False),
+        ("x = f(a, b=1)\n", "x = f(a, 1)\n", False),
+        ("x = {**a, 'b': 1}\n", "x = {'b': 1, **a}\n", False),
     ],
 )
-def test_texts_are_one_where_their_tokens_are(one: str, other: str, is_same: bool) -> None:
-    assert (tokens(one) == tokens(other)) is is_same
+def test_texts_are_one_where_their_trees_are(one: str, other: str, is_same: bool) -> None:
+    assert (said(ast.parse(one)) == said(ast.parse(other))) is is_same
 
 
 def _parts(folder: Path) -> list[object]:
@@ -93,6 +104,7 @@ RESTS: dict[str, tuple[str, str, str]] = {
     "limits": ("TABLE = HERE / 'claims.toml'", "@claims.toml", "[[claim]]\nid = 'A'\nlow = 2\n"),
 }
 RESTING = """\
+import ast
 import sys
 from pathlib import Path
 from ackclock.claims.folder import load_module
@@ -136,6 +148,8 @@ def test_a_measure_rests_on_whatever_its_code_uses(resting: Path, body: str, old
         ("MEASURES =", "def other(): return TABLE\nMEASURES ="),
         ("import sys", "import sys  # of Python"),
         ("    return", '    """Say it."""\n\n    return'),
+        ("import sys\nfrom pathlib import Path", "from pathlib import Path\nimport sys"),
+        ("MEASURES =", "MOVED"),
     ],
 )
 def test_a_measure_rests_on_nothing_else(resting: Path, old: str, new: str) -> None:
@@ -143,7 +157,13 @@ def test_a_measure_rests_on_nothing_else(resting: Path, old: str, new: str) -> N
     (resting / "measure.py").write_text(text)
     found = _parts(resting)
     assert old in text
-    (resting / "measure.py").write_text(text.replace(old, new))
+    moved = "def measure_of(what):\n    return lambda runs: what\n"
+    edited = (
+        text.replace(moved, "").replace("MEASURES =", f"{moved}MEASURES =")
+        if new == "MOVED"
+        else text.replace(old, new)
+    )
+    (resting / "measure.py").write_text(edited)
     assert _parts(resting) == found
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ackclock import input_files, storage
 from ackclock.claims.python_text import Module, read
+from ackclock.decoding import decoded_toml
 
 _LONGEST: Final = 255
 """A longer text names no file."""
@@ -72,6 +73,8 @@ def said(file: Path) -> str:
     if file.name == "claims.toml":
         claims = input_files.toml(file, remedy="restore it").get("claim", ())
         return json.dumps([[claim.get(name) for name in _JUDGED_BY] for claim in claims])
+    if file.suffix == ".toml":
+        return document(input_files.text(file, remedy="restore it"))[0]
     found = file.stat()
     return _hash(file, found.st_mtime_ns, found.st_size)
 
@@ -128,3 +131,26 @@ def _code(file: Path, folder: Path) -> list[Any]:
 @lru_cache(maxsize=256)
 def _hash(file: Path, _changed_ns: int, _size: int) -> str:
     return storage.sha256(file)
+
+
+def document(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return a text of TOML without its layout and `name`, and its texts; what is no TOML stays as it is.
+
+    Args:
+        text: As it stands in a file.
+        before: What is put in front.
+    """
+    try:
+        table = decoded_toml(text)
+    except ValueError:
+        return before + text, ()
+    table.pop("name", None)
+    return before + json.dumps(table, sort_keys=True, default=str), tuple(_texts(table))
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

@@ -41,10 +41,10 @@ def parts(folder: Path, name: str) -> list[Any]:
 
 
 def _said(file: Path, pieces: set[Piece], root: Path) -> list[Any]:
-    in_order = sorted({(piece.place, piece.tokens) for piece in pieces})
+    in_order = sorted({(piece.place, piece.text) for piece in pieces})
     named = files({name for piece in pieces for name in piece.files}, file.parent)
     data = [said(other) for other in sorted(named) if other.suffix != ".py"]
-    return [os.path.relpath(file, root), [tokens for _, tokens in in_order], data]
+    return [os.path.relpath(file, root), [text for _, text in in_order], data]
 
 
 class _Reached:

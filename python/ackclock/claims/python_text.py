@@ -1,68 +1,43 @@
 """A file of Python by the statements of its module: what each says, the names that it binds and uses, and its files.
 
-Two texts are the same where their tokens are: comments, docstrings, whitespace and line breaks do not count.
+Two texts say the same where their syntax trees are the same: comments, docstrings, layout, quotes and commas at an end
+do not count.
 """
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
-_LEFT_OUT: Final = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
-_SHAPE: Final = {tokenize.NEWLINE: "\n", tokenize.INDENT: "\x01", tokenize.DEDENT: "\x02"}
-_F_STRING: Final = (getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "FSTRING_END", -1))
-"""An f-string is several tokens since Python 3.12, and one before."""
 
-
-def tokens(text: str) -> str:
-    r"""Return what a text of Python says, in a form that its layout and the version of Python leave alone.
+def said(what: object) -> str:
+    r"""Return what a syntax tree says, in a form that the version of Python leaves alone.
 
     Args:
-        text: Whole statements.
+        what: A node, a list of nodes or a value.
 
     Examples:
-        >>> tokens("x = 1  # one\n") == tokens("x  =  1\n") != tokens("x = 2\n")
+        >>> said(ast.parse("x = f(1, 'a')  # one\n")) == said(ast.parse('x = f(\n    1,\n    "a",\n)\n'))
         True
-        >>> tokens('def f():\n    "Say one."\n    return 1\n') == tokens("def f():\n  return 1\n")
+        >>> said(ast.parse('def f():\n    "Say one."\n    return 1\n')) == said(ast.parse("def f(): return 1"))
         True
     """
-    lines = text.splitlines(keepends=True)
-    said: list[str] = []
-    begun: list[tuple[int, int]] = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == _F_STRING[0]:
-            begun.append(token.start)
-        if not begun and token.type not in _LEFT_OUT:
-            said.append(_SHAPE.get(token.type, token.string))
-        if token.type == _F_STRING[1]:
-            start = begun.pop()
-            if not begun:
-                said.append(_between(lines, start, token.end))
-    return "\0".join(_without_docstrings(said))
+    if isinstance(what, list):
+        return "[" + ",".join(said(each) for each in what if not _is_docstring(each)) + "]"
+    if not isinstance(what, ast.AST):
+        return repr(what)
+    fields = [(name, value) for name, value in ast.iter_fields(what) if name not in _LEFT_OUT]
+    return f"{type(what).__name__}({','.join(f'{name}={said(v)}' for name, v in fields if v is not None and v != [])})"
 
 
-def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
-    if start[0] == end[0]:
-        return lines[start[0] - 1][start[1] : end[1]]
-    inner = lines[start[0] : end[0] - 1]
-    return "".join((lines[start[0] - 1][start[1] :], *inner, lines[end[0] - 1][: end[1]]))
+_LEFT_OUT: Final = ("ctx", "kind", "type_comment", "type_ignores")
+"""Fields that say nothing, or that not every version of Python has; nor have all of them every empty field."""
 
 
-def _without_docstrings(said: list[str]) -> list[str]:
-    """Leave out each text that is a statement by itself."""
-    shape = set(_SHAPE.values())
-    ends = [*said[1:], "\n"]
-    begins = ["\n", *said[:-1]]
-    kept: list[str] = []
-    for before, token, after in zip(begins, said, ends, strict=True):
-        is_alone = before in shape and after == "\n" and token[-1:] in ("'", '"')
-        if not is_alone and not (token == "\n" and (not kept or kept[-1] in shape)):
-            kept.append(token)
-    return kept
+def _is_docstring(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,14 +45,14 @@ class Piece:
     """A part of a file.
 
     Attributes:
-        place: Where it begins: line and column.
-        tokens: What it says.
+        place: Where it begins: line and column; nowhere for a definition or an import, which may be moved.
+        text: What it says.
         uses: The names and attributes in it.
         files: Patterns of the files that its texts may name.
     """
 
     place: tuple[int, int]
-    tokens: str
+    text: str
     uses: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
 
@@ -95,8 +70,6 @@ class Module:
 
     def __init__(self, text: str) -> None:
         """Read it."""
-        self._text = text
-        self._lines = text.splitlines(keepends=True)
         self._tree = ast.parse(text)
         self.bound: dict[str, list[Piece]] = {}
         self.tables: set[str] = set()
@@ -110,7 +83,7 @@ class Module:
     @cached_property
     def said(self) -> str:
         """What all of it says."""
-        return tokens(self._text)
+        return said(self._tree)
 
     def entries(self, table: str, name: str) -> list[tuple[Piece, bool]]:
         """Return what gives a table such as `MEASURES` an entry: its expression, or all that may hold it.
@@ -138,24 +111,26 @@ class Module:
                 self.bound.setdefault(name, []).append(piece)
             return
         piece, names = self._piece(statement), _bound(statement)
+        if any(name in self.bound for name in names):  # which comes last counts
+            piece = replace(piece, place=(statement.lineno, statement.col_offset))
         self.tables.update(names if isinstance(statement, ast.Assign | ast.AnnAssign) else ())
         for name in names:
             self.bound.setdefault(name, []).append(piece)
-        if not names and piece.tokens:
+        if not names and not _is_docstring(statement):
             self.always.append(piece)
 
     def _piece(self, node: ast.AST) -> Piece:
-        if isinstance(node, ast.stmt):
-            text = "".join(self._lines[_first_line(node) - 1 : node.end_lineno])
-        else:
-            text = f"({ast.get_source_segment(self._text, node)})\n"
         parts = list(ast.walk(node))
         names = [part.id for part in parts if isinstance(part, ast.Name)]
         attributes = [part.attr for part in parts if isinstance(part, ast.Attribute)]
         imports = [part for part in parts if isinstance(part, ast.Import | ast.ImportFrom)]
         imported = [alias.name for part in imports for alias in part.names]
-        place = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-        return Piece(place, tokens(text), frozenset((*names, *attributes, *imported)), tuple(sorted(set(_files(node)))))
+        place = (
+            (0, 0)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            else (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+        )
+        return Piece(place, said(node), frozenset((*names, *attributes, *imported)), tuple(sorted(set(_files(node)))))
 
 
 read: Final = lru_cache(maxsize=64)(Module)
@@ -163,11 +138,6 @@ read: Final = lru_cache(maxsize=64)(Module)
 
 TABLE: Final = "MEASURES"
 """How the names of tables from ids to measures end; what fills one changes nothing else."""
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(int(decorator.lineno) for decorator in decorators)])
 
 
 def _bound(statement: ast.stmt) -> list[str]:
@@ -236,10 +206,10 @@ def _import_pieces(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str
     source = getattr(statement, "module", None) or ""
     is_ours = source.partition(".")[0] == "ackclock"
     for alias in statement.names:
-        said = f"import {'' if is_ours else source} {alias.name}"
+        text = f"import {'' if is_ours else source} {alias.name}"
         name = (alias.asname or alias.name).partition(".")[0]
         uses = frozenset(() if is_ours else (alias.name,))
-        yield name, Piece((statement.lineno, statement.col_offset), said, uses)
+        yield name, Piece((0, 0), text, uses)
 
 
 def _imported(node: ast.AST) -> Iterator[str]:

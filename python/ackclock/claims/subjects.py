@@ -12,7 +12,7 @@ Departures: files that environment variables name are not read, since a record i
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -20,8 +20,7 @@ from typing import Any, Final
 from ackclock import input_files
 from ackclock.claims import own_code
 from ackclock.claims.folder import Case, Claim, Option, Study
-from ackclock.claims.named_files import contents, look_anew
-from ackclock.decoding import decoded_toml
+from ackclock.claims.named_files import contents, document, look_anew
 
 DIGITS: Final = 12
 """How many hexadecimal digits stand for a subject."""
@@ -143,28 +142,10 @@ def _changes(texts: Iterable[str], folder: Path) -> list[tuple[str, list[Any]]]:
 def _override(text: str) -> tuple[str, tuple[str, ...]]:
     """Return an override with its value as a document, and the texts in it."""
     path, sign, value = text.partition("=")
-    return _said(f"value={value}", f"{path.strip()}{sign}")
+    return document(f"value={value}", f"{path.strip()}{sign}")
 
 
 @lru_cache(maxsize=256)
 def _document(text: str) -> tuple[str, tuple[str, ...]]:
     """Return a scenario file as a document, and the texts in it."""
-    return _said(text)
-
-
-def _said(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return a text of TOML without its layout, and its texts; what is no TOML stays as it is."""
-    try:
-        table = decoded_toml(text)
-    except ValueError:
-        return before + text, ()
-    table.pop("name", None)
-    return before + json.dumps(table, sort_keys=True, default=str), tuple(_texts(table))
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+    return document(text)
