@@ -317,6 +317,32 @@ def test_a_statement_about_all_choices_is_open_where_the_first_was_edited(mine: 
     assert [judged for _, _, judged in finding.others] == ["agrees"]
 
 
+def test_statements_on_record_are_judged_together_as_when_they_were_simulated(mine: Path, tmp_path: Path) -> None:
+    """Both hold without delayed ACKs alone; two folders may each have a region of that name."""
+    without = {
+        c["id"]: c["other_choices"][0]["measured"] for c in json.loads((mine / "recorded.json").read_text())["claims"]
+    }
+    (_, first), (_, second) = [(c.id, c.on_record["measured"]) for c in load_folder(mine).claims if c.on_record]
+    assert second < without["Mine2"]
+    middle = (second + without["Mine2"]) / 2
+    text = (mine / "claims.toml").read_text().replace("high = 0.97", f'low = {middle}\nregion = "both"')
+    (mine / "claims.toml").write_text(
+        text.replace("low = 0.98", f'low = {min(first, without["Mine1"])}\nregion = "both"')
+    )
+    findings = _judged(mine)
+    assert [(each.first_verdict, each.verdict) for each in findings] == [("agrees", "agrees"), ("differs", "agrees")]
+    other = shutil.copytree(mine, tmp_path / "other")
+    for file in ("claims.toml", "measure.py", "verdicts.toml", "recorded.json"):
+        (other / file).write_text((other / file).read_text().replace("Mine", "Other"))
+    adopt(load_folder(other))
+    _edit(other, "claims.toml", f"low = {middle}", "low = 2.0")
+    claims = [*load_folder(mine).claims, *load_folder(other).claims]
+    found = judge(claims, Laboratory(), {})
+    assert [each.verdict for each in found] == ["agrees", "agrees", "differs", "differs"]
+    _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
+    assert [each.verdict for each in _judged(mine)] == ["open", "open"]
+
+
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.path.name)
 def test_a_picture_of_a_file_says_whose_record_it_is(folder: Folder) -> None:
     """Else it is drawn in a copy whose scenario is another."""

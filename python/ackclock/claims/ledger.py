@@ -334,7 +334,9 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         regions = _regions(claims, simulated)
         findings = [
             _of_another(found) if _named(found.claim) in edited else found
-            for found in (_finding(each, simulated, recorded.get(each.id), regions.get(each.region)) for each in claims)
+            for found in (
+                _finding(each, simulated, recorded.get(each.id), regions.get(_of_region(each))) for each in claims
+            )
         ]
         unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
         studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
@@ -410,15 +412,24 @@ def _named(claim: Claim) -> tuple[Key, str]:
     return claim.study.key, claim.id
 
 
-def _regions(claims: Sequence[Claim], simulated: _Measurements) -> dict[str, Region]:
-    """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations."""
-    found: dict[str, Region] = {}
+def _regions(claims: Sequence[Claim], simulated: _Measurements) -> dict[Key, Region]:
+    """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations.
+
+    What is on record judges where all of the grid is there: of a part nothing follows.
+    """
+    found: dict[Key, Region] = {}
     for claim in claims:
-        if claim.region and claim.region not in found and _named(claim) in simulated:
-            columns = [_judged(other, simulated[_named(other)]) for other in claim.beside]
-            cells = {rows[0][0]: tuple(verdict for _, _, verdict in rows) for rows in zip(*columns, strict=True)}
-            found[claim.region] = Region(claim.region, tuple(other.id for other in claim.beside), cells)
+        if claim.region and (key := _of_region(claim)) not in found:
+            columns = [_judged(other, simulated.get(_named(other)) or _on_record(other)) for other in claim.beside]
+            size = math.prod(len(choice.options) for choice in claim.study.open_choices)
+            if _named(claim) in simulated or all(len(column) == size for column in columns):
+                cells = {rows[0][0]: tuple(verdict for _, _, verdict in rows) for rows in zip(*columns, strict=True)}
+                found[key] = Region(claim.region, tuple(other.id for other in claim.beside), cells)
     return found
+
+
+def _of_region(claim: Claim) -> Key:
+    return claim.study.folder, claim.region
 
 
 def _judged(claim: Claim, measurements: Sequence[tuple[Choices, Measured]]) -> list[tuple[Choices, Measured, Verdict]]:
@@ -443,7 +454,8 @@ def _found(
     (_, measured, first_verdict), *others = judged
     verdicts = [verdict for _, _, verdict in judged]
     verdict = first_verdict if claim.share is None else over_grid(verdicts, claim.share)
-    verdict = verdict if region is None else region.verdict
+    if claim.region:
+        verdict = "open" if region is None else region.verdict
     return Finding(claim, measured, verdict, first_verdict, recorded, tuple(others), simulated, region)
 
 

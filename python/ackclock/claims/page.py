@@ -36,7 +36,7 @@ def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
     Args:
         findings: All of them.
     """
-    found = {finding.region.name: finding for finding in findings if finding.region is not None}
+    found = {finding.region.ids: finding for finding in findings if finding.region is not None}
     tables = [
         finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])
         | {"subject": region_subject(finding.claim.beside)}
