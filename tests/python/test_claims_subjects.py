@@ -317,6 +317,13 @@ def test_a_statement_about_all_choices_is_open_where_the_first_was_edited(mine: 
     assert [judged for _, _, judged in finding.others] == ["agrees"]
 
 
+def test_another_choice_that_was_edited_is_left_out_and_said(mine: Path) -> None:
+    _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
+    for finding in _judged(mine):
+        assert (finding.is_on_record, finding.others) == (True, ())
+        assert record(finding).endswith("; other choices that are of another scenario, and left out: 1")
+
+
 def test_statements_on_record_are_judged_together_as_when_they_were_simulated(mine: Path, tmp_path: Path) -> None:
     """Both hold without delayed ACKs alone; two folders may each have a region of that name."""
     without = {
