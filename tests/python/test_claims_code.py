@@ -201,6 +201,12 @@ def test_an_entry_is_found_however_its_table_is_made(resting: Path, table: str, 
     assert (found[0] == found[2]) is leaves_others
 
 
+def test_a_text_may_be_the_name_of_a_file_that_is_not_python(resting: Path) -> None:
+    (resting / "data.py").write_text("print 1\n")
+    (resting / "measure.py").write_text(RESTING.replace("@BODY@", "TABLE = 'data'"))
+    assert _parts(resting)
+
+
 JOINED = {
     "loaded": "MEASURES = {**load_module(HERE / 'more.py').MEASURES}",
     "loaded before": "more = load_module(HERE / 'more.py')\nMEASURES = {} | more.MEASURES",

@@ -13,6 +13,7 @@ otherwise, values that an assignment to another name changes, and a second entry
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,7 +112,7 @@ def _loaded(file: Path) -> dict[Path, Module]:
     waiting = [file]
     while waiting:
         if (file := waiting.pop()) not in found:
-            text = input_files.text(file, remedy="restore it: a claim is measured with it")
-            found[file] = read(text)
-            waiting += code_of(found[file], file.parent)
+            with suppress(SyntaxError):  # what cannot be loaded is no part of a measure
+                found[file] = read(input_files.text(file, remedy="restore it: a claim is measured with it"))
+                waiting += code_of(found[file], file.parent)
     return found
