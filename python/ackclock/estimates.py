@@ -45,9 +45,9 @@ def half_width(standard_deviation: float | None, count: int) -> float | None:
         count: Size of the sample.
 
     Returns:
-        None if fewer than two values leave the interval unknown.
+        None if fewer than two values, or one that is NaN, leave the interval unknown.
     """
-    if standard_deviation is None or count < 2:
+    if standard_deviation is None or math.isnan(standard_deviation) or count < 2:
         return None
     return student.quantile(count - 1, CONFIDENCE) * standard_deviation / math.sqrt(count)
 
@@ -75,11 +75,13 @@ def deviation(values: Sequence[float], within: float | None = None) -> float | N
     """Return the standard deviation of a sample (n - 1); None for fewer than two values.
 
     Args:
-        values: The sample; where some are infinite and others are not, it is infinite.
+        values: The sample; where one is NaN, so is it; where some are infinite and others are not, it is infinite.
         within: What differs by no more is the same; by default the rounding of numbers of this size.
     """
     if len(values) < 2:
         return None
+    if any(map(math.isnan, values)):
+        return math.nan
     if min(values) == max(values):
         return 0.0
     if not all(map(math.isfinite, values)):

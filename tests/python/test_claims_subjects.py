@@ -12,9 +12,8 @@ import pytest
 
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
 from ackclock.claims.adoption import adopt, main
-from ackclock.claims.folder import FOLDERS, load_module, select
-from ackclock.claims.ledger import Laboratory, combination, decisive
-from ackclock.claims.own_code import parts, tokens
+from ackclock.claims.folder import FOLDERS, select
+from ackclock.claims.ledger import Laboratory, decisive
 from ackclock.claims.page import _is_of_another, as_json
 from ackclock.claims.readings import read_as
 from ackclock.claims.subjects import first_subject, is_edited, subject_of
@@ -118,6 +117,15 @@ def test_what_leaves_a_scenario_as_it_was_leaves_its_record(mine: Path, name: st
     assert [len(finding.others) for finding in findings] == [1, 1]
 
 
+REPEATS = """
+[[choice]]
+name = "again"
+title = ""
+why = ""
+repeats = true
+options = [{ name = "a", set = ["tcp.mss=500"] }]
+
+"""
 OTHER: dict[str, tuple[str, str, str, list[bool]]] = {
     "a number": ("scenario.toml", "10 Mbit/s", "11 Mbit/s", [True, True]),
     "an override of a case": ("claims.toml", '"0.2 bdp"', '"0.3 bdp"', [True, True]),
@@ -129,6 +137,7 @@ OTHER: dict[str, tuple[str, str, str, list[bool]]] = {
     "what a function closes over": ("measure.py", 'busiest("one BDP")', 'busiest("a fifth")', [True, False]),
     "another lambda": ("measure.py", 'runs["a fifth"]', 'runs["one BDP"]', [False, True]),
     "code of a module beside": ("more.py", "max(", "min(", [True, True]),
+    "what a repeated option sets": ("claims.toml", "[[study]]", "@REPEATS@[[study]]", [True, True]),
 }
 
 
@@ -136,7 +145,9 @@ OTHER: dict[str, tuple[str, str, str, list[bool]]] = {
 def test_a_record_of_another_scenario_decides_nothing(
     mine: Path, name: str, old: str, new: str, edited: list[bool]
 ) -> None:
-    _edit(mine, name, old, new)
+    _edit(mine, name, old, new.replace("@REPEATS@", REPEATS))
+    if "REPEATS" in new:
+        _edit(mine, name, 'choices = ["acks"]', 'choices = ["acks", "again"]')
     findings = _judged(mine)
     assert [finding.is_edited for finding in findings] == edited
     for finding in (each for each in findings if each.is_edited):
@@ -207,7 +218,7 @@ def test_every_record_that_ships_is_of_what_ships(folder: Folder) -> None:
         options = {choice.name: {o.name for o in choice.options} for choice in claim.study.open_choices}
         for cell in kept["other_choices"]:
             assert all(cell["choices"].get(name) in (None, *known) for name, known in options.items()), claim.id
-            assert cell["subject"] == subject(combination(claim.study, cell["choices"])), claim.id
+            assert cell["subject"] == subject(claim.study.combination(cell["choices"])), claim.id
         assert len(subject([choice.options[0] for choice in claim.study.open_choices])) == 12
 
 
@@ -220,9 +231,72 @@ def test_a_copy_elsewhere_is_the_same_and_the_regions_picture_goes_with_its_grid
     (picture,) = (each for each in folder.pictures.PICTURES if each.name == "region")
     assert not _is_of_another(picture, folder)
     text = (copy / "claims.toml").read_text()
-    (copy / "claims.toml").write_text(text.replace('="100 packets"', '="101 packets"'))
-    assert (copy / "claims.toml").read_text() != text
-    assert _is_of_another(picture, load_folder(copy))
+    for old, new in (
+        ('="100 packets"', '="101 packets"'),
+        ('{ name = "6", set = ["seed=6"] }', '{ name = "6", set = ["seed=7"] }'),
+    ):
+        edited = text.replace(old, new, 1)
+        (copy / "claims.toml").write_text(edited)
+        assert edited != text
+        assert _is_of_another(picture, load_folder(copy))
+
+
+def test_a_reason_goes_with_the_numbers_that_it_cites(mine: Path) -> None:
+    """Mine1 is as it was, and its reason gives numbers of Mine2 and of another option."""
+    text = (mine / "claims.toml").read_text()
+    for said, old, new in (
+        ("Mine2 has {Mine2}.", 'runs["a fifth"]', 'runs["one BDP"]'),
+        ("Without it has {Mine1 where no}.", "delayed_ack=false", "delayed_ack=4"),
+    ):
+        (mine / "claims.toml").write_text(text.replace("As it was.", said, 1))
+        before = _judged(mine)[0]
+        assert (before.is_edited, before.reason[:4], "{" in before.reason) == (False, said[:4], False)
+        _edit(mine, "measure.py" if "runs" in old else "claims.toml", old, new)
+        after = _judged(mine)[0]
+        assert (after.is_edited, after.measured.value, after.reason) == (False, before.measured.value, "")
+
+
+def test_a_measurement_is_of_the_files_that_it_was_made_with(mine: Path) -> None:
+    """A scenario that is edited while a run of hours goes on: what it measured is of the one that it read."""
+    claims = load_folder(mine).claims
+    before = [first_subject(claim) for claim in claims]
+    laboratory = Laboratory(full=True, on_done=lambda *_: _meanwhile(mine))
+    found = as_json(judge(claims, laboratory, {}), full=True)["claims"]
+    assert [entry["subject"] for entry in found] == before
+    assert [first_subject(claim) for claim in load_folder(mine).claims] != before
+
+
+def _meanwhile(folder: Path) -> None:
+    text = (folder / "scenario.toml").read_text()
+    (folder / "scenario.toml").write_text(text.replace("10 Mbit/s", "11 Mbit/s"))
+
+
+NAMED: dict[str, tuple[str, str, str]] = {
+    "a file without a suffix": ('rate = "10 Mbit/s"', 'rate = { trace = "wan" }', "wan"),
+    "a module": ("duration =", 'use = ["plugin"]\nduration =', "plugin.py"),
+    "what a module imports": ("duration =", 'use = ["plugin"]\nduration =', "helper.py"),
+    "a class": ('controller = "reno"', 'controller = "python:plugin:Mine"', "plugin.py"),
+    "what a class imports": ('controller = "reno"', 'controller = "python:plugin:Mine"', "helper.py"),
+    "what it imports inside": ('controller = "reno"', 'controller = "python:plugin:Mine"', "package/inner.py"),
+    "a file that it names": ('controller = "reno"', 'controller = "python:plugin:Mine"', "weights.json"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "file"), NAMED.values(), ids=NAMED)
+def test_what_a_named_file_says_is_part_of_the_scenario(mine: Path, old: str, new: str, file: str) -> None:
+    (mine / "package").mkdir()
+    for name in ("wan", "helper.py", "package/inner.py", "weights.json"):
+        (mine / name).write_text("1\n")
+    code = "import helper\nWEIGHTS = 'weights.json'\ndef Mine():\n    from package import inner\n"
+    (mine / "plugin.py").write_text(code)
+    _edit(mine, "scenario.toml", old, new)
+    before = [first_subject(claim) for claim in load_folder(mine).claims]
+    if file.endswith(".py"):
+        (mine / file).write_text(f"# a comment\n{(mine / file).read_text()}")
+    (mine / "nobody.py").write_text("2\n")
+    assert [first_subject(claim) for claim in load_folder(mine).claims] == before
+    (mine / file).write_text(f"{(mine / file).read_text()}3\n")
+    assert all(one != other for one, other in zip(before, map(first_subject, load_folder(mine).claims), strict=True))
 
 
 def test_a_file_that_a_scenario_names_is_part_of_it(tmp_path: Path) -> None:
@@ -233,24 +307,60 @@ def test_a_file_that_a_scenario_names_is_part_of_it(tmp_path: Path) -> None:
     assert [each.id for each in load_folder(copy).claims if not is_edited(each)] == []
 
 
+def test_a_statement_about_all_choices_is_open_where_the_first_was_edited(mine: Path) -> None:
+    """The other choice is as it was, and would agree by itself: of half a grid nothing follows."""
+    _edit(mine, "claims.toml", "low = 0.98", "low = 0.5\nshare = 0.5")
+    assert _judged(mine)[0].verdict == "agrees"
+    _edit(mine, "claims.toml", "delayed_ack=true", "delayed_ack=3")
+    finding = _judged(mine)[0]
+    assert (finding.is_edited, finding.verdict, decisive(finding).verdict) == (True, "open", "open")
+    assert [judged for _, _, judged in finding.others] == ["agrees"]
+
+
+def test_another_choice_that_was_edited_is_left_out_and_said(mine: Path) -> None:
+    _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
+    for finding in _judged(mine):
+        assert (finding.is_on_record, finding.others) == (True, ())
+        assert record(finding).endswith("; other choices that are of another scenario, and left out: 1")
+
+
+def test_statements_on_record_are_judged_together_as_when_they_were_simulated(mine: Path, tmp_path: Path) -> None:
+    """Both hold without delayed ACKs alone; two folders may each have a region of that name."""
+    without = {
+        c["id"]: c["other_choices"][0]["measured"] for c in json.loads((mine / "recorded.json").read_text())["claims"]
+    }
+    (_, first), (_, second) = [(c.id, c.on_record["measured"]) for c in load_folder(mine).claims if c.on_record]
+    assert second < without["Mine2"]
+    middle = (second + without["Mine2"]) / 2
+    text = (mine / "claims.toml").read_text().replace("high = 0.97", f'low = {middle}\nregion = "both"')
+    (mine / "claims.toml").write_text(
+        text.replace("low = 0.98", f'low = {min(first, without["Mine1"])}\nregion = "both"')
+    )
+    findings = _judged(mine)
+    assert [(each.first_verdict, each.verdict) for each in findings] == [("agrees", "agrees"), ("differs", "agrees")]
+    other = shutil.copytree(mine, tmp_path / "other")
+    for file in ("claims.toml", "measure.py", "verdicts.toml", "recorded.json"):
+        (other / file).write_text((other / file).read_text().replace("Mine", "Other"))
+    adopt(load_folder(other))
+    _edit(other, "claims.toml", f"low = {middle}", "low = 2.0")
+    claims = [*load_folder(mine).claims, *load_folder(other).claims]
+    found = judge(claims, Laboratory(), {})
+    assert [each.verdict for each in found] == ["agrees", "agrees", "differs", "differs"]
+    _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
+    assert [each.verdict for each in _judged(mine)] == ["open", "open"]
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.path.name)
+def test_a_picture_of_a_file_says_whose_record_it_is(folder: Folder) -> None:
+    """Else it is drawn in a copy whose scenario is another."""
+    code = "".join(file.read_text(encoding="utf-8") for file in folder.path.glob("pictures*.py"))
+    files = [file for file in folder.path.glob("*.json") if file.name in code]
+    assert not files or any(picture.shows for picture in folder.pictures.PICTURES if folder.pictures)
+
+
 def test_pictures_of_a_copy_are_drawn_by_its_own_measures() -> None:
     named = [file for file in FOLDERS.glob("*/*.py") if "FOLDERS" in file.read_text(encoding="utf-8")]
     assert named == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("x = f'{a:.3f} {{'\n", "x  = f'{a:.3f} {{'  # three\n", True),
-        ("x = f'{a:.3f}'\n", "x = f'{a:.2f}'\n", False),
-        ('x = "a b"\n', 'x = "ab"\n', False),
-        ("if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n", False),
-        ("def f():\n    '''One.'''\n    return 1\n", "def f():\n\treturn 1\n", True),
-        ("x = ('a'\n     'b')\n", "x = ('a' 'b')\n", True),
-    ],
-)
-def test_texts_are_one_where_their_tokens_are(one: str, other: str, is_same: bool) -> None:
-    assert (tokens(one) == tokens(other)) is is_same
 
 
 def test_one_reading_is_judged_by_what_is_on_record_of_it() -> None:
@@ -313,59 +423,3 @@ def test_results_that_are_kept_are_of_the_code_that_the_scenario_brings(cli: Cli
         found.append(json.loads(done.stdout)["claims"][0])
     assert found[1]["measured"] > 3 * found[0]["measured"]
     assert found[0]["subject"] != found[1]["subject"]
-
-
-def test_every_callable_may_measure(tmp_path: Path) -> None:
-    """Each of these is another measure than the rest, and the same when its file is read again."""
-    (tmp_path / "calls.py").write_text(CALLS)
-    found, again = ([parts(each) for each in load_module(tmp_path / "calls.py").CALLS] for _ in range(2))
-    assert found == again
-    assert len({repr(each) for each in found}) == len(found)
-
-
-CALLS = """\
-from dataclasses import dataclass
-from functools import cache, partial
-
-
-@dataclass
-class Instance:
-    scale: float
-
-    def __call__(self, runs):
-        return self.scale
-
-    def method(self, runs):
-        return -self.scale
-
-
-def holding(value):
-    return lambda runs: value
-
-
-def both():
-    def one(runs):
-        return other(runs)
-
-    def other(runs):
-        return one(runs)
-
-    return one, holding(other)
-
-
-@cache
-def cached(runs):
-    return 1
-
-
-def scaled(runs, by=1.0):
-    return by
-
-
-CALLS = [
-    len, str.upper, cached, scaled, partial(scaled, by=2.0), partial(scaled, by=3.0), Instance(1.0), Instance(2.0),
-    Instance(1.0).method, holding(max), holding(min), holding((1, 2)), holding([1, 3]), holding({"a": scaled}),
-    holding({"b": scaled}), holding((scaled, scaled, cached)), holding((scaled, cached, cached)), *both(),
-    lambda runs: 1, lambda runs, two=2: two,
-]
-"""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from ackclock.claims.intervals import of_mean
 from ackclock.estimates import estimate, holm, paired
 from ackclock.figures import Axis, Cloud, distribution, scatter, spread
 from ackclock.studies.drawn import _lesser
@@ -81,6 +82,16 @@ def test_differences_that_are_rounding_say_nothing() -> None:
 def test_what_is_infinite_decides_nothing(values: list[float]) -> None:
     found = paired(values, [0.0, 0.0, 0.0])
     assert found is not None and found.p is None
+    assert shown(found.estimate, Column("x", "x"))
+
+
+@pytest.mark.parametrize("values", [[1.0, math.nan], [math.nan, 1.0], [math.nan] * 2, [math.inf, math.nan, 1.0]])
+def test_a_sample_with_nan_has_no_interval(values: list[float]) -> None:
+    """IEEE 754: what is computed from NaN is NaN, so that a mean is unknown and may lie anywhere."""
+    found, mean = paired(values, [0.0] * len(values)), estimate(values)
+    assert found is not None and found.p is None and found.estimate.half is None
+    assert mean is not None and math.isnan(mean.mean) and mean.half is None
+    assert (of_mean(values).low, of_mean(values).high) == (-math.inf, math.inf)
     assert shown(found.estimate, Column("x", "x"))
 
 

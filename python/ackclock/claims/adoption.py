@@ -12,7 +12,6 @@ from typing import Any
 
 from ackclock._core import ScenarioError
 from ackclock.claims.folder import VERDICTS, Claim, Folder, load_folder
-from ackclock.claims.ledger import combination
 from ackclock.claims.subjects import first_subject, region_subject, subject_of
 from ackclock.input_files import InputFileError
 
@@ -69,8 +68,8 @@ def _record(text: str, claims: Mapping[str, Claim]) -> str:
 
 def _entry(entry: dict[str, Any], claim: Claim) -> dict[str, Any]:
     subject = subject_of(claim)
-    others = [_with(other, subject(combination(claim.study, other["choices"]))) for other in entry["other_choices"]]
-    return _with(entry, subject(combination(claim.study, {}))) | {"other_choices": others}
+    others = [_with(other, subject(claim.study.combination(other["choices"]))) for other in entry["other_choices"]]
+    return _with(entry, subject(claim.study.combination({}))) | {"other_choices": others}
 
 
 def _with(entry: dict[str, Any], subject: str) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes
     for place, claim in enumerate(table["claim"]):
         text = claim.get("reason", "")
         try:
-            if strange := next((name for name in reasons.named(text) if name not in ids), None):
+            if strange := next((name for name in reasons.cited(text, claim["id"]) if name not in ids), None):
                 raise LookupError(unknown("claim", strange, ids, lists=False))
             entries.append({**claim, "wording": text, "reason": reasons.filled(text, claim["id"], record)})
         except (LookupError, ValueError) as error:

@@ -5,16 +5,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, Self
 
 from ackclock import importing, input_files, usercode
-from ackclock.claims import checked, own_code
-from ackclock.claims.forms import Record, Verdict
+from ackclock.claims import checked, own_code, reasons, records
+from ackclock.claims.forms import Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
 from ackclock.overrides import listed_in, places
-from ackclock.reading import DamagedError, document, mismatch
+from ackclock.reading import mismatch
 from ackclock.shown import unknown
 
 FOLDERS = Path(__file__).parent / "folders"
@@ -93,6 +93,14 @@ class Choice:
         tried = len(options) if quick is True else int(quick)
         return cls(table["name"], table["title"], table["why"], tried, options, table.get("repeats", False))
 
+    def option(self, name: str | None) -> Option:
+        """Return the option of a name, the first if there is none.
+
+        Args:
+            name: Any.
+        """
+        return next((option for option in self.options if option.name == name), self.options[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -144,6 +152,14 @@ class Study:
         """What the source leaves open: the choices that are no repetitions."""
         return tuple(choice for choice in self.choices if not choice.repeats)
 
+    def combination(self, names: Mapping[str, str]) -> tuple[Option, ...]:
+        """Return the options of the open choices that a record names, the first of each choice that it does not.
+
+        Args:
+            names: Of options, by those of their choices.
+        """
+        return tuple(choice.option(names.get(choice.name)) for choice in self.open_choices)
+
     def leaves_out(self, options: Sequence[Option]) -> bool:
         """Whether a combination is not simulated: one of its options is repeated less often than seeds are listed.
 
@@ -193,6 +209,7 @@ class Claim:
             the other side of 0 does not agree, however near it is. 0 if there is no such statement.
         origin: Whose statement it is.
         beside: The claims of its region, itself among them.
+        cites: The claims whose numbers on record its reason gives.
         subject: The subject (`ackclock.claims.subjects`) of its record, verdict on record and reason; empty where a
             record does not say it, `None` where there is no record and `verdicts.toml` does not say it either.
     """
@@ -218,6 +235,7 @@ class Claim:
     origin: Origin = "source"
     region: str = ""
     beside: tuple["Claim", ...] = ()
+    cites: tuple["Claim", ...] = ()
     subject: str | None = None
 
     @property
@@ -292,17 +310,19 @@ def load_folder(path: Path) -> Folder:
     Raises:
         ackclock.ScenarioError: If its `claims.toml` has mistakes; it tells of every one.
     """
+    listed_in.cache_clear()
     table, mistakes = checked.read(path)
     choices = {entry["name"]: Choice.of(entry) for entry in table.get("choice", ())}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = _listed(load_module(path / "measure.py"), "MEASURES", dict)
     checked.check_measures(table, measures, mistakes)
-    measured, made = _measurements(path)
+    measured, made = records.read(path)
     entries = checked.with_reasons(table, measured, mistakes)
     recorded, subjects = _verdicts(path / VERDICTS, [entry["id"] for entry in table["claim"]])
     subjects |= {name: entry.get("subject") or "" for name, entry in measured.items()}
     claims = tuple(_claim(entry, studies, measures, measured, made, subjects) for entry in entries)
-    claims = tuple(_beside(claim, claims) for claim in claims)
+    cited = {entry["id"]: reasons.cited(entry.get("reason", ""), entry["id"]) for entry in table["claim"]}
+    claims = tuple(_beside(claim, claims, cited[claim.id]) for claim in claims)
     pictures = load_module(path / "pictures.py") if (path / "pictures.py").exists() else None
     if pictures is not None:
         _check_pictures(_listed(pictures, "PICTURES", (list, tuple)), path / "pictures.py", studies)
@@ -310,7 +330,6 @@ def load_folder(path: Path) -> Folder:
 
 
 VERDICTS: Final = "verdicts.toml"
-_REMEDY = "restore it, or write it anew with `ackclock claims --full`"
 
 
 def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[str, str]]:
@@ -352,27 +371,6 @@ def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str
         if picture.study not in studies:
             there = ", ".join(studies)
             raise input_files.InputFileError(f"{at}: study {picture.study!r} must be one of claims.toml: {there}")
-
-
-def _measurements(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
-    """Read each `claims.json` of a `--full` run, which a folder with costly studies keeps as `recorded*.json`.
-
-    An entry says by what it was made, since a run shows records beside what it simulates; else its file does.
-    """
-    measured: dict[str, dict[str, Any]] = {}
-    made: dict[str, Made] = {}
-    for file in sorted(path.glob("recorded*.json")):
-        content = document(input_files.octets(file, remedy=_REMEDY), file, Record, _REMEDY)
-        for entry in content["claims"]:
-            if entry.get("interval") is not None and len(entry["interval"] or ()) != 2:
-                raise DamagedError(file, f"the interval of {entry['id']} must have two ends", _REMEDY)
-            if entry["id"] in measured:
-                raise DamagedError(
-                    file, f"{entry['id']} is on record twice, here or in another file", "keep one of them"
-                )
-            measured[entry["id"]] = cast(dict[str, Any], entry)
-            made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
-    return measured, made
 
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
@@ -445,10 +443,9 @@ def _claim(
     )
 
 
-def _beside(claim: Claim, claims: Sequence[Claim]) -> Claim:
-    if not claim.region:
-        return claim
-    return replace(claim, beside=tuple(other for other in claims if other.region == claim.region))
+def _beside(claim: Claim, claims: Sequence[Claim], cited: Collection[str]) -> Claim:
+    beside = tuple(other for other in claims if claim.region and other.region == claim.region)
+    return replace(claim, beside=beside, cites=tuple(other for other in claims if other.id in cited))
 
 
 def load_module(path: Path) -> ModuleType:

@@ -20,7 +20,7 @@ from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
-from ackclock.claims.subjects import is_edited, subject_of
+from ackclock.claims.subjects import has_edited, is_edited, subject_of
 from ackclock.imported import identity
 from ackclock.results import Results
 from ackclock.running import Stop, mapped
@@ -326,19 +326,27 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         recorded: The verdicts on record.
     """
     studies = {claim.study.key: claim.study for claim in claims}
-    edited = {_named(claim) for claim in claims if is_edited(claim)}
+    edited = {_named(each) for claim in claims for each in (claim, *claim.beside) if is_edited(each)}
+    claims = [replace(each, reason="") if any(map(has_edited, each.cites)) else each for each in claims]
     while True:
         laboratory.simulate(studies.values())
         simulated = _measured(claims, laboratory)
         regions = _regions(claims, simulated)
         findings = [
-            replace(found, is_edited=True, recorded=None) if _named(found.claim) in edited else found
-            for found in (_finding(each, simulated, recorded.get(each.id), regions.get(each.region)) for each in claims)
+            _of_another(found) if _named(found.claim) in edited else found
+            for found in (
+                _finding(each, simulated, recorded.get(each.id), regions.get(_of_region(each))) for each in claims
+            )
         ]
         unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
         studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
             return findings
+
+
+def _of_another(found: Finding) -> Finding:
+    """Return a finding without what is on record; under other choices that were not edited a number may remain."""
+    return replace(found, is_edited=True, recorded=None, verdict=found.verdict if found.simulated else "open")
 
 
 def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
@@ -404,15 +412,24 @@ def _named(claim: Claim) -> tuple[Key, str]:
     return claim.study.key, claim.id
 
 
-def _regions(claims: Sequence[Claim], simulated: _Measurements) -> dict[str, Region]:
-    """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations."""
-    found: dict[str, Region] = {}
+def _regions(claims: Sequence[Claim], simulated: _Measurements) -> dict[Key, Region]:
+    """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations.
+
+    What is on record judges where all of the grid is there: of a part nothing follows.
+    """
+    found: dict[Key, Region] = {}
     for claim in claims:
-        if claim.region and claim.region not in found and _named(claim) in simulated:
-            columns = [_judged(other, simulated[_named(other)]) for other in claim.beside]
-            cells = {rows[0][0]: tuple(verdict for _, _, verdict in rows) for rows in zip(*columns, strict=True)}
-            found[claim.region] = Region(claim.region, tuple(other.id for other in claim.beside), cells)
+        if claim.region and (key := _of_region(claim)) not in found:
+            columns = [_judged(other, simulated.get(_named(other)) or _on_record(other)) for other in claim.beside]
+            size = math.prod(len(choice.options) for choice in claim.study.open_choices)
+            if _named(claim) in simulated or all(len(column) == size for column in columns):
+                cells = {rows[0][0]: tuple(verdict for _, _, verdict in rows) for rows in zip(*columns, strict=True)}
+                found[key] = Region(claim.region, tuple(other.id for other in claim.beside), cells)
     return found
+
+
+def _of_region(claim: Claim) -> Key:
+    return claim.study.folder, claim.region
 
 
 def _judged(claim: Claim, measurements: Sequence[tuple[Choices, Measured]]) -> list[tuple[Choices, Measured, Verdict]]:
@@ -437,7 +454,8 @@ def _found(
     (_, measured, first_verdict), *others = judged
     verdicts = [verdict for _, _, verdict in judged]
     verdict = first_verdict if claim.share is None else over_grid(verdicts, claim.share)
-    verdict = verdict if region is None else region.verdict
+    if claim.region:
+        verdict = "open" if region is None else region.verdict
     return Finding(claim, measured, verdict, first_verdict, recorded, tuple(others), simulated, region)
 
 
@@ -459,20 +477,10 @@ def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
     if entry is None:
         return [(first, Measured(None))]
     subject = subject_of(claim)
-    cells = [(first, entry), *((combination(claim.study, other["choices"]), other) for other in entry["other_choices"])]
+    cells = [(first, entry), *((claim.study.combination(other["choices"]), other) for other in entry["other_choices"])]
     kept = [(chosen, cell) for chosen, cell in cells if cell.get("subject") == subject(chosen)]
     found = [(chosen, _entry(claim.study, cell)) for chosen, cell in kept if cell is entry or chosen != first]
     return found if kept[:1] == cells[:1] else [(first, Measured(None)), *found]
-
-
-def combination(study: Study, names: Mapping[str, str]) -> Choices:
-    """Return the options that a record names, the first of each choice that it does not.
-
-    Args:
-        study: Whose choices.
-        names: Of options, by those of their choices.
-    """
-    return tuple(_option(choice, names.get(choice.name)) for choice in study.open_choices)
 
 
 def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
@@ -490,10 +498,6 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
     elif "seeds" in also:
         interval = of_spread(value, also["deviation"], int(also["seeds"]))
     return _repeated(study, Measured(value, also, interval=interval, values=values))
-
-
-def _option(choice: Choice, name: str | None) -> Option:
-    return next((option for option in choice.options if option.name == name), choice.options[0])
 
 
 def decisive(finding: Finding) -> Finding:

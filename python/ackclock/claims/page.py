@@ -12,7 +12,7 @@ from ackclock.claims.folder import Folder, select
 from ackclock.claims.ledger import Choices, Finding, Laboratory, decisive
 from ackclock.claims.measured import Measured, number
 from ackclock.claims.origin import now
-from ackclock.claims.subjects import is_edited, region_subject
+from ackclock.claims.subjects import has_edited, region_subject
 from ackclock.claims.words import chance, counts, limits, more, origin, reason, record, spread, verdict
 from ackclock.pages import render, written_picture
 from ackclock.tables import Column, Table, Tag, html
@@ -36,7 +36,7 @@ def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
     Args:
         findings: All of them.
     """
-    found = {finding.region.name: finding for finding in findings if finding.region is not None}
+    found = {finding.region.ids: finding for finding in findings if finding.region is not None}
     tables = [
         finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])
         | {"subject": region_subject(finding.claim.beside)}
@@ -131,7 +131,7 @@ def _pictures(
 def _is_of_another(picture: Picture, folder: Folder) -> bool:
     """Whether a picture shows what is on record of another scenario."""
     shown = select([folder], picture.shows) if picture.shows else []
-    if any(map(is_edited, shown)):
+    if any(map(has_edited, shown)):
         return True
     file = folder.path / REGIONS
     regions = json.loads(file.read_text(encoding="utf-8"))["regions"] if shown and file.exists() else []

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from ackclock.claims.folder import Choice, Claim, Option
-from ackclock.claims.ledger import combination
 from ackclock.shown import unknown
 
 
@@ -69,6 +68,6 @@ def _entry(claim: Claim, name: str, option: str) -> dict[str, Any] | None:
     if claim.on_record is None:
         return None
     cells = [cell for cell in claim.on_record["other_choices"] if cell["choices"].get(name) == option]
-    firsts = combination(claim.study, {})
-    mine = next((cell for cell in cells if combination(claim.study, cell["choices"]) == firsts), None)
+    firsts = claim.study.combination({})
+    mine = next((cell for cell in cells if claim.study.combination(cell["choices"]) == firsts), None)
     return None if mine is None else {**claim.on_record, **mine, "other_choices": cells}

@@ -62,13 +62,14 @@ def _renewed(finding: "Finding", found: Mapping[str, Mapping[str, Any]]) -> "Fin
         return finding
 
 
-def named(text: str) -> list[str]:
-    """Return the claims that a reason names for their numbers.
+def cited(text: str, own: str) -> list[str]:
+    """Return the claims whose numbers on record a reason gives.
 
     Args:
         text: As it stands in `claims.toml`.
+        own: The claim whose reason it is.
     """
-    return [found["id"] for found in PLACE.finditer(text) if found["id"]]
+    return [found["id"] or own for found in PLACE.finditer(text)]
 
 
 def _written(found: re.Match[str], own: str, record: Mapping[str, Mapping[str, Any]]) -> str:

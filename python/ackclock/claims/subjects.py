@@ -2,16 +2,17 @@
 
 A record keeps it beside each number, so that what another scenario gave decides nothing in a folder that was copied and
 edited. It covers the names and places of the study's cases, the scenario files as documents, the files that these name,
-every override in its order, options that repeat a setting, and the measure (`ackclock.claims.own_code`). It leaves out
-comments, whitespace and a scenario's `name`, limits of agreement, other studies and options, and the number of seeds.
-It leaves out the engine as well, whose differences are found by measuring again (`ackclock.claims.reference`).
+every override in its order, options that repeat a setting, and the measure with its id (`ackclock.claims.own_code`). A
+module of Python counts with what it imports and the files that its texts name. It leaves out comments, whitespace and a
+scenario's `name`, limits of agreement, other studies and options, and the number of seeds. It leaves out the engine as
+well, whose differences are found by measuring again (`ackclock.claims.reference`).
 Departures: files that environment variables name are not read, since a record is shown where these are not set.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,23 +20,36 @@ from typing import Any, Final
 from ackclock import input_files
 from ackclock.claims import own_code
 from ackclock.claims.folder import Case, Claim, Option, Study
-from ackclock.claims.named_files import contents
-from ackclock.decoding import decoded_toml
+from ackclock.claims.named_files import contents, document, look_anew
 
 DIGITS: Final = 12
 """How many hexadecimal digits stand for a subject."""
 
-_SEED: Final = re.compile(r"seed=\d+")
+_SEED: Final = re.compile(r"\s*seed\s*=\s*\d+\s*")
 
 
 def subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
     """Return what gives the subject of a claim's measurement under an option of each of its study's open choices.
 
+    It is reckoned once for a claim, so that what was measured is not said to be of files that were edited meanwhile.
+
     Args:
         claim: Any.
     """
+    key = claim.id, id(claim.study), id(claim.measure)
+    if key not in _known:
+        _known[key] = claim.study, claim.measure, _subject_of(claim)
+    return _known[key][2]
+
+
+_known: dict[tuple[str, int, int], tuple[Study, Callable[..., object], Callable[[Sequence[Option]], str]]] = {}
+"""The subjects of claims that were looked at; study and measure are held here, so that their ids stay their own."""
+
+
+def _subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
     study = claim.study
-    common = [own_code.parts(claim.measure), _repeated(study)]
+    look_anew()
+    common = [own_code.parts(study.folder, claim.id), _repeated(study)]
     cases = [(case, [case.name, case.on, *_scenario(case.scenario)]) for case in study.cases]
 
     def subject(chosen: Sequence[Option]) -> str:
@@ -60,6 +74,17 @@ def is_edited(claim: Claim) -> bool:
         claim: Any.
     """
     return claim.subject not in (None, first_subject(claim))
+
+
+def has_edited(claim: Claim) -> bool:
+    """Whether anything that is on record of a claim is of another scenario, under whichever options.
+
+    Args:
+        claim: Any.
+    """
+    subject, others = subject_of(claim), (claim.on_record or {}).get("other_choices", ())
+    cells = ((cell.get("subject"), claim.study.combination(cell["choices"])) for cell in others)
+    return is_edited(claim) or any(said != subject(chosen) for said, chosen in cells)
 
 
 def region_subject(claims: Iterable[Claim]) -> str:
@@ -91,21 +116,25 @@ def _digest(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def _repeated(study: Study) -> list[list[str]]:
+def _repeated(study: Study) -> list[list[Any]]:
     """Return what options that repeat a setting change beside the seed."""
     options = [option for choice in study.choices if choice.repeats for option in choice.options]
     changed = [[text for text in option.overrides if not _SEED.fullmatch(text)] for option in options]
-    return [texts for texts in changed if texts]
+    folders = sorted({case.scenario.parent for case in study.cases})
+    return [[_changes(texts, folder) for folder in folders] for texts in changed if texts]
 
 
-def _scenario(file: Path) -> tuple[str, list[str]]:
+def _scenario(file: Path) -> tuple[str, list[Any]]:
     said, texts = _document(input_files.text(file, remedy="write it: a study names it"))
     return said, list(contents(texts, file.parent))
 
 
-def _overrides(case: Case, chosen: Sequence[Option]) -> list[tuple[str, list[str]]]:
+def _overrides(case: Case, chosen: Sequence[Option]) -> list[tuple[str, list[Any]]]:
     texts = (*(text for option in chosen for text in option.on(case.scenario)), *case.overrides)
-    folder = case.scenario.parent
+    return _changes(texts, case.scenario.parent)
+
+
+def _changes(texts: Iterable[str], folder: Path) -> list[tuple[str, list[Any]]]:
     return [(said, list(contents(named, folder))) for said, named in map(_override, texts)]
 
 
@@ -113,28 +142,10 @@ def _overrides(case: Case, chosen: Sequence[Option]) -> list[tuple[str, list[str
 def _override(text: str) -> tuple[str, tuple[str, ...]]:
     """Return an override with its value as a document, and the texts in it."""
     path, sign, value = text.partition("=")
-    return _said(f"value={value}", f"{path.strip()}{sign}")
+    return document(f"value={value}", f"{path.strip()}{sign}")
 
 
 @lru_cache(maxsize=256)
 def _document(text: str) -> tuple[str, tuple[str, ...]]:
     """Return a scenario file as a document, and the texts in it."""
-    return _said(text)
-
-
-def _said(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return a text of TOML without its layout, and its texts; what is no TOML stays as it is."""
-    try:
-        table = decoded_toml(text)
-    except ValueError:
-        return before + text, ()
-    table.pop("name", None)
-    return before + json.dumps(table, sort_keys=True, default=str), tuple(_texts(table))
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+    return document(text)

@@ -65,7 +65,9 @@ def record(finding: Finding) -> str:
         return ""
     if finding.claim.on_record is None:
         return "not on record"
-    return f"on record: {finding.made}{_since(finding.made)}"
+    lost = len(finding.claim.on_record["other_choices"]) - len(finding.others)
+    others = f"; other choices that are of another scenario, and left out: {lost}" if lost else ""
+    return f"on record: {finding.made}{_since(finding.made)}{others}"
 
 
 def _edited(finding: Finding) -> str:
