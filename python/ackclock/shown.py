@@ -63,6 +63,10 @@ def for_matplotlib(text: object) -> str:
     return f" {said}" if said.startswith("_") else said
 
 
+_A_SLIP, _NEAR = 0.9, 0.6
+"""How alike two names are (`difflib`) that differ by a letter, and that may be meant for one another."""
+
+
 def meant(given: str, names: Iterable[str]) -> str:
     """Return the question whether a name was meant: of the same words, or with these among its words, or the nearest.
 
@@ -87,8 +91,11 @@ def meant(given: str, names: Iterable[str]) -> str:
     same = same or [name for name in known if sorted(_words(name)) == sorted(words)]
     among = [name for name in known if words and set(words) <= set(_words(name))][:_MOST_MEANT]
     squeezed = {"".join(_words(name)): name for name in reversed(known)}
-    near = [squeezed[found] for found in difflib.get_close_matches("".join(words), squeezed, 1)]
-    found = " or ".join(f'"{name}"' for name in same[:1] or among or near)
+    close, near = (
+        [squeezed[found] for found in difflib.get_close_matches("".join(words), squeezed, 1, cutoff)]
+        for cutoff in (_A_SLIP, _NEAR)
+    )
+    found = " or ".join(f'"{name}"' for name in same[:1] or close or among or near)
     return f"did you mean {found}?" if found else ""
 
 
