@@ -1,7 +1,5 @@
 """Claims that rest on several seeds, or are too costly for every day: means, the record, the papers' own sums."""
 
-import re
-from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -68,23 +66,6 @@ def test_seeds_are_repetitions_of_each_testbed(folder: Folder) -> None:
     counts = {setting[0].name: len(repetitions) for setting, repetitions in settings.items()}
     assert (next(iter(counts.items())), counts["by action"]) == (("FQ-CoDel over device", 20), 10)
     assert {len(r) for r in Laboratory(full=True, seeds=2).settings(study).values()} == {2}
-
-
-def test_the_page_counts_what_each_testbed_gives(folder: Folder) -> None:
-    """The rows of its first table are the verdicts on record of the papers' statements, where all have one."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for claim in folder.claims:
-        if claim.origin == "source" and claim.on_record is not None and claim.study.choices[0].name == "testbed":
-            counts[claim.study.choices[0].options[0].name][claim.on_record["verdict_of_these"]] += 1
-            for other in claim.on_record["other_choices"]:
-                counts[next(iter(other["choices"].values()))][other["verdict"]] += 1
-    most = max(sum(verdicts.values()) for verdicts in counts.values())
-    page = (ROOT / "docs" / "explanation" / "claims-dqn.md").read_text(encoding="utf-8")
-    for testbed, verdicts in counts.items():
-        row = f" | {verdicts['agrees']} | {verdicts['differs']} | {verdicts['undecided']} |"
-        pattern = rf"(?m)^\| {re.escape(testbed)}(, on which verdicts rest)?{re.escape(row)}$"
-        assert (re.search(pattern, page) is not None) == (sum(verdicts.values()) == most), (testbed, row)
-    assert most == 70
 
 
 def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:

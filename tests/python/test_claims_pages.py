@@ -65,12 +65,12 @@ def test_a_grid_has_a_row_for_each_option_of_the_first_choice() -> None:
     assert flows_at_10_mbit == ["10.00", "18.00", "180.0"], "10 ms, or 1.5 times a packet of each flow at 10 Mbit/s"
 
 
-def test_a_tally_counts_what_the_record_decides() -> None:
+def test_a_tally_counts_what_the_record_decides_of_a_sources_statements() -> None:
     dqn = next(folder for folder in FOLDERS if folder.path.name == "dqn-2023")
     text = renewed("<!-- record tally: dqn-2023 D2 D4 -->\n<!-- end of record -->", FOLDERS)
     (row,) = [line.split(" | ") for line in text.splitlines() if line.startswith("| FQ-CoDel over device ")]
     record = json.loads((dqn.path / "recorded.json").read_text(encoding="utf-8"))["claims"]
-    entries = [entry for entry in record if entry["id"].startswith(("D2", "D4"))]
+    entries = [each for each in record if each["id"].startswith(("D2", "D4")) and each["origin"] == "source"]
     verdicts = [entry["verdict_of_these"] for entry in entries]
     assert row[1:4] == [str(verdicts.count(each)) for each in ("agrees", "differs", "undecided")]
     inside = [entry for entry in entries if holds(entry, entry["values"][1::2])]
@@ -78,8 +78,10 @@ def test_a_tally_counts_what_the_record_decides() -> None:
 
 
 def holds(entry: dict[str, Any], values: list[float]) -> bool:
+    """The range of the record, and the side of 0 on which the source has it."""
     low, high = (math.inf * side if entry[name] is None else entry[name] for name, side in (("low", -1), ("high", 1)))
-    return low <= sum(values) / len(values) <= high
+    mean = sum(values) / len(values)
+    return low <= mean <= high and entry["sign"] * mean >= 0
 
 
 def test_the_interval_of_a_difference_is_welchs() -> None:

@@ -6,9 +6,9 @@ highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each com
 of what was measured beside it. `by option where 1 BDP; Linux: ...` has the rows with these options only.
 `<!-- record grid: highspeed-2005 H5a1:allowed ms | H5b1 -->` has a row for each option of the first choice, a column
 for each combination of the others, and in each cell these numbers without their intervals.
-`<!-- record tally: dqn-2023 D1 D2 -->` counts the verdicts on claims whose ids begin so, in a row for each combination.
-Its last two columns count the means that lie in their ranges, of every other repetition: what is chosen as the best by
-one half is judged by the other.
+`<!-- record tally: dqn-2023 D1 D2 -->` counts the verdicts on the source's statements whose ids begin so, in a row for
+each option of their first choice under which all of them were measured. Its last two columns count the means that lie
+in their ranges, of every other repetition: what is chosen as the best by one half is judged by the other.
 What is outside a claim's range is in *italics*, what is undecided has a question mark.
 """
 
@@ -92,11 +92,14 @@ def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
 
 
 def _tally(folder: Folder, beginnings: tuple[str, ...]) -> str:
-    claims = [claim for claim in folder.claims if claim.id.startswith(beginnings) and claim.on_record is not None]
+    said = [claim for claim in folder.claims if claim.id.startswith(beginnings) and claim.origin == "source"]
+    claims = [claim for claim in said if claim.study.choices[0] is said[0].study.choices[0]]
     measured = [(claim, _columns(on_record(folder, claim.id))) for claim in claims]
     rows = []
-    for name in dict.fromkeys(name for _, columns in measured for name in columns):
+    for name in (option.name for option in said[0].study.choices[0].options):
         known = [(claim, columns[name]) for claim, columns in measured if name in columns]
+        if len(known) < len(claims):
+            continue
         verdicts = [claim.verdict(found.value, found.interval) for claim, found in known]
         halves = [sum(_holds(claim, found, half) for claim, found in known) for half in (0, 1)]
         seeds = {len(found.values) or 1 for _, found in known}
