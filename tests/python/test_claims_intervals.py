@@ -150,9 +150,21 @@ def test_other_seeds_can_be_named_listed_or_not(mine: Path) -> None:
     assert [finding.seeds for finding in other] == [3, 3]
     assert first[0].measured.value != other[0].measured.value
     assert judge(read_as(claims, {"seed": "9"}), Laboratory(), {})[0].seeds == 1
+    recorded = [replace(claim, on_record={"other_choices": []}) for claim in claims]
+    assert read_as(recorded, {"seed": "7..9"})[0].on_record is None, "a record rests on other seeds"
     for wrong in ("3..1", "x", "1..", ""):
         with pytest.raises(LookupError, match=r"is not a seed; write one, or a range such as 4\.\.6"):
             read_as(claims, {"seed": wrong})
+
+
+def test_a_repetition_that_is_no_seed_is_named_as_it_is() -> None:
+    """The delays of a study that repeats them are options with names; a number is no seed there."""
+    dqn = next(folder for folder in load_folders() if folder.path.name == "dqn-2023")
+    claims = [claim for claim in dqn.claims if claim.id == "D1a1"]
+    (read,) = read_as(claims, {"delay": "30.03 ms"})
+    assert [option.name for option in read.study.choices[-1].options] == ["30.03 ms"]
+    with pytest.raises(LookupError, match="unknown option"):
+        read_as(claims, {"delay": "5"})
 
 
 def test_studies_of_one_name_in_two_folders_are_two(mine: Path, tmp_path: Path) -> None:

@@ -34,14 +34,19 @@ def _read(claim: Claim, name: str, option: str) -> Claim:
 def _alone(claim: Claim, name: str, option: str) -> Claim:
     study = claim.study
     old = _choice(claim, name)
-    kept = _seeds(option) if old.repeats else tuple(each for each in old.options if each.name == option)
-    if not kept and old.repeats:
+    are_seeds = all(each == _seed(each.name) for each in old.options)
+    kept = tuple(each for each in old.options if each.name == option) or (_seeds(option) if are_seeds else ())
+    if not kept and are_seeds:
         raise LookupError(f'choice {name} of {claim.id}: "{option}" is not a seed; write one, or a range such as 4..6')
     if not kept:
         raise LookupError(f"choice {name} of {claim.id}: {unknown('option', option, [o.name for o in old.options])}")
     new = replace(old, options=kept, quick=len(kept))
+    if old.repeats:  # what is on record rests on others
+        others = {each: _at_most(each, len(kept)) for each in study.choices}
+        choices = tuple(new if each is old else others[each] for each in study.choices)
+        return replace(claim, study=replace(study, choices=choices), on_record=None)
     read = replace(claim, study=replace(study, choices=tuple(new if each is old else each for each in study.choices)))
-    if old.repeats or old.options[0].name == option:
+    if old.options[0].name == option:
         return read
     entry = _entry(read, name, option)
     return replace(
@@ -53,7 +58,17 @@ def _seeds(text: str) -> tuple[Option, ...]:
     """Return the seeds that are named, listed by the folder or not: one, or a range with both ends."""
     found = re.fullmatch(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?", text)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
-    return tuple(Option(str(seed), (f"seed={seed}",)) for seed in range(first, last + 1))
+    return tuple(_seed(str(seed)) for seed in range(first, last + 1))
+
+
+def _seed(name: str) -> Option:
+    return Option(name, (f"seed={name}",))
+
+
+def _at_most(choice: Choice, seeds: int) -> Choice:
+    """Return a choice whose options are repeated as often as seeds are asked for."""
+    options = tuple(replace(each, seeds=each.seeds and seeds) for each in choice.options)
+    return replace(choice, options=options)
 
 
 def _choice(claim: Claim, name: str) -> Choice:
