@@ -160,6 +160,15 @@ class Study:
         """
         return tuple(choice.option(names.get(choice.name)) for choice in self.open_choices)
 
+    def has(self, names: Mapping[str, str]) -> bool:
+        """Whether its open choices have these options.
+
+        Args:
+            names: Options by the names of their choices, as a record has them.
+        """
+        known = {choice.name: {option.name for option in choice.options} for choice in self.open_choices}
+        return all(option in known.get(choice, ()) for choice, option in names.items())
+
     def leaves_out(self, options: Sequence[Option]) -> bool:
         """Whether a combination is not simulated: one of its options is repeated less often than seeds are listed.
 

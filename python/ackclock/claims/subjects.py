@@ -83,7 +83,8 @@ def has_edited(claim: Claim) -> bool:
         claim: Any.
     """
     subject, others = subject_of(claim), (claim.on_record or {}).get("other_choices", ())
-    cells = ((cell.get("subject"), claim.study.combination(cell["choices"])) for cell in others)
+    there = (cell for cell in others if claim.study.has(cell["choices"]))
+    cells = ((cell.get("subject"), claim.study.combination(cell["choices"])) for cell in there)
     return is_edited(claim) or any(said != subject(chosen) for said, chosen in cells)
 
 

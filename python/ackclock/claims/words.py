@@ -65,7 +65,8 @@ def record(finding: Finding) -> str:
         return ""
     if finding.claim.on_record is None:
         return "not on record"
-    lost = len(finding.claim.on_record["other_choices"]) - len(finding.others)
+    there = [cell for cell in finding.claim.on_record["other_choices"] if finding.claim.study.has(cell["choices"])]
+    lost = len(there) - len(finding.others)
     others = f"; other choices that are of another scenario, and left out: {lost}" if lost else ""
     return f"on record: {finding.made}{_since(finding.made)}{others}"
 
