@@ -44,7 +44,8 @@ def files(patterns: Iterable[str], folder: Path) -> set[Path]:
     """
     found: set[Path] = set()
     for pattern in patterns:
-        for place in (folder, folder.parent) if "/" in pattern else (folder,):
+        first, slash, _ = pattern.partition("/")
+        for place in (folder, folder.parent) if slash and "*" not in first else (folder,):
             if "*" in pattern:
                 found |= {file.resolve() for file in place.glob(pattern.lstrip("/")) if file.is_file()}
             elif _may_be(place, pattern) and (place / pattern).is_file():

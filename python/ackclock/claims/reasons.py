@@ -14,6 +14,7 @@ from ackclock.claims.measured import number
 from ackclock.shown import unknown
 
 if TYPE_CHECKING:
+    from ackclock.claims.folder import Claim
     from ackclock.claims.ledger import Finding
 
 PLACE: Final = re.compile(
@@ -44,14 +45,19 @@ def filled(text: str, own: str, record: Mapping[str, Mapping[str, Any]]) -> str:
 def renewed(findings: Sequence["Finding"], record: Mapping[str, Mapping[str, Any]]) -> list["Finding"]:
     """Return the findings of a whole run, their reasons with the numbers that came out in it.
 
-    A reason that names a combination which this run left out keeps those on record.
+    A reason that names a combination which this run left out keeps those on record. One that was withheld, since it
+    cites a claim that was edited, stays so unless that claim was simulated.
 
     Args:
         findings: All that came out.
         record: The entries on record, by the ids of claims.
     """
-    found = {**record, **{each.claim.id: each.as_dict() for each in findings if each.simulated}}
-    return [_renewed(each, found) for each in findings]
+    made = {each.claim.id: each.as_dict() for each in findings if each.simulated}
+    return [_renewed(each, {**record, **made}) if _may_cite(each.claim, made) else each for each in findings]
+
+
+def _may_cite(claim: "Claim", made: Mapping[str, object]) -> bool:
+    return bool(claim.reason) or all(other.id in made for other in claim.cites)
 
 
 def _renewed(finding: "Finding", found: Mapping[str, Mapping[str, Any]]) -> "Finding":
