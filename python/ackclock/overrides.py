@@ -1,5 +1,6 @@
 """Overrides of every entry of a list of a scenario's file, `flow[*].controller=reno`: one for each entry."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,19 @@ def listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
         path: Of the list, such as `topology.link`.
     """
     try:
-        found: Any = input_files.toml(scenario, remedy="")
+        return entries(input_files.toml(scenario, remedy=""), path)
     except input_files.InputFileError:
         return ()  # what is wrong with it is told when it is read in earnest
+
+
+def entries(document: Mapping[str, Any], path: str) -> tuple[Any, ...]:
+    """Return the entries of a list of a scenario; none if there is no such list.
+
+    Args:
+        document: What its file says.
+        path: The place of the list, such as `topology.link`.
+    """
+    found: Any = document
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None
     return tuple(found) if isinstance(found, list) else ()

@@ -198,7 +198,7 @@ def test_every_column_of_a_studys_runs() -> None:
         "queueing_ms": 10.0,
         "queueing_p95_ms": 20.0,
         "jain": 0.8,  # (3 + 1)^2 / (2 (9 + 1))
-        "completion_s": None,
+        "duration_s": None,
         "convergence_s": None,
         "dropped": 0.05,  # 50 of 900 - 10 + 60 + 50: what was lost behind the queue had come to it
         "timeouts": 4,
@@ -224,9 +224,9 @@ def test_a_study_has_the_time_that_files_took_and_no_buffer_limit_behind_an_appl
     flows = [a_flow(name, "cubic", 1.0, start_s=begin, completion_s=end, **held) for name, (begin, end) in ends.items()]
     boxes = {"appliances": [{"flows": [{"flow": "b"}]}]}
     part = measured(trial, a_summary(flows, a_link(0.5)) | boxes, ["bottleneck"]).parts["cubic"]
-    assert (part.completion_s, part.buffers) == (5.0, ("rwnd", None))
+    assert (part.duration_s, part.buffers) == (5.0, ("rwnd", None))
     open_end = [flows[0], flows[1] | {"completion_s": None}]
-    assert measured(trial, a_summary(open_end, a_link(0.5)), ["bottleneck"]).parts["cubic"].completion_s is None
+    assert measured(trial, a_summary(open_end, a_link(0.5)), ["bottleneck"]).parts["cubic"].duration_s is None
 
 
 def test_a_caption_has_no_round_trip_that_no_flow_has() -> None:

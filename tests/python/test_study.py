@@ -163,6 +163,24 @@ def test_a_run_is_the_scenario_that_the_file_says() -> None:
     assert all(0 <= start <= 200 for start in starts) and starts[0] != starts[1], "drawn by the seed"
 
 
+def test_a_study_sets_each_entry_of_a_list_of_its_scenario(tmp_path: Path) -> None:
+    """Three links and one flow: as many overrides as links, not as flows."""
+    links = "".join(
+        f'[[topology.link]]\nfrom = "{a}"\nto = "{b}"\nrate = "10 Mbit/s"\ndelay = "1 ms"\n'
+        for a, b in (("A", "R"), ("R", "B"), ("B", "S"))
+    )
+    nodes = "".join(f'[[topology.node]]\nname = "{name}"\n' for name in "ARBS")
+    flow = '[[flow]]\nname = "1"\nfrom = "A"\nto = "B"\n'
+    (tmp_path / "net.toml").write_text(f'duration = "1 s"\n[topology]\nkind = "explicit"\n{nodes}{links}{flow}')
+    (tmp_path / "study.toml").write_text(
+        'controllers = ["cubic"]\nline_ups = ["alone"]\nscenario = "net.toml"\nseeds = 1\n'
+        'set = { "topology.link[*].delay" = "3 ms" }'
+    )
+    plan, mistakes = read(tmp_path / "study.toml")
+    ((_, point),) = trials(plan, mistakes)
+    assert [link["delay"] for link in json.loads(point.scenario_json)["topology"]["link"]] == ["3 ms"] * 3
+
+
 def test_a_scenario_is_the_form_of_a_studys_flows(tmp_path: Path, scenario_file: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(

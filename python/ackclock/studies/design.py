@@ -8,6 +8,7 @@ from typing import Any, Final
 from ackclock import dumbbells
 from ackclock._core import Scenario, ScenarioError
 from ackclock.diagnostics import remedy
+from ackclock.overrides import entries
 from ackclock.studies.mistakes import Mistakes
 from ackclock.studies.places import Key
 from ackclock.studies.plan import PATH_KEYS, LineUp, Plan, Settings, all_values, title
@@ -198,14 +199,14 @@ def _check_groups(plan: Plan, mistakes: Mistakes) -> bool:
 
 
 def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[str, Any]) -> list[str]:
-    """What `set` changes; a place of all flows, `flow[*]`, is one of each."""
+    """What `set` changes; `flow[*]` is one of each flow, and any other list one of each entry of the scenario's."""
     texts: list[str] = []
     for key, value in cell.items():
         if key in ("path", "profile", *PATH_KEYS):
             continue
-        places = (
-            [key.replace("[*]", f"[{number}]", 1) for number in range(len(line_up.members))] if "[*]" in key else [key]
-        )
+        path, is_every, _ = key.partition("[*]")
+        count = len(line_up.members) if path == "flow" else len(entries(document, path))
+        places = [key.replace("[*]", f"[{number}]", 1) for number in range(count)] if is_every and count else [key]
         texts += [f"{place}={toml_text(value)}" for place in places]
     return [*texts, f"trace.interval={json.dumps(_interval_text(document))}"]
 

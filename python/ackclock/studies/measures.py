@@ -40,7 +40,7 @@ class Part:
         rtt_p95_ms: Mean over flows of their 95th percentile.
         retransmitted: Segments sent again over segments sent; None if nothing was sent.
         timeouts: Of all together.
-        completion_s: Mean over its flows from their start to their last byte; None unless all were over.
+        duration_s: Mean over its flows from their start to their last byte; None unless all were over.
         buffers: What limited each flow, where that was a buffer of its own ends.
     """
 
@@ -52,7 +52,7 @@ class Part:
     rtt_p95_ms: float | None
     retransmitted: float | None
     timeouts: int
-    completion_s: float | None
+    duration_s: float | None
     buffers: tuple[str | None, ...]
 
 
@@ -150,7 +150,7 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total:
         rtt_p95_ms=sum(rtt["p95"] for rtt in rtts) / len(rtts) if rtts else None,
         retransmitted=again / sent if sent else None,
         timeouts=timeouts,
-        completion_s=sum(lasted) / len(lasted) if len(lasted) == len(flows) else None,
+        duration_s=sum(lasted) / len(lasted) if len(lasted) == len(flows) else None,
         buffers=tuple(
             None if flow["name"] in taken else buffer(flow.get("window", flow).get("limited_by")) for flow in flows
         ),

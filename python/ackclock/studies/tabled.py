@@ -25,7 +25,7 @@ _MEANS: Final = (
     Column("rtt_ms", "RTT", "ms"),
     Column("rtt_p95_ms", "RTT p95", "ms"),
     Column("retransmitted", "resent", "%", factor=100.0),
-    Column("completion_s", "complete after", "s"),
+    Column("duration_s", "complete after", "s"),
     Column("utilization", "link used", "%", factor=100.0),
     Column("queueing_ms", "queueing", "ms"),
     Column("queueing_p95_ms", "queueing p95", "ms"),
@@ -35,7 +35,7 @@ _MEANS: Final = (
 )
 """What is measured, from the narrow view to the wide one."""
 
-_OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted", "completion_s")
+_OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted", "duration_s")
 _OF_RUNS: Final = ("utilization", "queueing_ms", "queueing_p95_ms", "jain", "convergence_s")
 
 _WHO: Final = (Column("line_up", "line-up", is_text=True), Column("controller", "controller", is_text=True))
