@@ -66,4 +66,4 @@ def whose(names: Iterable[str | None]) -> tuple[str, ...]:
     known = [name for name in dict.fromkeys(names) if name is not None]
     if not known or known == ["bottleneck"]:
         return ()
-    return (f"Use and queueing are those of the link {' or '.join(known)}; a study's `link` names another.",)
+    return (f"Use and queueing are those of the link {' or '.join(known)}.",)

@@ -22,6 +22,7 @@ OUTERMOST: Final = 10
 _MOST_GROUPS: Final = 6
 """With more groups than this, flows are grouped by controller alone; what is beyond that many is one group."""
 
+_NUMBERED = re.compile(r"(.+)\.[1-9][0-9]*")
 _NUMBER = re.compile(r"[\W_]*\d+$")
 
 OTHERS: Final = "others"
@@ -68,6 +69,25 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
     ]
 
 
+def stem(name: str) -> str | None:
+    """Return the name of the group to which a connection NAME.1, NAME.2, ... may belong; none of another.
+
+    Args:
+        name: The flow's.
+    """
+    found = _NUMBERED.fullmatch(name)
+    return found[1] if found else None
+
+
+def are_a_group(names: Sequence[str]) -> bool:
+    """Whether connections of one stem are a group: two at least, numbered from 1 on.
+
+    Args:
+        names: Those of the flows, in their order.
+    """
+    return len(names) > 1 and [name.rpartition(".")[2] for name in names] == [str(n + 1) for n in range(len(names))]
+
+
 def of_groups(flows: Sequence[Entry]) -> list[Entry]:
     """Return an entry for each group of connections, NAME.1, NAME.2, ..., with the mean goodput and RTT of one of them.
 
@@ -75,19 +95,20 @@ def of_groups(flows: Sequence[Entry]) -> list[Entry]:
         flows: As in `summary.json`.
 
     Examples:
-        >>> flows = [{"name": f"A.{n}", "goodput_bps": n * 1e6, "rtt_ms": {"mean": 9.0 + n}} for n in (1, 2)]
-        >>> of_groups([*flows, {"name": "B", "goodput_bps": 5e6, "rtt_ms": None}])
+        >>> kind = {"controller": "reno"}
+        >>> flows = [{"name": f"A.{n}", "goodput_bps": n * 1e6, "rtt_ms": {"mean": 9.0 + n}} | kind for n in (1, 2)]
+        >>> of_groups([*flows, {"name": "B", "goodput_bps": 5e6, "rtt_ms": None} | kind])
         [{'name': 'A', 'flows': 2, 'goodput_bps': 1500000.0, 'rtt_ms': 10.5}]
     """
-    found: dict[str, list[Entry]] = {}
+    found: dict[tuple[str, str], list[Entry]] = {}
     for flow in flows:
-        stem, dot, number = str(flow["name"]).rpartition(".")
-        if dot and number == str(len(found.get(stem, ())) + 1):
-            found.setdefault(stem, []).append(flow)
+        if (group := stem(str(flow["name"]))) is not None:
+            found.setdefault((group, controller_of(flow)), []).append(flow)
     return [
-        {"name": stem, "flows": len(group), "goodput_bps": _mean(flow["goodput_bps"] for flow in group)}
+        {"name": name, "flows": len(group), "goodput_bps": _mean(flow["goodput_bps"] for flow in group)}
         | {"rtt_ms": _mean((flow["rtt_ms"] or {}).get("mean") for flow in group)}
-        for stem, group in found.items()
+        for (name, _), group in found.items()
+        if are_a_group([str(flow["name"]) for flow in group])
     ]
 
 

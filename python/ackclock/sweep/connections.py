@@ -1,16 +1,17 @@
 """The connections of a group, NAME.1, NAME.2, ..., as one row of a sweep: their means, as papers plot them."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ackclock.crowds import are_a_group, stem
 from ackclock.studies.plan import value_key
 
 Row = Mapping[str, Any]
 
 NOTE: Final = "A row of a group of connections has their means; sweep.parquet has each of them."
 
-_NUMBERED: Final = re.compile(r"(.+)\.([1-9][0-9]*)")
+CONNECTIONS: Final = "connections"
+"""The key of a row that has the means of several: how many they are."""
 
 _OF_RUN: Final = ("jain_index", "utilization", "queueing_delay_ms_mean")
 
@@ -25,23 +26,22 @@ def averaged(rows: Sequence[Row], parameters: Sequence[str]) -> list[Row]:
     Examples:
         >>> flows = [{"seed": 1, "flow": f"A.{n}", "controller": "vegas", "rtt": 10.0 * n} for n in (1, 2)]
         >>> averaged([*flows, {"seed": 1, "flow": "B", "controller": "reno", "rtt": 5.0}], ["seed"])[0]
-        {'seed': 1, 'flow': 'A, mean of 2', 'controller': 'vegas', 'rtt': 15.0}
+        {'seed': 1, 'flow': 'A, mean of 2', 'controller': 'vegas', 'rtt': 15.0, 'connections': 2}
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found = _NUMBERED.fullmatch(str(row["flow"]))
-        name = (found[1], row["controller"]) if found else (row["flow"], None)
+        group = stem(str(row["flow"]))
+        name = (row["flow"], None) if group is None else (group, row["controller"])
         groups.setdefault((*(value_key(row[key]) for key in parameters), *name), []).append(row)
     return [row for group in groups.values() for row in _merged(group, parameters)]
 
 
 def _merged(group: Sequence[Row], parameters: Sequence[str]) -> Sequence[Row]:
-    found = [_NUMBERED.fullmatch(str(row["flow"])) for row in group]
-    numbers = [int(match[2]) for match in found if match]
-    if len(group) < 2 or numbers != list(range(1, len(group) + 1)) or found[0] is None:
+    if not are_a_group([str(row["flow"]) for row in group]):
         return group
     means = {key: _mean(key, [row[key] for row in group]) for key in group[0] if key not in (*parameters, *_OF_RUN)}
-    return [{**group[0], **means, "flow": f"{found[0][1]}, mean of {len(group)}"}]
+    name = f"{stem(str(group[0]['flow']))}, mean of {len(group)}"
+    return [{**group[0], **means, "flow": name, CONNECTIONS: len(group)}]
 
 
 def _mean(key: str, values: Sequence[Any]) -> Any:  # noqa: ANN401  of what is no number the first

@@ -14,7 +14,7 @@ from ackclock.reading import DamagedError, content, frame, inside
 from ackclock.studies.plan import value_key, value_text
 from ackclock.studies.told import axes_in_words
 from ackclock.sweep import tidy
-from ackclock.sweep.connections import NOTE, averaged
+from ackclock.sweep.connections import CONNECTIONS, NOTE, averaged
 from ackclock.sweep.store import TABLES, Record, SweepFolder
 from ackclock.sweep.tidy import by_cell, over_window
 from ackclock.tables import Column, Table
@@ -167,7 +167,12 @@ class Sweep:
         notes = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(self.seeds) > 1 else ()
         columns += [Column("seeds", "seeds"), *wanted]
         link = whose(row[LINK] for row in self.rows)
-        limits = buffer_notes((group.who, buffer(_limits(row))) for group in self.groups for row in group.rows)
+        limits = buffer_notes(
+            (group.who, buffer(_limits(row)))
+            for group in self.groups
+            for row in group.rows
+            for _ in range(row.get(CONNECTIONS, 1))
+        )
         groups = (NOTE,) if any(", mean of " in group.flow for group in self.groups) else ()
         return Table("means over the seeds", self.about, columns, rows, (*notes, *groups, _WINDOW, *link, *limits))
 
