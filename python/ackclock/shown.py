@@ -89,7 +89,8 @@ def meant(given: str, names: Iterable[str]) -> str:
     words = _words(given)
     same = [name for name in known if _words(name) == words or "".join(_words(name)) == "".join(words)]
     same = same or [name for name in known if sorted(_words(name)) == sorted(words)]
-    among = [name for name in known if words and set(words) <= set(_words(name))][:_MOST_MEANT]
+    says = any(len(word) > 1 for word in words)  # a letter is in too many names
+    among = [name for name in known if says and set(words) <= set(_words(name))][:_MOST_MEANT]
     squeezed = {"".join(_words(name)): name for name in reversed(known)}
     close, near = (
         [squeezed[found] for found in difflib.get_close_matches("".join(words), squeezed, 1, cutoff)]

@@ -119,6 +119,14 @@ print_table(Table("wide", "", [*keys, *figures], [row(*at) for at in (("true", 0
 """
 
 
+def test_what_differs_in_a_row_that_is_not_shown_is_not_the_same(tmp_path: Path) -> None:
+    """Sixty rows, of which forty are shown; the last has other figures."""
+    late = '[*[row("true", 0)] * 59, row("false", 1)])); print(")")'
+    program = _WIDE.replace('[row(*at) for at in (("true", 0), ("false", 1))] * %d))', late)
+    shown = _shown(folder=tmp_path, program=("-c", program)).decode()
+    assert "the same in all rows" in shown and "figure 0 1,000" not in shown
+
+
 def test_a_table_of_a_study_has_its_figures_in_a_narrow_terminal(tmp_path: Path) -> None:
     """At 80 columns the names of two axes left no room for a figure; now blocks have all, and of 50 rows the first."""
     lines = _shown(folder=tmp_path, program=("-c", _WIDE % 1)).decode().splitlines()

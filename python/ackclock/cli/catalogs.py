@@ -98,7 +98,7 @@ def _kind_with(name: str) -> str:
     having = [kind for kind in KINDS if name in names[kind]]
     if not having:
         known = [*KINDS, *(each for kind in KINDS for each in names[kind])]
-        raise InputError(f"{unknown('kind or name', name, known, lists=False)}; `ackclock list` lists the kinds")
+        raise InputError(f"{unknown('kind or name', name, known, lists=False)} (`ackclock list` lists the kinds)")
     if len(having) > 1:
         choices = " or ".join(f"`ackclock list {kind} {name}`" for kind in having)
         raise InputError(f'"{name}" is a name of several kinds; write {choices}')

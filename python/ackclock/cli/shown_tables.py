@@ -76,9 +76,8 @@ def _narrower(table: Table) -> tuple[Table, list[str]]:
     """Return a table with its headings of several lines, and without what says the same in every row, which is told."""
     keys = table.columns[: _keys(table.columns)]
     shortened = [column for column in table.columns if column in keys or not column.is_text]
-    same = {
-        column.key: texts.pop() for column in shortened if len(texts := _texts(table, column)) == 1 < len(table.rows)
-    }
+    texts = {column.key: _texts(table, column, None) for column in shortened}
+    same = {key: each.pop() for key, each in texts.items() if len(each) == 1 < len(table.rows)}
     columns = [
         replace(column, title=re.sub(r"\.(?=.)", ".\n", column.title)) if column.is_text else column
         for column in table.columns
@@ -117,9 +116,9 @@ def _wide(table: Table, column: Column) -> int:
     return max(map(len, (*column.title.strip().split("\n"), column.unit, *_texts(table, column))))
 
 
-def _texts(table: Table, column: Column) -> set[str]:
+def _texts(table: Table, column: Column, most: int | None = MOST_ROWS) -> set[str]:
     narrow = replace(table, columns=[column])
-    return {narrow.cells(row)[0] for row in table.rows[:MOST_ROWS]}
+    return {narrow.cells(row)[0] for row in table.rows[:most]}
 
 
 def _in_a_line(title: str) -> str:
