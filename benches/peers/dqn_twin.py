@@ -88,7 +88,8 @@ def record(before: Mapping[str, Any]) -> dict[str, object]:
     """Return the record of all that has been run on this machine, asked for this time or not.
 
     Args:
-        before: An earlier record, from other machines or programs: where it has more runs of a row in ns-3, they stay.
+        before: An earlier record, from other machines or programs: where it has more runs of a row in ns-3, they stay,
+            and so do rows that are run no more.
     """
     entries = [entry for segment in SEGMENTS_BYTES for row in ROWS for entry in table(row, segment, MOST)]
     known = {(entry["table"], entry["row"], entry["quantity"]): entry["ns-3"] for entry in before.get("rows", ())}
@@ -97,13 +98,15 @@ def record(before: Mapping[str, Any]) -> dict[str, object]:
         earlier = known.get((entry["table"], entry["row"], entry["quantity"]), [])
         if len(earlier) > len(entry["ns-3"]):
             entry["ns-3"], keeps_some = earlier, True
+    tables = {entry["table"] for entry in entries}
+    others = [entry for entry in before.get("rows", ()) if entry["table"] not in tables]
     program = hashlib.sha256(b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)).hexdigest()
     return {
         "made": now().as_dict(),
         "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
         "kept_from": [*before.get("kept_from", ()), before["made"]][-1:] if keeps_some else [],
         "scenarios": scenario_subjects(FOLDER, (row.scenario for row in ROWS)),
-        "rows": [entry for entry in entries if entry["ns-3"] or entry["ackclock"]],
+        "rows": [*others, *(entry for entry in entries if entry["ns-3"] or entry["ackclock"])],
     }
 
 
