@@ -35,7 +35,7 @@ def of_run(summary: Entry) -> list[tuple[str, float, float]]:
     """Return what `ranked` wants to know of a run.
 
     Args:
-        summary: Of the run.
+        summary: The run's.
     """
     return [(link["name"], link["utilization"], link["queueing_delay_ms"]["mean"]) for link in summary["links"]]
 
@@ -44,7 +44,7 @@ def first_of(order: Iterable[str], links: Sequence[Entry]) -> Entry:
     """Return the link of a run that comes first in an order of names.
 
     Args:
-        order: As of `ranked`.
+        order: The names that `ranked` gave.
         links: Of the run.
 
     Raises:

@@ -133,7 +133,7 @@ def _within(every: Sequence[dict[str, str]], tables: Sequence[Mapping[str, list[
 
 
 def _names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What results call a link or node; of anything else without a name its number."""
+    """The name of a link or node in results; the number of anything else that has no name."""
     return [
         str(entry.get("name") or (f"{entry['from']}->{entry['to']}" if {"from", "to"} <= entry.keys() else number))
         for number, entry in enumerate(entries)
@@ -150,7 +150,7 @@ def _fields(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _is_controller(key: str) -> bool:
-    """Whether a fact says more of a flow's controller: of one that is a bare word there is no such fact."""
+    """Whether a fact says more of a flow's controller; a bare word has none."""
     return key.endswith(".controller")
 
 
@@ -176,7 +176,7 @@ def distinct(names: Sequence[str], form: str = "{} ({})") -> list[str]:
 
 
 def _fewest(every: Sequence[Mapping[str, str]], differing: Sequence[str]) -> list[str]:
-    """What differs, without what only follows from it: a scenario's name where its parts tell the same.
+    """The fields that differ, without those that follow from others: a scenario's name where its parts tell the same.
 
     Of more than `_MOST_FACTS` those alone that tell runs apart which the ones before do not.
     """

@@ -27,7 +27,7 @@ def listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
 
     Args:
         scenario: The file.
-        path: Of the list, such as `topology.link`.
+        path: The place of the list, such as `topology.link`.
     """
     try:
         return entries(input_files.toml(scenario, remedy=""), path)

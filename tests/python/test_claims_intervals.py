@@ -158,7 +158,7 @@ def test_other_seeds_can_be_named_listed_or_not(mine: Path) -> None:
 
 
 def test_a_repetition_that_is_no_seed_is_named_as_it_is() -> None:
-    """The delays of a study that repeats them are options with names; a number is no seed there."""
+    """The delays of a study that repeats them are options with names, and a number does not name a seed."""
     dqn = next(folder for folder in load_folders() if folder.path.name == "dqn-2023")
     claims = [claim for claim in dqn.claims if claim.id == "D1a1"]
     (read,) = read_as(claims, {"delay": "30.03 ms"})

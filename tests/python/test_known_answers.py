@@ -209,7 +209,7 @@ def test_every_column_of_a_studys_runs() -> None:
 
 
 def test_a_study_has_the_time_that_files_took_and_no_buffer_limit_behind_an_appliance() -> None:
-    """3 and 7 s from start to last byte are 5; without the second end there is no mean. A box takes the second."""
+    """3 and 7 s from start to last byte are 5; without the second end the mean is unknown. A box takes the second."""
     plan, _ = read({"controllers": ["cubic"], "line_ups": ["itself"], "seeds": 1, "duration": "20 s", "path": {}})
     trial = design.Trial(0, plan.line_ups[0], 1)
     held = {

@@ -156,7 +156,7 @@ class Study:
         """Return the options of the open choices that a record names, the first of each choice that it does not.
 
         Args:
-            names: Of options, by those of their choices.
+            names: Options by the names of their choices.
         """
         return tuple(choice.option(names.get(choice.name)) for choice in self.open_choices)
 

@@ -15,10 +15,10 @@ _LONGEST: Final = 255
 """A longer text names no file."""
 
 _JUDGED_BY: Final = ("id", "low", "high", "sign", "share", "region")
-"""What a measure that reads `claims.toml` may take from it."""
+"""The keys that a measure which reads `claims.toml` may take from it."""
 
 _KEPT: Final = ("recorded*.json", "regions.json", "verdicts.toml")
-"""What a folder keeps of earlier runs is no part of a measure."""
+"""The files that a folder keeps of earlier runs: a measure does not rest on them."""
 
 
 def contents(texts: Iterable[str], folder: Path) -> Iterator[Any]:

@@ -82,7 +82,7 @@ class Module:
 
     @cached_property
     def said(self) -> str:
-        """What all of it says."""
+        """The text of all of it, without layout and comments."""
         return said(self._tree)
 
     def entries(self, table: str, name: str) -> list[tuple[Piece, bool]]:

@@ -27,7 +27,7 @@ KINDS = {
         "an agent's observations, decisions, actions, rewards",
     ),
 }
-"""What an entry of each kind is called in messages, and what the kind has."""
+"""The name of an entry of each kind in messages, and a line about the kind."""
 
 
 def _complete_kind(incomplete: str) -> list[str]:
@@ -142,7 +142,7 @@ def _about(entry: dict[str, Any]) -> str:
 
 
 def _facts(entry: dict[str, Any]) -> dict[str, str]:
-    """What is told of an entry beside its description, by heading."""
+    """The facts of an entry beside its description, by heading."""
     if "scale" in entry:
         return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"]}
     return {key: str(entry[key]) for key in ("source", "entries") if key in entry}

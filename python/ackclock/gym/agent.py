@@ -13,7 +13,7 @@ from ackclock.gym.names import ActionName, DecisionName, ObservationName, Reward
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What an agent is shown, asked, allowed and paid; `ackclock list agents` lists the names.
+    """The observations, decisions, actions and rewards of an agent; `ackclock list agents` lists the names.
 
     Attributes:
         observations: Names of observations, in the order in which they are to come; or tables `{"kind": name, ...}`

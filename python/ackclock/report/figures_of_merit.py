@@ -93,7 +93,7 @@ CONNECTION_CELLS: tuple[Cell, ...] = (
     ("goodput of one (Mbit/s)", _mbit("goodput_bps")),
     ("RTT mean (ms)", lambda entry: _number(entry["rtt_ms"])),
 )
-"""Of a group of connections, as `ackclock.crowds.of_groups` makes it."""
+"""The figures of a group of connections, as `ackclock.crowds.of_groups` makes it."""
 
 
 GROUPED_CELLS: tuple[Cell, ...] = (

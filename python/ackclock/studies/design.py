@@ -178,7 +178,7 @@ def _forms(scenario: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
 
 
 def _start_of(start: Any, place: int) -> Any:  # noqa: ANN401  whatever a scenario may hold
-    """When a connection of a group starts; what is no sum of durations stays, and is told by `_check_groups`."""
+    """The start of a connection of a group; a text that does not add up stays, and `_check_groups` tells of it."""
     if not isinstance(start, Mapping) or "spacing" not in start:
         return start
     first, spacing = seconds(start.get("first", "0 s")), seconds(start["spacing"])
@@ -199,7 +199,7 @@ def _check_groups(plan: Plan, mistakes: Mistakes) -> bool:
 
 
 def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[str, Any]) -> list[str]:
-    """What `set` changes; `flow[*]` is one of each flow, and any other list one of each entry of the scenario's."""
+    """The overrides of `set`: `flow[*]` is one for each flow, another list one for each of the scenario's entries."""
     texts: list[str] = []
     for key, value in cell.items():
         if key in ("path", "profile", *PATH_KEYS):
