@@ -71,8 +71,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _of_a_page() -> list[Any]:
-    """The commands of each page; Cargo uses every core."""
-    marks = {True: pytest.mark.alone, False: ()}
+    """The commands of each page; those of Cargo compile."""
+    marks = {True: pytest.mark.slow, False: ()}
     return [pytest.param(block, id=str(block), marks=marks["cargo " in block.text]) for block in _commands()]
 
 
