@@ -71,7 +71,7 @@ record-controllers: build ## record the claims about controllers anew, ten seeds
 	@$(BIN)/ackclock claims controllers --full -o out/controllers
 	@cp out/controllers/claims.json claims/controllers/recorded.json
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
-	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 # One run makes the whole record, so that all of it is of one engine and one commit. A run with --keep can be ended and taken up again.
 record-highspeed: build ## the claims on the HighSpeed appliance anew: record, figures, tables of both pages (ACKCLOCK_KEPT; hours)
