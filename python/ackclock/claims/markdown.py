@@ -91,8 +91,12 @@ def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
     return _table(["", "", "source", *names, "seeds"], rows)
 
 
-def _statements(folder: Folder, ids: Sequence[str]) -> str:
-    findings = [on_record(folder, claim_id) for claim_id in ids]
+def statements(findings: Sequence[Finding]) -> str:
+    """Return a row for each finding: what is said, what its verdict rests on, and how many combinations agree.
+
+    Args:
+        findings: Simulated now, or on record.
+    """
     rows = [[f.claim.id, f.claim.statement, f.claim.quantity, _measured(f), *_agreeing(f)] for f in findings]
     return _table(["", "statement", "quantity", "measured", "choices that agree", "verdict"], rows)
 
@@ -104,9 +108,15 @@ def _measured(finding: Finding) -> str:
 
 
 def _agreeing(finding: Finding) -> tuple[str, str]:
-    """Return both counts and the verdict of the record, which may leave out what its other combinations measured."""
-    entry = finding.claim.on_record or {}
+    """Return both counts and the verdict; a record may leave out what its other combinations measured."""
+    entry = finding.claim.on_record
+    if finding.simulated or entry is None:
+        return f"{finding.agreeing} of {finding.tried}", finding.verdict
     return f"{entry['choices_agreeing']} of {entry['choices_tried']}", entry["verdict"]
+
+
+def _statements(folder: Folder, ids: Sequence[str]) -> str:
+    return statements([on_record(folder, claim_id) for claim_id in ids])
 
 
 def _verdicts(folder: Folder, beginnings: Sequence[str]) -> str:
