@@ -71,7 +71,7 @@ record-controllers: build ## record the claims about controllers anew, ten seeds
 	@$(BIN)/ackclock claims controllers --full -o out/controllers
 	@cp out/controllers/claims.json claims/controllers/recorded.json
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
-	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 # One run makes the whole record, so that all of it is of one engine and one commit. A run with --keep can be ended and taken up again.
 record-highspeed: build ## the claims on the HighSpeed appliance anew: record, figures, tables of both pages (ACKCLOCK_KEPT; hours)
@@ -99,7 +99,7 @@ record-learned: build ## the learned controller beside CUBIC, BBRv3, Copa and PC
 	@$(BIN)/ackclock claims learned --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/learned
 	@cp out/learned/claims.json claims/learned/recorded.json
 	@for figure in run trade; do cp out/learned/figures/learned-$$figure.png docs/images/claims-learned-$$figure.png; done
-	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py tests/python/test_claims_pages.py
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
 record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes
