@@ -92,7 +92,6 @@ def navigation(folder: Path) -> Nav:
         groups = in_groups(folder, section)
         return [*({group: named(found)} for group, found in groups.items() if group), *named(groups.get("", []))]
 
-    decisions = pages("decisions", "decisions/README.md")
     project: Nav = [{title((folder / page).read_text()): page} for page in PROJECT.values()]
     return [
         {"Home": "README.md"},
@@ -104,7 +103,7 @@ def navigation(folder: Path) -> Nav:
         {"Queues": pages("queues", "queues/index.md")},
         {"API": pages("api", "api/index.md")},
         {"Gallery": pages("gallery", "gallery/README.md")},
-        {"Explanation": [*pages("explanation"), {"Decisions": decisions}, {"Project": project}]},
+        {"Explanation": [*grouped("explanation"), {"Project": project}]},
     ]
 
 
