@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ("run", "--bottleneck", "10 Mbit/s", "--rtt", "20 ms", "--flows", "cubic,reno", "--duration", "2 s")
 
 
-@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_a_clean_environment_without_rust_runs_the_example(tmp_path: Path) -> None:
