@@ -68,7 +68,7 @@ def test_one_infinite_seed_decides_nothing_and_all_of_them_do() -> None:
 
 
 def test_what_is_infinite_is_null_in_the_json() -> None:
-    """RFC 8259 has no infinity; docs/how-to/own-claims.md."""
+    """RFC 8259 has no infinity; docs/reference/claims-file.md."""
     for values in ([math.inf, 1.0], [math.inf, math.inf]):
         measured = mean([Measured(value) for value in values])
         entry = _numbers(measured)
