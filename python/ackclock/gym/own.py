@@ -1,15 +1,13 @@
 """Observations of one's own, beside those of the catalogue."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-
-from ackclock.gym.agent import listed
 
 Row = NDArray[np.float32]
 
@@ -29,6 +27,22 @@ class Own:
     function: Callable[[Mapping[str, float]], float]
     low: float = -np.inf
     high: float = np.inf
+
+
+def listed(observations: Any) -> list[Any]:
+    """Return observations as a list.
+
+    Args:
+        observations: As given.
+
+    Raises:
+        ValueError: If they are one name alone, or nothing to iterate over.
+    """
+    if isinstance(observations, str):
+        raise ValueError(f"observations = {observations!r} is one name; give a list, [{observations!r}]")
+    if not isinstance(observations, Iterable):
+        raise ValueError(f"observations = {observations!r}: must be a list of names")
+    return list(observations)
 
 
 def number(returned: Any, what: str) -> float:
