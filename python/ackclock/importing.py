@@ -106,9 +106,6 @@ def source_of(imported: ModuleType) -> ControllerSource | None:
     """Return the file of a module as it was when the module was first looked at; None of one without a file.
 
     A file that was edited since then is not what runs: Python imports a module once.
-
-    Args:
-        imported: The module.
     """
     spec, source = _seen_sources.get(imported, (None, None))
     if imported not in _seen_sources or spec is not imported.__spec__:

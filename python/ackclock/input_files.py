@@ -71,10 +71,6 @@ def text(file: Path, *, remedy: str) -> str:
 def check_encoding(begin: bytes, file: Path) -> None:
     """Find out whether a text is in an encoding that Windows writes by default.
 
-    Args:
-        begin: How the file begins.
-        file: The file, for the message.
-
     Raises:
         InputFileError: If it is.
     """

@@ -80,11 +80,7 @@ def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "R
 
 
 def study_widget(study: "Study") -> "StudyWidget | Static":
-    """Return a study as a widget, or as it is shown without one.
-
-    Args:
-        study: Any.
-    """
+    """Return a study as a widget, or as it is shown without one."""
     if (instead := _without_packages([study])) is not None:
         return instead
     from ackclock.studies.widget import StudyWidget
@@ -115,11 +111,7 @@ def framed(name: str, facts: list[str], rest: str) -> str:
 
 
 def scenario_html(scenario: "Scenario") -> str:
-    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows.
-
-    Args:
-        scenario: Any.
-    """
+    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows."""
     tables = json.loads(scenario.to_json())
     facts = [f"{scenario.duration_s:g} s", f"seed {scenario.seed}", _network(tables["topology"])]
     if scenario.varies:

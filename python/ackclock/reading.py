@@ -37,13 +37,7 @@ class DamagedError(InputFileError):
     """A file is not as ackclock wrote it: wrong input; the message has its name, what is wrong and what to do."""
 
     def __init__(self, file: Path, what: str, remedy: str) -> None:
-        """Say what is wrong.
-
-        Args:
-            file: The file.
-            what: What of it is wrong.
-            remedy: What to do.
-        """
+        """Say what is wrong."""
         super().__init__(f"{file} is damaged: {what}; {remedy}")
         self.file: Path = file
 
@@ -118,9 +112,6 @@ def archive(file: Path, remedy: str) -> bytes:
 
 def digest(value: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a JSON file says, whatever its spaces and the order of its keys.
-
-    Args:
-        value: As JSON gives it.
 
     Examples:
         >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})

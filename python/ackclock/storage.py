@@ -75,12 +75,7 @@ def _is_marked(path: Path) -> bool:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace or create a file; whoever looks sees the old content or all of the new.
-
-    Args:
-        path: The file.
-        content: All of it.
-    """
+    """Replace or create a file; whoever looks sees the old content or all of the new."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -226,11 +221,7 @@ def _list_files(folder: Path, kind: str) -> None:
 
 
 def sha256(file: Path) -> str:
-    """Return the SHA-256 of a file's bytes as hexadecimal digits.
-
-    Args:
-        file: Of any size.
-    """
+    """Return the SHA-256 of a file's bytes as hexadecimal digits."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 

@@ -33,11 +33,7 @@ def blamed(file: str | Path) -> Iterator[None]:
 
 
 def said(error: BaseException) -> str:
-    """Return an exception in a line, as Python prints it.
-
-    Args:
-        error: Any.
-    """
+    """Return an exception in a line, as Python prints it."""
     if isinstance(error, SystemExit):
         return f"SystemExit: it ends the program with {error.code!r}, which code that is called must not do"
     if isinstance(error, SyntaxError):

@@ -70,11 +70,7 @@ class Window:
 
 
 def window_of(summary: Entry) -> Window:
-    """Return the window of a run.
-
-    Args:
-        summary: Of the run.
-    """
+    """Return the window of a run."""
     begin, end = summary.get("measure_s") or (0.0, summary["duration_s"])
     measured = (begin, end)
     flows = summary["flows"]
@@ -87,11 +83,7 @@ def window_of(summary: Entry) -> Window:
 
 
 def flows_over_window(summary: Entry) -> list[Entry]:
-    """Return the flows of a run with rates and counts over its window; of a recording, which has none, as they are.
-
-    Args:
-        summary: Of the run.
-    """
+    """Return the flows of a run with rates and counts over its window; of a recording, which has none, as they are."""
     if summary.get("seed") is None:
         return list(summary["flows"])
     window, rates = window_of(summary), ("goodput_bps", "throughput_bps")

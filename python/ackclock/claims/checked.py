@@ -31,9 +31,6 @@ Table = Mapping[str, Any]
 def read(folder: Path) -> tuple[Table, Mistakes]:
     """Read a folder's claims.
 
-    Args:
-        folder: Where they are.
-
     Returns:
         The table, and the place for mistakes that are found once its measures are known.
 

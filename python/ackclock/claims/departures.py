@@ -54,11 +54,7 @@ def renewed(text: str, folders: Sequence[Folder]) -> str:
 
 
 def table(folder: Folder) -> str:
-    """Return the table of a folder in Markdown; empty where no scenario departs from its profile.
-
-    Args:
-        folder: Any.
-    """
+    """Return the table of a folder in Markdown; empty where no scenario departs from its profile."""
     alike: dict[tuple[str, str], list[str]] = {}
     for case in (case for claim in folder.claims for case in claim.study.cases):
         profile, said = _departs(case)

@@ -198,9 +198,6 @@ class Laboratory:
         """Run whatever these studies need and is not there yet: simulations on all cores, then what is on the kernel.
 
         Runs on the kernel are one after the other with nothing beside them, since they are in real time.
-
-        Args:
-            studies: Any; one may occur twice.
         """
         wanted: dict[_Run, Scenario] = {}
         for study in filter(self.simulates, studies):
@@ -241,11 +238,7 @@ class Laboratory:
         return done
 
     def grid(self, study: Study) -> list[Choices]:
-        """Return the combinations of choices that are tried, the one that verdicts rest on first.
-
-        Args:
-            study: Any.
-        """
+        """Return the combinations of choices that are tried, the one that verdicts rest on first."""
         every = itertools.product(*[self._tried(study, choice) for choice in study.choices])
         return [choices for choices in every if not study.leaves_out(choices)]
 
@@ -260,11 +253,7 @@ class Laboratory:
         return choice.options[: self._seeds]
 
     def add_seeds(self, study: Study) -> bool:
-        """Let a study be repeated half as often again, and return whether there are seeds left to do so.
-
-        Args:
-            study: One that was simulated.
-        """
+        """Let a study be repeated half as often again, and return whether there are seeds left to do so."""
         for choice in study.choices:
             count = len(self._tried(study, choice))
             if choice.repeats and self.settles and self.simulates(study) and count < len(self._listed(choice)):
@@ -273,11 +262,7 @@ class Laboratory:
         return False
 
     def settings(self, study: Study) -> dict[Choices, list[Choices]]:
-        """Return the combinations of the open choices, each with its repetitions, the one that verdicts rest on first.
-
-        Args:
-            study: Any.
-        """
+        """Return the combinations of the open choices with their repetitions, the one that verdicts rest on first."""
         settings: dict[Choices, list[Choices]] = {}
         for choices in self.grid(study):
             chosen = zip(study.choices, choices, strict=True)
@@ -285,11 +270,7 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is run: one that is costly with `--full` only, one that needs files or a kernel where it has.
-
-        Args:
-            study: Any.
-        """
+        """Whether a study is run: a costly one with `--full` only, one that needs files or a kernel where these are."""
         has_files = all(os.environ.get(name) for name in study.needs)
         return (self._full or not study.costly) and has_files and not (study.is_on_kernel and kernel.missing())
 
@@ -501,11 +482,7 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
 
 
 def decisive(finding: Finding) -> Finding:
-    """Return what the verdict on a claim rests on: what came out now, or what is on record if that rests on more.
-
-    Args:
-        finding: What came out.
-    """
+    """Return what the verdict on a claim rests on: what came out now, or what is on record if that rests on more."""
     return recorded_with_more(finding) or finding
 
 
@@ -513,9 +490,6 @@ def recorded_with_more(finding: Finding) -> Finding | None:
     """Return what is on record of a claim that was simulated now, if it rests on more; it decides more.
 
     More is more seeds, or for a claim over a grid more of the grid's choices with no fewer seeds.
-
-    Args:
-        finding: What came out.
     """
     claim = finding.claim
     if not finding.simulated or claim.on_record is None or claim.region or finding.is_edited:

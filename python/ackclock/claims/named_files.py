@@ -54,12 +54,7 @@ def files(patterns: Iterable[str], folder: Path) -> set[Path]:
 
 
 def code_of(module: Module, folder: Path) -> list[Path]:
-    """Return the files of Python in a folder that a module imports, or names in its texts.
-
-    Args:
-        module: Any.
-        folder: Its own.
-    """
+    """Return the files of Python in a folder that a module imports, or names in its texts."""
     named = files((name for name in module.files if name.endswith(".py")), folder)
     imported = {file.resolve() for name in (*module.imports, *module.files) for file in _modules(folder, name)}
     return sorted(named | imported)

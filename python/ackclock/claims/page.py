@@ -31,11 +31,7 @@ def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
 
 
 def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return what `regions.json` holds: of claims that are judged together, which hold under each combination.
-
-    Args:
-        findings: All of them.
-    """
+    """Return what `regions.json` holds: of claims that are judged together, which hold under each combination."""
     found = {finding.region.ids: finding for finding in findings if finding.region is not None}
     tables = [
         finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])

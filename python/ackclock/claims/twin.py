@@ -69,9 +69,6 @@ _WHOLE = 1e-9
 def read(folder: Path) -> list[Line]:
     """Read a folder's record.
 
-    Args:
-        folder: Of claims.
-
     Raises:
         LookupError: If it has none, or if it is of other scenarios than the folder has.
     """

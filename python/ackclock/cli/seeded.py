@@ -53,14 +53,7 @@ def run(
 def study_of(
     defaults: Mapping[str, str], given: Mapping[str, str], seeds: int, overrides: Sequence[str]
 ) -> dict[str, Any]:
-    """Return options of `ackclock run` as a study.
-
-    Args:
-        defaults: Of the options.
-        given: Those that were given.
-        seeds: How many.
-        overrides: Of `--set`.
-    """
+    """Return options of `ackclock run` as a study."""
     chosen = {**defaults, **given}
     try:
         members = [str(table["controller"]) for table in flow_tables(chosen["flows"])]

@@ -102,12 +102,7 @@ def _say_size(file: Path, size: int) -> None:
 
 
 def begin_shown(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], Callable[[], None]]:
-    """Return what shows how far a study is.
-
-    Args:
-        stack: Ends it.
-        quiet: Show nothing.
-    """
+    """Return what shows how far a study is."""
 
     def begin(total: int, done: int) -> Callable[[], None]:
         if done and not quiet:

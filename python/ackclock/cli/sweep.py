@@ -126,9 +126,6 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 def check_backend(backend: BackendName) -> None:
     """Find out before any work whether a backend is there.
 
-    Args:
-        backend: As chosen.
-
     Raises:
         InputError: If it is not.
     """

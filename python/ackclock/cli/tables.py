@@ -20,11 +20,7 @@ _MANY = 24
 
 
 def print_results(results: Results) -> None:
-    """Print what a person wants to know of a run.
-
-    Args:
-        results: Of the run.
-    """
+    """Print what a person wants to know of a run."""
     console = output()
     console.print(name(_headline(results)))
     if not results.is_recorded:

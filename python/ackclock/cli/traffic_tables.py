@@ -8,11 +8,7 @@ from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 
 
 def traffic_tables(summary: RunSummary) -> Iterator[Table]:
-    """Make a table of each kind of traffic that a run had.
-
-    Args:
-        summary: As in `summary.json`.
-    """
+    """Make a table of each kind of traffic that a run had."""
     for group in summary.get("groups", []):
         yield of_cells("size", size_rows(group), GROUP_CELLS, f"short flows: {group['name']}")
     for title, cells, entries_of in TRAFFIC:

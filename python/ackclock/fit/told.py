@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 def tables(found: "Fit") -> list[Table]:
-    """Return what was found, and how near a run of it comes to the recording.
-
-    Args:
-        found: The fit.
-    """
+    """Return what was found, and how near a run of it comes to the recording."""
     return [_parameters(found), _residuals(found)]
 
 

@@ -30,13 +30,7 @@ Curve = list[tuple[int, int, int, float]]
 
 
 def capture(model: BaseAlgorithm, environments: FlowVecEnv, curve: Curve) -> bytes:
-    """Return the state of a training between two rollouts.
-
-    Args:
-        model: The algorithm.
-        environments: Its environments.
-        curve: The episodes so far.
-    """
+    """Return the state of a training between two rollouts."""
     state = {
         "parameters": model.get_parameters(),
         "counters": {name: getattr(model, name) for name in _COUNTERS if hasattr(model, name)},

@@ -89,11 +89,6 @@ def _first(observations: NDArray[np.float32]) -> NDArray[np.float32]:
 def episode_seed(seed: int, lane: int, episode: int) -> int:
     """Return the scenario's seed for an episode; those of different episodes have nothing to do with each other.
 
-    Args:
-        seed: Of the training.
-        lane: Index of the lane.
-        episode: Its number in the lane.
-
     Returns:
         A number below 2^63.
     """
@@ -129,11 +124,7 @@ class FlowVecEnv(VecEnv):
         return np.stack([lane.begin() for lane in self.lanes])
 
     def step_async(self, actions: Any) -> None:
-        """Keep the actions for `step_wait`.
-
-        Args:
-            actions: One for each lane.
-        """
+        """Keep the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:

@@ -14,12 +14,7 @@ from ackclock import extras
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
-    """Return a page.
-
-    Args:
-        template: A file of this folder.
-        values: What it names.
-    """
+    """Return a page."""
     extras.require("report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -261,9 +261,5 @@ def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":
 
 
 def name_of(path: Path) -> str:
-    """Return what a recording in a file is called.
-
-    Args:
-        path: The file.
-    """
+    """Return what a recording in a file is called."""
     return path.name.split(".")[0] or path.name

@@ -63,11 +63,7 @@ class Distributions:
 
 
 def drawn_distributions(one: Distributions) -> "Picture":
-    """Draw distributions for a paper.
-
-    Args:
-        one: Of runs.
-    """
+    """Draw distributions for a paper."""
     from ackclock.figures import Axis, distributions
 
     return distributions({"": {line.label: line.values for line in one.lines}}, Axis(one.axis))
@@ -134,11 +130,7 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
 
 
 def completion_times(results: list[Results]) -> Iterator[Distributions]:
-    """Return the distribution of completion times: of short flows and requests, or of the flows themselves.
-
-    Args:
-        results: One run or several.
-    """
+    """Return the distribution of completion times: of short flows and requests, or of the flows themselves."""
     lines: list[Samples] = []
     for run, result in enumerate(results):
         found: dict[str, list[Floats]] = {}

@@ -44,11 +44,7 @@ class KernelSockets:
         self._under_test: socket.socket | None = None
 
     def call(self, request: Request) -> Outcome:
-        """Make a system call, however long it takes.
-
-        Args:
-            request: Which.
-        """
+        """Make a system call, however long it takes."""
         try:
             return _HANDLERS[request.name](self, request)
         except OSError as error:

@@ -51,11 +51,7 @@ class Drawn:
 
 
 def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
-    """Give figures names of which none occurs twice: they are files, of which one would replace the other.
-
-    Args:
-        figures: Some.
-    """
+    """Give figures names of which none occurs twice: they are files, of which one would replace the other."""
     taken: set[str] = set()
     for figure in figures:
         names = (figure.name, *(f"{figure.name}-{number}" for number in range(2, 3 + len(taken))))
@@ -68,12 +64,7 @@ class Drawings:
     """All figures of a study."""
 
     def __init__(self, plan: Plan, runs: Sequence[Measured]) -> None:
-        """Sort the runs.
-
-        Args:
-            plan: Of the study.
-            runs: All.
-        """
+        """Sort the runs."""
         self._plan = plan
         self._groups: Groups = grouped(runs)
         self._looks: dict[str, Look] = looks(entry.label for entry in plan.controllers)

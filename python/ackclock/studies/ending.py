@@ -106,11 +106,7 @@ _LINK = Look("#6b6b6b", "", "-")
 
 
 def run_series(results: Results) -> Picture:
-    """Draw cwnd, goodput and RTT of each flow of a run, and the queue of its bottleneck, over time.
-
-    Args:
-        results: With series.
-    """
+    """Draw cwnd, goodput and RTT of each flow of a run, and the queue of its bottleneck, over time."""
     from ackclock.panels import draw, panel
 
     rows: list[tuple[Axis, list[Curve]]] = []

@@ -125,20 +125,12 @@ class Plan:
         return {key: found[0] for key, found in all_values(self.cells).items() if key not in axes}
 
     def entry(self, label: str) -> Entry:
-        """Return a controller.
-
-        Args:
-            label: Of it.
-        """
+        """Return a controller."""
         return next(entry for entry in self.controllers if entry.label == label)
 
 
 def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
-    """Return the values that each setting takes, in order of appearance.
-
-    Args:
-        cells: Some.
-    """
+    """Return the values that each setting takes, in order of appearance."""
     values: dict[str, list[Any]] = {}
     for cell in cells:
         for key, value in cell.items():
@@ -161,12 +153,7 @@ def title(settings: Settings, keys: Sequence[str]) -> str:
 
 
 def said(key: str, value: Any) -> str:  # noqa: ANN401
-    """Write a setting so that it needs no explanation.
-
-    Args:
-        key: Of it.
-        value: Of it.
-    """
+    """Write a setting so that it needs no explanation."""
     text = rate_text(value) if key == "rate" and isinstance(value, str) else value_text(value)
     if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
         return text
@@ -175,9 +162,6 @@ def said(key: str, value: Any) -> str:  # noqa: ANN401
 
 def value_key(value: Any) -> str:  # noqa: ANN401
     """Return the key under which a value is looked up: equal values have one, however they are written.
-
-    Args:
-        value: Any that TOML has.
 
     Examples:
         >>> value_key(0) == value_key(0.0), value_key(1) == value_key(True), value_key("red") == value_key(["red"])
@@ -195,9 +179,6 @@ def value_key(value: Any) -> str:  # noqa: ANN401
 def each_once(values: Iterable[Any]) -> list[Any]:
     """Return each value once, as it was first written.
 
-    Args:
-        values: Some.
-
     Examples:
         >>> each_once([0, 0.01, 0.0, True, 1])
         [0, 0.01, True, 1]
@@ -210,9 +191,6 @@ def each_once(values: Iterable[Any]) -> list[Any]:
 
 def value_text(value: Any) -> str:  # noqa: ANN401
     """Write a value in a few signs; a table by its kind and what else it says.
-
-    Args:
-        value: Any that TOML has.
 
     Examples:
         >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)

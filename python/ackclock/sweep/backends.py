@@ -37,11 +37,6 @@ def run_point(scenario_json: str, folder: str) -> str:
 def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Generator[tuple[Point, str], None, None]:
     """Run points in threads and yield each as it finishes.
 
-    Args:
-        points: To run.
-        jobs: How many at a time.
-        work: Done with each.
-
     Yields:
         A point and its summary. When the caller stops, by an exception too, the running points are ended.
     """
@@ -58,11 +53,6 @@ def processes(
     points: Iterable[Point], *, jobs: int, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
     """Run points in processes of their own, as `local` does in threads.
-
-    Args:
-        points: To run.
-        jobs: How many at a time.
-        work: Done with each.
 
     Yields:
         A point and its summary.

@@ -24,11 +24,7 @@ _Rows = Sequence[Mapping[str, Any]]
 
 
 def figures(sweep: "Sweep") -> Iterator[Drawn]:
-    """Return the figures of a sweep.
-
-    Args:
-        sweep: That has ended.
-    """
+    """Return the figures of a sweep."""
     yield from _trade(sweep)
     numeric: list[str] = []
     for axis, values in sweep.axes.items():

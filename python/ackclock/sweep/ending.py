@@ -127,12 +127,7 @@ class Sweep:
         }
 
     def text(self, axis: str, value: Any) -> str:  # noqa: ANN401
-        """Return what tables and figures call a value.
-
-        Args:
-            axis: An axis.
-            value: One of its values.
-        """
+        """Return what tables and figures call a value."""
         return self._texts.get((axis, value_key(value)), value_text(value))
 
     @cached_property
@@ -184,12 +179,7 @@ class Sweep:
         return distinctly(figures(self))
 
     def goes_with(self, axis: str, other: str) -> bool:
-        """Say whether an axis has one value wherever another has: they are paired.
-
-        Args:
-            axis: One.
-            other: Another.
-        """
+        """Say whether an axis has one value wherever another has: they are paired."""
         seen: dict[str, str] = {}
         return all(
             seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
@@ -209,19 +199,12 @@ def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Say whether a folder is one of a sweep that has ended.
-
-    Args:
-        folder: Any.
-    """
+    """Say whether a folder is one of a sweep that has ended."""
     return (folder / "sweep.json").is_file() and (folder / "sweep.parquet").is_file()
 
 
 def load_sweep(folder: str | Path) -> Sweep:
     """Read a sweep's folder; nothing is simulated.
-
-    Args:
-        folder: That `ackclock sweep` wrote.
 
     Raises:
         FileNotFoundError: If it is none, or has not ended.

@@ -192,9 +192,6 @@ def _interval(grouped: "pl.DataFrame", name: str) -> "list[pl.Series]":
 def by_cell(values: Iterable[Any]) -> dict[Any, Any]:
     """Return the values of a parameter by what their column holds of them.
 
-    Args:
-        values: All that the parameter takes.
-
     Examples:
         >>> by_cell([0, 0.01]), by_cell([["red"], "codel"])
         ({0.0: 0, 0.01: 0.01}, {'["red"]': ['red'], 'codel': 'codel'})

@@ -99,11 +99,7 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """Return a row as texts that people read.
-
-        Args:
-            row: Of `rows`.
-        """
+        """Return a row as texts that people read."""
         return [shown(row.get(column.key), column) for column in self.columns]
 
     def narrowed(self, names: Sequence[str]) -> "Table":
