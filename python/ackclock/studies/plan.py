@@ -138,6 +138,13 @@ def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
     return {key: each_once(found) for key, found in values.items()}
 
 
+def goes_with(cells: Iterable[Settings], key: str, other: str) -> bool:
+    """Say whether a setting is the same wherever another is: they are paired, or of named paths."""
+    seen: dict[str, str] = {}
+    pairs = ((value_key(cell.get(other)), value_key(cell.get(key))) for cell in cells)
+    return all(seen.setdefault(one, another) == another for one, another in pairs)
+
+
 def title(settings: Settings, keys: Sequence[str]) -> str:
     """Name a cell by some of its settings.
 

@@ -72,6 +72,11 @@ class Study:
     plan: Plan
     runs: Sequence[measures.Measured]
 
+    @property
+    def title(self) -> str:
+        """Its name."""
+        return self.plan.name
+
     @cached_property
     def about(self) -> str:
         """What was run, in a sentence."""

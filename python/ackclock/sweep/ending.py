@@ -92,6 +92,11 @@ class Sweep:
     rows: Sequence[Mapping[str, Any]]
 
     @property
+    def title(self) -> str:
+        """What a page calls it: the name of its folder."""
+        return f"sweep {self.path.resolve().name}"
+
+    @property
     def about(self) -> str:
         """What was run, as far as the folder tells."""
         profiles = dict.fromkeys(str(row["profile"]) for row in self.rows if row.get("profile"))
@@ -177,13 +182,6 @@ class Sweep:
         from ackclock.sweep.drawn import figures
 
         return distinctly(figures(self))
-
-    def goes_with(self, axis: str, other: str) -> bool:
-        """Say whether an axis has one value wherever another has: they are paired."""
-        seen: dict[str, str] = {}
-        return all(
-            seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
-        )
 
 
 def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
