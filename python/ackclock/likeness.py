@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.tables import Column, Table
+from ackclock.tables import Column, Table, figure
 from ackclock.windows import until_completed
 
 if TYPE_CHECKING:
@@ -101,9 +101,7 @@ def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
 
 
 def _text(value: float | None) -> str | None:
-    if value is None or math.isnan(value):
-        return None
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
+    return None if value is None or math.isnan(value) else figure(value)
 
 
 def _score(one: float | None, other: float | None) -> str | None:

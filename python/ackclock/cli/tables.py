@@ -12,7 +12,9 @@ from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
 from ackclock.stacks import stacks
 from ackclock.summaries import FlowSummary, LinkSummary
-from ackclock.tables import Cell, Entry, Table, of_cells
+from ackclock.tables import Cell, Entry, Table, figure, figure_of, of_cells
+from ackclock.tables.cells import count_text
+from ackclock.tables.table import NONE
 from ackclock.windows import count
 
 _MANY = 24
@@ -115,38 +117,25 @@ def _flow_table(flows: Sequence[FlowSummary]) -> Table:
     return of_cells("flow", shown, cells, "flows", (_left_out(len(flows) - len(shown), "flows"),))
 
 
-def _rtt(key: str) -> Callable[[Entry], str]:
-    return lambda flow: _number((flow["rtt_ms"] or {}).get(key))
-
-
 _FLOW_CELLS: tuple[Cell, ...] = (
-    ("controller", lambda flow: str(flow["controller"] or "-")),
-    ("profile", lambda flow: str(flow.get("profile", "-"))),
-    ("goodput (Mbit/s)", lambda flow: _megabits(flow["goodput_bps"])),
-    ("limited\nby", lambda flow: largest(flow) or "-"),
-    ("sent (Mbit/s)", lambda flow: _megabits(flow["throughput_bps"])),
-    ("retrans-\nmitted", lambda flow: _count(count(flow, "retransmitted_segments"))),
-    ("time-\nouts", lambda flow: _count(count(flow, "timeouts"))),
-    ("RTT mean (ms)", _rtt("mean")),
-    ("RTT p95 (ms)", _rtt("p95")),
+    ("controller", lambda flow: str(flow["controller"] or NONE)),
+    ("profile", lambda flow: str(flow.get("profile", NONE))),
+    ("goodput (Mbit/s)", figure_of("goodput_bps", per=1e6)),
+    ("limited\nby", lambda flow: largest(flow) or NONE),
+    ("sent (Mbit/s)", figure_of("throughput_bps", per=1e6)),
+    ("retrans-\nmitted", lambda flow: count_text(count(flow, "retransmitted_segments"))),
+    ("time-\nouts", lambda flow: count_text(count(flow, "timeouts"))),
+    ("RTT mean (ms)", figure_of("rtt_ms", "mean")),
+    ("RTT p95 (ms)", figure_of("rtt_ms", "p95")),
     ("complete (after s)", lambda flow: _completion(flow)),
 )
-
-
-def _megabits(rate_bps: float | None) -> str:
-    """Of a recording it may not be known."""
-    return _number(None if rate_bps is None else rate_bps / 1e6)
-
-
-def _count(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
 
 
 def _completion(flow: Entry) -> str:
     if flow.get("aborted"):
         return "aborted"
     done = flow["completion_s"]
-    return "-" if done is None else _number(done - flow["start_s"])
+    return figure(None if done is None else done - flow["start_s"])
 
 
 def _link_table(links: Sequence[LinkSummary]) -> Table:
@@ -161,10 +150,6 @@ def _counted(key: str) -> Callable[[Entry], str]:
     return lambda link: f"{link.get(key, 0):,}"
 
 
-def _part(key: str, part: str) -> Callable[[Entry], str]:
-    return lambda link: _number(link[key][part])
-
-
 _COUNTS: Final = ("marks", "losses", "duplicates", "reordered")
 
 _LINK_CELLS: tuple[Cell, ...] = (
@@ -174,11 +159,11 @@ _LINK_CELLS: tuple[Cell, ...] = (
 )
 
 _QUEUE_CELLS: tuple[Cell, ...] = (
-    ("queue\nmean", _part("queue_packets", "mean")),
-    ("wait mean (ms)", _part("queueing_delay_ms", "mean")),
-    ("queue\np95", _part("queue_packets", "p95")),
-    ("queue\nmax", _part("queue_packets", "max")),
-    ("wait max (ms)", _part("queueing_delay_ms", "max")),
+    ("queue\nmean", figure_of("queue_packets", "mean")),
+    ("wait mean (ms)", figure_of("queueing_delay_ms", "mean")),
+    ("queue\np95", figure_of("queue_packets", "p95")),
+    ("queue\nmax", figure_of("queue_packets", "max")),
+    ("wait max (ms)", figure_of("queueing_delay_ms", "max")),
 )
 
 
@@ -201,21 +186,3 @@ def _ranked(figures: Sequence[float]) -> list[int]:
 
 def _left_out(count: int, what: str) -> str:
     return f"and {count:,} more {what} (all are in summary.json)" if count > 0 else ""
-
-
-def _number(value: float | None) -> str:
-    """Four significant digits, without exponent.
-
-    Examples:
-        >>> _number(95.7213), _number(0.0012345), _number(12345.6), _number(None)
-        ('95.72', '0.001234', '12,346', '-')
-        >>> _number(3e-7)
-        '<0.0001'
-    """
-    if value is None:
-        return "-"
-    if value == 0:
-        return "0"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}" if abs(value) >= 1e-4 else "<0.0001"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import floor, isfinite, log10
+from math import floor, isfinite, isnan, log10
 from typing import Any, Final
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -160,6 +160,24 @@ def number(value: float, *, signed: bool = False) -> str:
     if value != 0 and not _LEAST <= abs(value) < 1e9:
         return _with_sign(f"{abs(value):.2e}", value, signed=signed)
     return _fixed(value, _places(value, 3), signed=signed)
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Write a figure of a run with so many significant digits and without an exponent; a dash for none.
+
+    Examples:
+        >>> figure(95.7213), figure(0.0012345), figure(12345.6), figure(None), figure(3e-7)
+        ('95.72', '0.001234', '12,346', '–', '<0.0001')
+        >>> figure(95.8071, 3), figure(1234.5, 3)
+        ('95.8', '1,234')
+    """
+    if value is None or isnan(value):
+        return NONE
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}" if abs(value) >= _LEAST else f"<{_LEAST:.4f}"
 
 
 def _places(size: float, digits: int) -> int:
