@@ -407,12 +407,7 @@ def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
 
 
 def run_label(results: list[Results], position: int) -> str:
-    """Name a run by what tells it apart from those that are shown with it.
-
-    Args:
-        results: All runs that are shown together.
-        position: Which of them.
-    """
+    """Name a run by what tells it apart from those that are shown with it."""
     return labels(results)[position]
 
 

@@ -434,11 +434,7 @@ def _replace(partial: Path, path: Path) -> None:
 
 
 def free_name(path: Path) -> Path:
-    """Return a name beside a path that nothing has: its own with a number.
-
-    Args:
-        path: Of what is in the way.
-    """
+    """Return a name beside a path that nothing has: its own with a number."""
     number = 2
     while (other := path.with_name(f"{path.name}-{number}")).exists() or other.is_symlink():
         number += 1

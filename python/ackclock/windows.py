@@ -97,21 +97,12 @@ def until_completed(results: "Results", flow: str) -> "pl.DataFrame":
     """Return the series of a flow as long as it had anything to send.
 
     A run goes on to its end with the flow's last values and a rate of 0, which say nothing of the path.
-
-    Args:
-        results: Of a run, or a recording.
-        flow: Its name.
     """
     return under_way(results, results.flows.filter(results.flows["flow"] == flow))
 
 
 def under_way(results: "Results", series: "pl.DataFrame") -> "pl.DataFrame":
-    """Return series of flows, each as long as its flow had anything to send.
-
-    Args:
-        results: Of a run, or a recording.
-        series: Rows of its `flows`.
-    """
+    """Return series of flows, each as long as its flow had anything to send."""
     import polars as pl
 
     flows = results.summary["flows"]

@@ -68,11 +68,6 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
 def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Refuse claims that `measure.py` has no measure of.
 
-    Args:
-        table: As it was read.
-        measures: Those that it has, by id.
-        mistakes: Of `read`.
-
     Raises:
         ackclock.ScenarioError: If one lacks, or is no function.
     """

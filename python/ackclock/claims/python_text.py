@@ -88,10 +88,6 @@ class Module:
     def entries(self, table: str, name: str) -> list[tuple[Piece, bool]]:
         """Return what gives a table such as `MEASURES` an entry: its expression, or all that may hold it.
 
-        Args:
-            table: A name that the module binds.
-            name: Of the entry.
-
         Returns:
             Each with whether it is a table that is joined to this one.
         """

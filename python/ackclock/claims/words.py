@@ -24,9 +24,6 @@ VERDICTS = (("agrees", "agree"), ("differs", "differ"), ("undecided", "undecided
 def spread(measured: Measured) -> str:
     """Write how far a mean may be off, 95 %; nothing for a single run of what has no chance in it.
 
-    Args:
-        measured: A mean, or a single run.
-
     Examples:
         >>> from ackclock.claims.intervals import of_spread
         >>> spread(Measured(9.15, interval=of_spread(9.15, 1.7136, 10)))  # 2.262 x 1.7136 / sqrt(10)

@@ -52,11 +52,7 @@ def warnings(scenario: Scenario) -> list[str]:
 
 
 def warn(scenario: Scenario) -> None:
-    """Write the warnings to standard error.
-
-    Args:
-        scenario: What is going to be simulated.
-    """
+    """Write the warnings to standard error."""
     for text in warnings(scenario):
         failures.errors().print(f"warning: {text}", markup=False)
 

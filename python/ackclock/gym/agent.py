@@ -82,9 +82,6 @@ class Settings(TypedDict, total=False):
 def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | None]:
     """Return the settings that the core reads, and beside them the functions: observations and the reward.
 
-    Args:
-        given: By the caller.
-
     Raises:
         TypeError: If a setting is unknown.
         ValueError: If the observations are wrong.
@@ -139,11 +136,7 @@ NUMBERS = "biuf"
 
 
 def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any]]":
-    """Return the spaces of observations and actions that the core describes.
-
-    Args:
-        described: JSON of the core.
-    """
+    """Return the spaces of observations and actions that the core describes."""
     tables = json.loads(described)
     shape = tuple(tables["observation"]["shape"])
     sides = {"low": -np.inf, "high": np.inf}

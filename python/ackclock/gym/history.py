@@ -84,11 +84,7 @@ class History:
             column.pop()
 
     def column(self, name: str) -> Floats:
-        """Return a column of what a picture shows.
-
-        Args:
-            name: One of the columns.
-        """
+        """Return a column of what a picture shows."""
         return np.array(self._columns[name][self._first() :])
 
     def longest_queue(self) -> tuple[int, Floats]:

@@ -32,9 +32,6 @@ class Own:
 def listed(observations: Any) -> list[Any]:
     """Return observations as a list.
 
-    Args:
-        observations: As given.
-
     Raises:
         ValueError: If they are one name alone, or nothing to iterate over.
     """
@@ -101,11 +98,7 @@ class OwnObservations:
         return bool(self._own)
 
     def space(self, named: "spaces.Box[np.float32]") -> "spaces.Box[np.float32]":
-        """Return the space of all observations.
-
-        Args:
-            named: That of those of the catalogue.
-        """
+        """Return the space of all observations."""
         if not self._own:
             return named
         low = [-1.0 if self._scaled else one.low for one in self._own]
@@ -119,12 +112,7 @@ class OwnObservations:
         self._rows = np.zeros((self._history, len(self._own)), np.float32)
 
     def beside(self, named: Row, values: Mapping[str, float]) -> Row:
-        """Return all observations of a decision.
-
-        Args:
-            named: Those of the catalogue.
-            values: What functions are given.
-        """
+        """Return all observations of a decision."""
         if not self._own:
             return named
         newest = np.array([[self._value(one, values) for one in self._own]], np.float32)
@@ -132,11 +120,7 @@ class OwnObservations:
         return self._joined(named, self._rows if named.ndim == 2 else self._rows[-1])
 
     def is_like(self, other: "OwnObservations") -> bool:
-        """Return whether another one shows the same at the same places.
-
-        Args:
-            other: The other one.
-        """
+        """Return whether another one shows the same at the same places."""
         return self._own == other._own and self._places == other._places
 
     def copy(self) -> Self:

@@ -23,11 +23,7 @@ GENERAL: Mapping[str, Any] = {
 
 
 def packaged(name: str) -> Scenario:
-    """Return a scenario of the package.
-
-    Args:
-        name: Of its file, without `.toml`.
-    """
+    """Return a scenario of the package."""
     with as_file(files("ackclock.gym") / "scenarios" / f"{name}.toml") as path:
         return Scenario.load(path)
 

@@ -44,9 +44,6 @@ class Lane:
     def step(self, action: Any) -> Stepped:
         """Act, and begin the next episode at once if this one is over, as Stable-Baselines3 expects it.
 
-        Args:
-            action: A member of the action space.
-
         Returns:
             The observation to act on next, the reward, whether the episode has ended, and what Stable-Baselines3 wants
             to know of its end: the last observation, which the value of a truncated episode is estimated from.

@@ -79,12 +79,7 @@ def _one(name: str, title: str, axis: str, note: str, lines: list[Samples]) -> I
 
 
 def round_trips(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return the distribution of the round-trip time of each flow, or of many flows by controller.
-
-    Args:
-        results: One run or several.
-        window: What of them; by default all.
-    """
+    """Return the distribution of the round-trip time of each flow, or of many flows by controller."""
     lines: list[Samples] = []
     for run, result in enumerate(results):
         table = result.flows
@@ -108,10 +103,6 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
     """Return the distribution of the time that a packet would wait at each recorded link.
 
     As the discipline told it; for a plain queue on a link of constant rate, what waits over the rate.
-
-    Args:
-        results: One run or several.
-        window: What of them; by default all.
     """
     lines: list[Samples] = []
     for run, result in enumerate(results):

@@ -148,10 +148,6 @@ def goes_with(cells: Iterable[Settings], key: str, other: str) -> bool:
 def title(settings: Settings, keys: Sequence[str]) -> str:
     """Name a cell by some of its settings.
 
-    Args:
-        settings: Of the cell.
-        keys: Those that tell it from others.
-
     Examples:
         >>> title({"rate": "10 Mbit/s", "rtt": "20 ms", "loss": 0.01}, ["rtt", "loss"])
         '20 ms, loss 0.01'

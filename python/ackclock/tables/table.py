@@ -27,11 +27,7 @@ class Estimate:
     count: int
 
     def scaled(self, factor: float) -> "Estimate":
-        """Return it in another unit.
-
-        Args:
-            factor: From its unit to the other.
-        """
+        """Return it in another unit."""
         return Estimate(self.mean * factor, None if self.half is None else self.half * abs(factor), self.count)
 
 
@@ -146,10 +142,6 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
 
 def number(value: float, *, signed: bool = False) -> str:
     """Write a number with three significant digits, whole numbers whole.
-
-    Args:
-        value: Any.
-        signed: Whether a plus is written, too.
 
     Examples:
         >>> number(1234.5), number(0.0314159), number(-2.5, signed=True), number(1.25e-7), number(5)
