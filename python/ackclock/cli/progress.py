@@ -68,12 +68,23 @@ def busy(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def points_progress(total: int, done: int) -> Iterator[Callable[[], None]]:
-    """Show how many points of a sweep are done.
+def points_progress(total: int, done: int, what: str, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Say how many runs of a sweep or study are done, and show it where somebody is looking.
+
+    Args:
+        total: All of them.
+        done: Those finished before.
+        what: The plural that they are called by.
+        quiet: Show nothing.
 
     Yields:
-        What to call after each point.
+        What to call after each.
     """
+    if done and not quiet:
+        errors().print(f"{done} of {total} {what} are done already")
+    if quiet or done == total or not sys.stderr.isatty():
+        yield lambda: None
+        return
     columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task("sweep", total=total, completed=done)
