@@ -14,11 +14,12 @@ from typing import Any, Self, cast
 
 from ackclock import input_files
 from ackclock.claims.forms import Twin
-from ackclock.claims.intervals import deviation, of_mean, quantile
+from ackclock.claims.intervals import of_mean
 from ackclock.claims.measured import number
 from ackclock.claims.subjects import scenario_subjects
-from ackclock.estimates import mean_of, rounding
+from ackclock.estimates import CONFIDENCE, deviation, mean_of, rounding
 from ackclock.reading import document
+from ackclock.student import quantile
 
 FILE = "twin.json"
 OTHER, OURS = "ns-3", "ackclock"
@@ -102,12 +103,12 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
     """
     if min(len(first), len(second)) < 2:
         return None
-    parts = [deviation(values) ** 2 / len(values) for values in (first, second)]
+    parts = [(deviation(values) or 0.0) ** 2 / len(values) for values in (first, second)]
     if not (total := math.fsum(parts)):
         return 0.0
     shares = [part**2 / (len(values) - 1) for part, values in zip(parts, (first, second), strict=True)]
     freedom = max(1, math.floor(total**2 / math.fsum(shares) * (1 + _WHOLE)))
-    return quantile(freedom) * math.sqrt(total)
+    return quantile(freedom, CONFIDENCE) * math.sqrt(total)
 
 
 def renewed(text: str, folders: Sequence[Path]) -> str:

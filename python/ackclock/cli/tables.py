@@ -5,7 +5,6 @@ from typing import Final
 
 from ackclock.cli.display import name, output, si
 from ackclock.cli.shown_tables import print_table
-from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.labels import facts
 from ackclock.limits import largest
 from ackclock.manifests import Engine, KernelRun, Recording
@@ -15,6 +14,7 @@ from ackclock.summaries import FlowSummary, LinkSummary
 from ackclock.tables import Cell, Entry, Table, figure, figure_of, of_cells
 from ackclock.tables.cells import count_text
 from ackclock.tables.table import NONE
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.windows import count
 
 _MANY = 24
@@ -32,8 +32,11 @@ def print_results(results: Results) -> None:
     console.print()
     if results.summary["flows"]:
         print_table(_flow_table(results.summary["flows"]))
-    for table in traffic_tables(results.summary):
-        print_table(table)
+    for group in results.summary.get("groups", []):
+        print_table(of_cells("size", size_rows(group), GROUP_CELLS, f"short flows: {group['name']}"))
+    for title, cells, entries_of in TRAFFIC:
+        if entries := entries_of(results.summary):
+            print_table(of_cells("flow", entries, cells, title))
     if results.recording is not None:
         for line in _recording_lines(results.recording, results.summary["duration_s"]):
             console.print(name(line), style="dim")
