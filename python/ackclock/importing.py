@@ -189,13 +189,7 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 
 
 def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> RefusedError:
-    """Return what to say of a module that cannot be imported.
-
-    Args:
-        name: Of the module.
-        folder: The scenario's, where it is looked for first.
-        error: What importing it raised, or would.
-    """
+    """Return what to say of a module that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
         return RefusedError(
             "class",

@@ -99,13 +99,7 @@ def _without_packages(shown: "Sequence[Results | Study]") -> Static | None:
 
 
 def framed(name: str, facts: list[str], rest: str) -> str:
-    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have.
-
-    Args:
-        name: Of what is shown.
-        facts: On it, in words.
-        rest: HTML.
-    """
+    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have."""
     told = ", ".join(map(escape, map(plain, facts)))
     return f'{_STYLE}<div class="ackclock"><p><b>{escape(plain(name))}</b>: {told}</p>{rest}</div>'
 

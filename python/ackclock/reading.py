@@ -83,10 +83,6 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
 def archive(file: Path, remedy: str) -> bytes:
     """Return the bytes of a ZIP file, such as PyTorch writes, once the checksum of each of its parts is found right.
 
-    Args:
-        file: The file.
-        remedy: What to do if it is damaged.
-
     Raises:
         DamagedError: If it is none, or cut, or a part of it is not what was written.
         InputFileError: If it cannot be read.
@@ -148,10 +144,6 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
 
 def mismatch(form: Any, value: Any) -> str | None:  # noqa: ANN401  whatever annotations and JSON can say
     """Return where and how a value is not of a form; None if it is.
-
-    Args:
-        form: As of `checker`.
-        value: As JSON or TOML gives it.
 
     Examples:
         >>> mismatch(dict[str, list[int]], {"a": [1, "b"]})
@@ -346,11 +338,6 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
 
 def frame(content: bytes, file: Path, remedy: str) -> "pl.DataFrame":
     """Read a Parquet file of any columns.
-
-    Args:
-        content: Of the file.
-        file: Where it is from, for messages.
-        remedy: What to do if it is damaged.
 
     Raises:
         DamagedError: If it is no Parquet file.

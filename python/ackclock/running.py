@@ -200,11 +200,7 @@ thread. The wait would last as long as the work.
 
 
 def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
-    """Wait until some of what runs in a pool have ended, and return these; signals are heard meanwhile.
-
-    Args:
-        running: At least one.
-    """
+    """Wait until some of what runs in a pool have ended, and return these; signals are heard meanwhile."""
     every = list(running)
     while not (done := wait(every, _DEAF_S, FIRST_COMPLETED).done):
         pass
@@ -213,11 +209,6 @@ def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
 
 def mapped(pool: Executor, work: Callable[..., _T], *columns: Iterable[object]) -> Iterator[_T]:
     """Do as `pool.map` does, and hear signals meanwhile.
-
-    Args:
-        pool: Of threads or processes.
-        work: Done with a value of each column.
-        columns: As long as each other.
 
     Yields:
         What each came to, in order.

@@ -315,10 +315,6 @@ def _sibling(path: Path) -> Iterator[Path]:
 def locked(file: Path, otherwise: str) -> Iterator[None]:
     """Keep a lock on a file, made if there is none, for as long as the block runs or this process lives.
 
-    Args:
-        file: The file.
-        otherwise: What to say if another process has the lock.
-
     Raises:
         OutputExistsError: If another process has the lock.
     """

@@ -84,11 +84,6 @@ def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes
 def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes: Mistakes) -> list[dict[str, Any]]:
     """Return the claims with the numbers of their reasons filled in from the record.
 
-    Args:
-        table: As it was read.
-        record: What is on record, by the ids of claims.
-        mistakes: Of `read`.
-
     Raises:
         ackclock.ScenarioError: If a reason names a claim or a quantity that is not there.
     """

@@ -35,10 +35,6 @@ _NOT_SAID = "linux-6.x"
 def renewed(text: str, folders: Sequence[Folder]) -> str:
     """Return a page with its marked tables written anew.
 
-    Args:
-        text: Of the page.
-        folders: Among which those of the tables are.
-
     Raises:
         LookupError: If a mark names no folder.
     """

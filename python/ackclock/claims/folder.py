@@ -146,11 +146,7 @@ class Study:
         return tuple(choice for choice in self.choices if not choice.repeats)
 
     def combination(self, names: Mapping[str, str]) -> tuple[Option, ...]:
-        """Return the options of the open choices that a record names, the first of each choice that it does not.
-
-        Args:
-            names: Options by the names of their choices.
-        """
+        """Return the options of the open choices that a record names, the first of each choice that it does not."""
         return tuple(choice.option(names.get(choice.name)) for choice in self.open_choices)
 
     def has(self, names: Mapping[str, str]) -> bool:

@@ -275,12 +275,7 @@ class Laboratory:
         return (self._full or not study.costly) and has_files and not (study.is_on_kernel and kernel.missing())
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
-        """Return the results of a study's cases.
-
-        Args:
-            study: One that was simulated.
-            choices: One of its grid; the first by default.
-        """
+        """Return the results of a study's cases."""
         chosen = choices or self.grid(study)[0]
         return {case.name: self._results[self._runs[study.key, chosen, case.name]]() for case in study.cases}
 
@@ -299,13 +294,7 @@ def _scenario(case: Case, choices: Choices) -> Scenario:
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, Verdict]) -> list[Finding]:
-    """Simulate what the claims need, and judge each.
-
-    Args:
-        claims: Any.
-        laboratory: Where the simulations are made.
-        recorded: The verdicts on record.
-    """
+    """Simulate what the claims need, and judge each."""
     studies = {claim.study.key: claim.study for claim in claims}
     edited = {_named(each) for claim in claims for each in (claim, *claim.beside) if is_edited(each)}
     claims = [replace(each, reason="") if any(map(has_edited, each.cites)) else each for each in claims]
@@ -351,10 +340,6 @@ def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
 
 def measured_of(claim: Claim, runs: Runs) -> Measured:
     """Measure a claim, whose code is the folder's own.
-
-    Args:
-        claim: Any.
-        runs: Results of its study's cases.
 
     Raises:
         UserCodeError: If its code fails, or returns anything but a measurement of numbers.

@@ -130,12 +130,7 @@ def _hash(file: Path, _changed_ns: int, _size: int) -> str:
 
 
 def document(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return a text of TOML without its layout and `name`, and its texts; what is no TOML stays as it is.
-
-    Args:
-        text: As it stands in a file.
-        before: What is put in front.
-    """
+    """Return a text of TOML without its layout and `name`, and its texts; what is no TOML stays as it is."""
     try:
         table = decoded_toml(text)
     except ValueError:

@@ -15,9 +15,6 @@ from typing import Final
 def said(what: object) -> str:
     r"""Return what a syntax tree says, in a form that the version of Python leaves alone.
 
-    Args:
-        what: A node, a list of nodes or a value.
-
     Examples:
         >>> said(ast.parse("x = f(1, 'a')  # one\n")) == said(ast.parse('x = f(\n    1,\n    "a",\n)\n'))
         True

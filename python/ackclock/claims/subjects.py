@@ -74,11 +74,7 @@ def has_edited(claim: Claim) -> bool:
 
 
 def region_subject(claims: Iterable[Claim]) -> str:
-    """Return the subject of claims that are judged together over all options of their study's choices.
-
-    Args:
-        claims: All of a region.
-    """
+    """Return the subject of claims that are judged together over all options of their study's choices."""
     grids = [[[option.name, option.overrides] for option in each.options] for each in _open(claims)]
     return _digest([grids, [first_subject(claim) for claim in claims]])
 

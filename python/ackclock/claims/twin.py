@@ -90,10 +90,6 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
 
     Source: Welch, Biometrika 34, 1947, with Satterthwaite's degrees of freedom, rounded down. Departures: none.
 
-    Args:
-        first: Values of one.
-        second: Values of the other.
-
     Returns:
         `None` where one of them has a single value, of whose chance nothing is known.
 
@@ -113,10 +109,6 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def renewed(text: str, folders: Sequence[Path]) -> str:
     """Return a page with its marked tables written anew.
-
-    Args:
-        text: Of the page.
-        folders: Of claims, among which the records are.
 
     Raises:
         LookupError: If a mark names no folder, a folder without a record, or a table that is not in it.

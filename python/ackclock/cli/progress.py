@@ -71,12 +71,6 @@ def busy(what: str) -> Iterator[None]:
 def points_progress(total: int, done: int, what: str, *, quiet: bool) -> Iterator[Callable[[], None]]:
     """Say how many runs of a sweep or study are done, and show it where somebody is looking.
 
-    Args:
-        total: All of them.
-        done: Those finished before.
-        what: The plural that they are called by.
-        quiet: Show nothing.
-
     Yields:
         What to call after each.
     """

@@ -23,15 +23,6 @@ def run(
 ) -> None:
     """Run it, and print means with intervals and differences.
 
-    Args:
-        defaults: Of the options.
-        given: Those that were given.
-        seeds: How many.
-        overrides: Of `--set`.
-        output: Folder of the study; None keeps nothing.
-        as_json: Print the tables as JSON.
-        quiet: Print nothing.
-
     Raises:
         InputError: If something of it is wrong.
         ScenarioError: If a value is wrong.

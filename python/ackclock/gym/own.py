@@ -45,10 +45,6 @@ def listed(observations: Any) -> list[Any]:
 def number(returned: Any, what: str) -> float:
     """Return what a function of one's own returned, as a number.
 
-    Args:
-        returned: By the function.
-        what: What the function makes, for the message.
-
     Raises:
         ValueError: If it is none.
     """

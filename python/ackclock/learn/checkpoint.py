@@ -50,11 +50,6 @@ def capture(model: BaseAlgorithm, environments: FlowVecEnv, curve: Curve) -> byt
 def restore(content: bytes, model: BaseAlgorithm, environments: FlowVecEnv) -> Curve:
     """Bring an algorithm that was just built, and its environments, to where they were.
 
-    Args:
-        content: As `capture` returned it.
-        model: Built from the same plan.
-        environments: Likewise.
-
     Returns:
         The episodes so far.
     """

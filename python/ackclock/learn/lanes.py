@@ -21,13 +21,7 @@ class Lane:
     """
 
     def __init__(self, environment: VectorFlowEnv, seed: int, index: int) -> None:
-        """Take an environment.
-
-        Args:
-            environment: With one copy.
-            seed: Of the training.
-            index: Of the lane.
-        """
+        """Take an environment."""
         self.environment = environment
         self._seed, self._index = seed, index
         self.episode: int = -1
@@ -142,12 +136,7 @@ class FlowVecEnv(VecEnv):
             self._pool.shutdown()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the environments.
-
-        Args:
-            attr_name: Its name.
-            indices: Of the lanes; all if not given.
-        """
+        """Return an attribute of the environments."""
         return [getattr(self.lanes[index].environment, attr_name) for index in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -159,30 +148,14 @@ class FlowVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set: the settings of these environments are fixed")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environments.
-
-        Args:
-            method_name: Its name.
-            *method_args: Its arguments.
-            indices: Of the lanes; all if not given.
-            **method_kwargs: Its arguments.
-        """
+        """Call a method of the environments."""
         targets = [self.lanes[index].environment for index in self._get_indices(indices)]
         return [getattr(target, method_name)(*method_args, **method_kwargs) for target in targets]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Return False for each lane: there are no wrappers.
-
-        Args:
-            wrapper_class: Any.
-            indices: Of the lanes; all if not given.
-        """
+        """Return False for each lane: there are no wrappers."""
         return [False for _ in self._get_indices(indices)]
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Do nothing: the seeds of all episodes follow from the one given at the beginning.
-
-        Args:
-            seed: Not used.
-        """
+        """Do nothing: the seeds of all episodes follow from the one given at the beginning."""
         return [None] * self.num_envs

@@ -40,14 +40,7 @@ def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str
 
 
 def written_picture(name: str, caption: str, figure: "Figure", folder: Path) -> dict[str, str]:
-    """Write a figure of a page's width as SVG and PNG, and return what the page shows.
-
-    Args:
-        name: Of the files.
-        caption: Below it.
-        figure: Any.
-        folder: Where the files go.
-    """
+    """Write a figure of a page's width as SVG and PNG, and return what the page shows."""
     from ackclock.figures import encode
     from ackclock.figures.theme import PAGE
 

@@ -73,9 +73,6 @@ _ROUTE_WORDS = "initcwnd|mtu|advmss|rtt|rttvar|reordering|window|cwnd|initrwnd|f
 def settings(text: str) -> Iterator[Setting]:
     """Yield what the lines of a command change.
 
-    Args:
-        text: One or more commands as the script has them.
-
     Raises:
         ValueError: If a command is not known: "what; remedy".
 

@@ -30,13 +30,7 @@ class KernelSockets:
     """
 
     def __init__(self, namespace: Namespace, here: tuple[str, int], there: tuple[str, int]) -> None:
-        """See the class.
-
-        Args:
-            namespace: Where sockets are made.
-            here: What they bind to.
-            there: What they connect to.
-        """
+        """See the class."""
         self.congestion = "cubic"
         self._namespace, self._here, self._there = namespace, here, there
         self._open: dict[int, socket.socket] = {}

@@ -31,13 +31,7 @@ class Difference:
 
 
 def differences(expected: TcpPacket, actual: Packet, options: Options) -> list[Difference]:
-    """Return the fields in which a packet differs.
-
-    Args:
-        expected: What the script says.
-        actual: What was sent, in the script's numbers.
-        options: How exactly.
-    """
+    """Return the fields in which a packet differs."""
     found = _headers(expected, actual) + _ip(expected, actual)
     if expected.options is not None and not _same_options(expected.options, actual.options, options):
         found.append(Difference("options", show_options(expected.options), show_options(actual.options)))

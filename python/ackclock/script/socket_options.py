@@ -129,12 +129,6 @@ def as_kept(key: Key, value: OptionValue, before: OptionValue | None) -> OptionV
 def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> None:
     """Set an option; one of a socket without a connection counts once it has one.
 
-    Args:
-        host: Whose socket it is.
-        endpoint: Its connection.
-        key: Level and option.
-        value: As `as_kept` returns it.
-
     Raises:
         OptionError: If Linux does not take it.
         ValueError: If the option is not simulated: "what; remedy".

@@ -338,12 +338,7 @@ def _share_of_first(run: Measured) -> float | None:
 
 
 def curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
-    """Return means over a quantity as a curve; one whose interval is not known has no bar.
-
-    Args:
-        name: Of the curve.
-        points: A mean at each place.
-    """
+    """Return means over a quantity as a curve; one whose interval is not known has no bar."""
     ordered = sorted(points, key=lambda point: point[0])
     means, halves = [found.mean for _, found in ordered], [found.half for _, found in ordered]
     known = [np.nan if half is None else half for half in halves] if any(half is not None for half in halves) else None

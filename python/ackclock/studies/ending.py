@@ -28,11 +28,6 @@ _BESIDE = "The same is in means.csv, .md, .tex and .json, every run in runs.csv;
 def write(study: "Study", folder: Path, forms: Sequence[str]) -> Path:
     """Write tables, figures and the page.
 
-    Args:
-        study: Whose.
-        folder: Where to.
-        forms: Of figures; none draws none.
-
     Returns:
         The page.
     """

@@ -45,11 +45,7 @@ Groups = dict[tuple[int, str], list[Measured]]
 
 
 def grouped(runs: Sequence[Measured]) -> Groups:
-    """Return the runs of each cell and line-up.
-
-    Args:
-        runs: All, in the order of the plan.
-    """
+    """Return the runs of each cell and line-up."""
     groups: Groups = {}
     for run in runs:
         groups.setdefault((run.trial.cell, run.trial.line_up.name), []).append(run)

@@ -203,9 +203,6 @@ class SweepFolder:
     def summary_of(self, key: str) -> RunSummary:
         """Return the summary of a finished point by its key alone.
 
-        Args:
-            key: As `Point.key` was.
-
         Raises:
             DamagedError: If its file is not what was written, or is missing.
         """

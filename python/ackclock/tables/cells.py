@@ -12,14 +12,7 @@ Cell = tuple[str, Callable[[Entry], str]]
 
 
 def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) -> Callable[[Entry], str]:
-    """Return what writes the figure under a key, or a part of the table there.
-
-    Args:
-        key: Of the entry.
-        part: Of the table; empty where the figure is none.
-        per: What the figure is divided by.
-        digits: That count.
-    """
+    """Return what writes the figure under a key, or a part of the table there."""
 
     def text(entry: Entry) -> str:
         found = entry.get(key)
