@@ -166,9 +166,6 @@ def write_static(results: list[Results], directory: Path) -> list[Path]:
     Args:
         results: One run or several.
         directory: Where to; made if there is none.
-
-    Returns:
-        The files.
     """
     directory.mkdir(parents=True, exist_ok=True)
     shown_by_key = {drawing.panel.key: static(drawing) for drawing in drawings(results)}

@@ -335,9 +335,6 @@ class Results:
         Args:
             path: The file; replaced if there is one.
 
-        Returns:
-            The file.
-
         Raises:
             ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
             OSError: If the file cannot be written.
@@ -360,9 +357,6 @@ class Results:
             force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
             qlog: With the events of each flow, appliance and link, as `write_qlog` writes them.
             perfetto: With the events as `trace.perfetto-trace`.
-
-        Returns:
-            The folder.
 
         Raises:
             ValueError: If traces are wanted and there are no events.

@@ -98,9 +98,6 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
         folder: Where to.
         contents: Of each file, by its path in the folder, with slashes; none of them is there.
 
-    Returns:
-        The files, in their order.
-
     Raises:
         OSError: If they cannot be written; the folder is then as it was.
     """

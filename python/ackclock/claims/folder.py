@@ -97,14 +97,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a study.
-
-    Attributes:
-        name: Unique in its study.
-        scenario: A file.
-        overrides: What is changed in it.
-        on: What runs it.
-    """
+    """One run of a study."""
 
     name: str
     scenario: Path

@@ -29,13 +29,7 @@ MOST = len(COLOURS)
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Claims that have one axis.
-
-    Attributes:
-        name: Of its files.
-        title: Above it, with the settings.
-        findings: From above.
-    """
+    """Claims that have one axis."""
 
     name: str
     title: str

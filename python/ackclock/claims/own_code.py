@@ -44,11 +44,7 @@ def _said(file: Path, pieces: set[Piece], root: Path) -> list[Any]:
 
 
 class _Reached:
-    """The statements that an entry of `MEASURES` uses, directly or by others.
-
-    Attributes:
-        counted: What counts of each file.
-    """
+    """The statements that an entry of `MEASURES` uses, directly or by others."""
 
     def __init__(self, measure: Path, name: str) -> None:
         """Find them."""

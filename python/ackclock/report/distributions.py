@@ -23,12 +23,7 @@ _MOST_SINGLY: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What was sampled of one thing.
-
-    Attributes:
-        label: Of it.
-        values: At least one.
-    """
+    """What was sampled of one thing."""
 
     label: str
     values: Floats

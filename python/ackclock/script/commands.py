@@ -9,12 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sysctl:
-    """A kernel parameter.
-
-    Attributes:
-        name: With dots.
-        value: As text.
-    """
+    """A kernel parameter."""
 
     name: str
     value: str

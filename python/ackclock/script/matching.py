@@ -17,13 +17,7 @@ _ECN_FLAGS = ECE | CWR | AE
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that is not as expected.
-
-    Attributes:
-        field: Its name.
-        expected: As the script has it.
-        actual: As it was sent.
-    """
+    """A field that is not as expected."""
 
     field: str
     expected: str

@@ -28,11 +28,7 @@ _LEAST_BUFFERS: Mapping[Key, int] = {_SNDBUF: 4_608, _RCVBUF: 2_304}
 
 
 class OptionError(Exception):
-    """An option that Linux does not take.
-
-    Attributes:
-        errno: The name of its error.
-    """
+    """An option that Linux does not take."""
 
     def __init__(self, errno: str) -> None:
         """See the class."""

@@ -40,13 +40,7 @@ _MOST_LINES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure to be.
-
-    Attributes:
-        name: Of its files.
-        caption: What it shows, and how.
-        draw: Draws it.
-    """
+    """A figure to be."""
 
     name: str
     caption: str

@@ -26,11 +26,7 @@ _BESIDE = "The same is in means.csv, .md, .tex and .json, every run in runs.csv;
 
 
 def write(study: "Study", folder: Path, forms: Sequence[str]) -> Path:
-    """Write tables, figures and the page.
-
-    Returns:
-        The page.
-    """
+    """Write tables, figures and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in _tables(study):
         for suffix in FORMS.keys() - {"html"} if name != "runs" else ("csv", "json"):

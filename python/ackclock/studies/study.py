@@ -120,9 +120,6 @@ class Study:
             folder: Where to; made if there is none.
             forms: Of figures; none draws none.
 
-        Returns:
-            The page.
-
         Raises:
             OSError: If a file cannot be written.
         """
@@ -179,9 +176,6 @@ def study(
         backend: "local", or "ray" for a Ray cluster.
         forms: Of the figures in the folder; none draws none.
         on_begin: Called with the number of runs and of those that are done; returns what is called after each.
-
-    Returns:
-        The study.
 
     Raises:
         ScenarioError: If it is wrong; it tells of every mistake at once.

@@ -50,14 +50,7 @@ LINK: Final = "measured_link"
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one combination and flow, over the seeds.
-
-    Attributes:
-        values: The value of each axis.
-        flow: Its name.
-        controller: Of the flow.
-        rows: One for each seed.
-    """
+    """The rows of one combination and flow, over the seeds."""
 
     values: Mapping[str, Any]
     flow: str

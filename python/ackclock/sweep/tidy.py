@@ -96,11 +96,7 @@ def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
-    """Make the tidy table of links.
-
-    Returns:
-        A row for each point and link.
-    """
+    """Make the tidy table of links."""
     return _table(
         parameters | _flat(_renamed(link, "link")) | {"window_utilization": window_of(summary).utilization(link)}
         for parameters, summary in _plain(rows)
