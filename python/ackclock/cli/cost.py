@@ -18,12 +18,7 @@ _FITTED = ("flows", "window", "queue")
 
 
 def print_cost(processor: str, *, as_json: bool) -> None:
-    """Measure and print.
-
-    Args:
-        processor: Its name, to print with the figures.
-        as_json: Whether JSON is printed.
-    """
+    """Measure and print."""
     if build_info()["profile"] != "release":
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
     load = os.getloadavg()

@@ -14,11 +14,6 @@ from ackclock.cli.failures import InputError, WorkError, errors
 def instructions(history: Path, *, renew: bool, as_json: bool) -> None:
     """Count, print, and fail where a held case has grown.
 
-    Args:
-        history: The file of records.
-        renew: Whether the count becomes the record, whatever it is.
-        as_json: Whether JSON is printed.
-
     Raises:
         InputError: If the history is damaged.
         WorkError: If a held case needs too many instructions more than the record says.
