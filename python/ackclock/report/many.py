@@ -44,11 +44,11 @@ def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, for
         for form, content in files.items():
             storage.write_file(directory / f"{drawn.name}.{form}", content)
         figures.append(picture(drawn.name, drawn.caption, files["svg"], "svg"))
-    page = of(shown, figures, directory.name if directory.parent == path.parent else "")
+    page = page_of(shown, figures, directory.name if directory.parent == path.parent else "")
     storage.write_file(path, page.encode())
 
 
-def of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: str, beside: str = "") -> str:
+def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: str, beside: str = "") -> str:
     """Return the page.
 
     Args:

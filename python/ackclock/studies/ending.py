@@ -12,7 +12,7 @@ from ackclock.figures.files import FORMS as PICTURES
 from ackclock.figures.grid import Axis
 from ackclock.pages import picture
 from ackclock.pictures import Picture
-from ackclock.report.many import of
+from ackclock.report.many import page_of
 from ackclock.results import Results
 from ackclock.studies.drawn import Drawn
 from ackclock.studies.told import about_each
@@ -33,7 +33,7 @@ def write(study: "Study", folder: Path, forms: Sequence[str]) -> Path:
             storage.write_file(folder / f"{name}.{suffix}", FORMS[suffix](table).encode())
     shown = list(_write_figures(study, folder, forms))
     page = folder / PAGE
-    storage.write_file(page, of(study, shown, "figures", _BESIDE).encode())
+    storage.write_file(page, page_of(study, shown, "figures", _BESIDE).encode())
     return page
 
 
