@@ -1,5 +1,6 @@
 """Claims that rest on several seeds, or are too costly for every day: means, the record, the papers' own sums."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ from ackclock.claims.measured import mean
 
 FOLDERS = load_folders()
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "explanation" / "claims-dqn.md"
 CHEAP = [f"{rate} {name}" for rate in ("50", "100") for name in ("newreno", "dqn_cubic")]
 
 
@@ -75,6 +77,13 @@ def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
     assert [finding.claim.id for finding in findings if finding.simulated or finding.measured.value is None] == []
     for finding in findings:
         assert finding.measured.also["seeds"] >= 3, finding.claim.id
+
+
+def test_the_page_names_whatever_differs(folder: Folder) -> None:
+    """In its prose or in the row of a table; the reason is in the folder."""
+    text = re.sub(r"^<!--.*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    named = set(re.findall(r"\bD\d\w*", text))
+    assert [claim for claim, verdict in folder.recorded.items() if verdict == "differs" and claim not in named] == []
 
 
 def test_the_record_is_of_this_simulator(folder: Folder) -> None:
