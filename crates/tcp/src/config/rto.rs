@@ -4,9 +4,9 @@ use ackclock_declare::{declare, default, words};
 use ackclock_units::SimDuration;
 
 words! {
-    /// Which formulas give the retransmission timeout.
+    /// Formulas of the retransmission timeout.
     pub enum RtoEstimator {
-        /// RFC 6298.
+        /// The formulas of RFC 6298.
         "rfc6298" = Rfc6298,
         /// OPNET Modeler 17: RFC 793's bounds with Jacobson's estimator, measured in ticks.
         "opnet" = Opnet,
@@ -17,7 +17,7 @@ words! {
 }
 
 words! {
-    /// Which of the segments that an ACK covers gives the RTT sample.
+    /// The segment that gives the RTT sample, of those that an ACK covers.
     pub enum RttSample {
         /// The one sent last (RFC 6298 section 3 asks for one sample a round trip at least and leaves open which).
         "newest" = Newest,
@@ -38,13 +38,13 @@ words! {
 }
 
 words! {
-    /// How a measured RTT becomes a number of ticks (`opnet`).
+    /// Rounding of a measured RTT to ticks (`opnet`).
     pub enum TickRounding {
         /// Whole ticks that fit in the RTT.
         "floor" = Floor,
         /// The nearest number of ticks.
         "nearest" = Nearest,
-        /// Ticks begun.
+        /// Number of ticks begun.
         "ceiling" = Ceiling,
         /// Ticks of a free-running clock passed between sending and acknowledgement: depends on where the ticks lie.
         "clock" = Clock,
@@ -52,7 +52,7 @@ words! {
 }
 
 words! {
-    /// What the first RTT sample R does (`opnet`).
+    /// Effect of the first RTT sample R (`opnet`).
     pub enum FirstSample {
         /// `SRTT = R`, `RTTVAR = R/2` (RFC 6298 section 2.2).
         "half" = Half,
@@ -67,7 +67,7 @@ declare! {
     /// Parameters of the retransmission timer; defaults belong to the estimator.
     #[derive(Copy)]
     pub struct RtoConfig {
-        /// Which formulas.
+        /// Formulas of the retransmission timeout.
         estimator: RtoEstimator = RtoEstimator::Rfc6298,
         /// Before the first sample (OPNET's Initial RTO).
         initial: SimDuration = default(SimDuration::from_secs(1)).above(SimDuration::ZERO).source("RFC 6298 section 2.1"),
@@ -85,7 +85,7 @@ declare! {
         granularity: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
         /// Karn's rule (OPNET's Karn's Algorithm): no samples from retransmitted segments, and the backed-off value stays until a valid sample.
         karn: bool = true,
-        /// Which of the segments that an ACK covers gives the sample.
+        /// The segment that gives the RTT sample, of those that an ACK covers.
         sample: RttSample = RttSample::Newest,
         /// Newly SACKed segments give samples where no acknowledged one does (Linux).
         sack_samples: bool = false,

@@ -2,14 +2,14 @@
 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
-/// When an application reads.
+/// Pace at which an application reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Whatever arrives, at once.
     AtOnce,
     /// At a constant rate.
     Rate(Bandwidth),
-    /// When the endpoint's owner says so.
+    /// The endpoint's owner reads by call.
     OnCall,
 }
 
@@ -19,7 +19,7 @@ impl From<Option<Bandwidth>> for Reading {
     }
 }
 
-/// See the module.
+/// The application's reading of data in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader {
     reading: Reading,
@@ -82,7 +82,7 @@ impl Reader {
         }
     }
 
-    /// When it will have read `octets` more.
+    /// Time at which it will have read `octets` more.
     pub(crate) fn time_to_read(&self, octets: u64) -> SimTime {
         match self.reading {
             Reading::Rate(rate) => self.at + rate.serialization_delay(Bytes(octets)),
