@@ -43,18 +43,18 @@ pub(crate) struct Network {
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// No link has a discarder or a capture, and nobody looks at packets.
+    /// No link has a discarder or a capture, and no observer needs packets.
     is_plain: bool,
-    /// More than the queue of events is told when a packet arrives: this is a part of a network, or somebody watches.
+    /// Arrivals must be reported beyond the queue of events: this is a part of a network, or has an observer.
     is_arrival_told: bool,
-    /// Of a part of a network.
+    /// Borders of a part of a network.
     borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
-    /// Of a run that is watched.
+    /// Events of an observed run.
     pub(crate) watch: Option<Box<Watch>>,
-    /// What becomes of each packet in a queue is told of.
+    /// The fate of each packet in a queue must be reported.
     tells_of_packets: bool,
-    /// Of a network in which links write into packets.
+    /// Telemetry that links write into packets.
     telemetry: Option<Box<Telemetry>>,
     pub(crate) departures: Departures,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
@@ -65,7 +65,7 @@ pub(crate) struct Network {
     host_noise: HostNoise,
 }
 
-/// Where an end of a connection is, and what of its host the network is to know.
+/// Node of an end of a connection, and the properties of its host that the network needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) node: NodeId,
@@ -75,18 +75,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// That of an end of TCP.
+    /// Place of a TCP endpoint.
     pub(crate) fn new(node: NodeId, tcp: &TcpConfig) -> Self {
         Self { node, noise: tcp.host_noise, counts_waiting: tcp.small_queues.is_some() }
     }
 
-    /// That of an end of another transport, without noise.
+    /// Place of an endpoint of another transport, without noise.
     pub(crate) fn plain(node: NodeId) -> Self {
         Self { node, noise: SimDuration::ZERO, counts_waiting: false }
     }
 }
 
-/// Which links put packets onto a link.
+/// Links that put packets onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
     None,
@@ -94,7 +94,8 @@ enum Feeder {
     Several,
 }
 
-/// A single, no faster link feeds this one, so that little ever waits for it and all of that has room, and nothing looks at its packets.
+/// True if a single, no faster link feeds this one, so that few packets ever wait for it and all of them have room, and
+/// no observer needs its packets.
 fn is_express(config: &NetworkConfig, link: LinkId, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
     let (this, before) = (config.link(link), config.link(feeder));
@@ -208,9 +209,9 @@ impl Network {
         }
     }
 
-    /// The first packet of `link` arrives at its far end. The event is the queue's first.
-    /// Returns true if it is at its endpoint, and is then `arrived`; otherwise it has gone on, or was lost. `ask_for` is told the endpoint
-    /// before the packet is looked at, so that neither is waited for after the other.
+    /// Takes the first packet of `link` out at its far end. The event is the queue's first. Returns true if it is at
+    /// its endpoint, and is then `arrived`; otherwise it has gone on, or was lost. `ask_for` receives the endpoint
+    /// before the packet is read, to overlap the two memory accesses.
     pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet, ask_for: impl FnOnce(EndpointId)) -> bool {
         if self.is_arrival_told {
             return self.on_told_arrival(link, arrived);
@@ -305,7 +306,7 @@ impl Network {
         self.transmit(link, under_way);
     }
 
-    /// As [`Self::send`], with these ACK ranges.
+    /// Same as [`Self::send`], with these ACK ranges.
     fn send_ranges(&mut self, route: RouteId, packet: &Packet, ranges: &[AckRange]) {
         if ranges.is_empty() {
             return self.send(route, packet);
@@ -327,7 +328,8 @@ impl Network {
         }
     }
 
-    /// When all has left that was sent onto the first link of a route; [`SimTime::NEVER`] where it is not known, but told.
+    /// Time at which all packets sent onto the first link of a route have left; [`SimTime::NEVER`] where it is reported
+    /// later.
     #[inline]
     fn leaves_at(&self, route: RouteId) -> SimTime {
         self.links[self.uplink(route).index()].free_at()
@@ -419,7 +421,7 @@ impl Network {
         self.packets.remove(id);
     }
 
-    /// Somebody watches from now on; what is dropped or marked is told of without looking at each packet.
+    /// Begins to observe the run; drops and marks are reported without inspecting each packet.
     pub(crate) fn begin_watch(&mut self, watch: Watch, selection: &EventSelection) {
         self.watch = Some(Box::new(watch));
         self.is_plain &= !selection.has_passages();
@@ -435,7 +437,7 @@ impl Network {
         }
     }
 
-    /// What links wrote into data of the end to which a packet has just come, if that packet sends any of it back.
+    /// Telemetry for the end to which a packet has just come, if that packet sends any back.
     pub(crate) fn echoed(&self) -> &[HopRecord] {
         self.telemetry.as_ref().map_or(&[], |telemetry| telemetry.echoed())
     }

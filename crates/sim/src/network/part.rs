@@ -57,7 +57,7 @@ impl Network {
         }
     }
 
-    /// Of a part.
+    /// Borders of this part.
     pub(crate) fn borders(&mut self) -> &mut Borders {
         self.borders.as_mut().expect("this is a part of a network")
     }
