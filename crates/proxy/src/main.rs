@@ -40,7 +40,7 @@ signals: HUP reads CONFIG anew, USR2 hands over to the binary that lies at the s
 exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
 ";
 
-/// What is asked for.
+/// Task of the command line.
 enum Task {
     Run { path: PathBuf, apply: bool },
     Check(PathBuf),
@@ -244,8 +244,8 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     Ok(code)
 }
 
-/// Gives up what is not needed; true if that was done. A kernel that cannot do it is told of, and no reason not to work; a successor,
-/// for which the kernel may be no other but the program is, tries again.
+/// Gives up unneeded rights; true if that was done. A kernel without this feature causes a warning only; a successor,
+/// which may run a newer program, tries again.
 fn confine(config: &Path) -> bool {
     match confine::confine(config, &handover::program()) {
         Ok(Confined { files, calls }) => {

@@ -1,4 +1,4 @@
-//! What goes on, in a terminal: `ackclock-proxy top`.
+//! Table of open connections in a terminal: `ackclock-proxy top`.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,7 +25,7 @@ type Line = [String; 11];
 /// Octets of a connection each way, when it was last looked at.
 type Before = HashMap<(String, String), (f64, f64)>;
 
-/// What a proxy says of its connections.
+/// A proxy's answer on its connections.
 fn ask(address: SocketAddr) -> io::Result<Vec<Json>> {
     Ok(http::get(address, "/connections")?.as_array().cloned().unwrap_or_default())
 }

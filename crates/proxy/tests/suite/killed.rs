@@ -27,7 +27,7 @@ fn read_to_end(mut socket: TcpStream, pause: Duration, begun: Sender<()>) -> Joi
     })
 }
 
-/// Sends without end, or so much and then a FIN.
+/// Sends without end, or this many octets and then a FIN.
 fn send(mut socket: TcpStream, octets: Option<usize>) {
     thread::spawn(move || {
         let mut left = octets.unwrap_or(usize::MAX);
