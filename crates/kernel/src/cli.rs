@@ -78,7 +78,7 @@ struct CarryArgs {
     /// A host: a namespace (of ip netns, or a path such as /proc/PID/ns/net) that gets a device with an address at a node of the network.
     #[arg(long = "host", value_name = "NODE=DEVICE@NAMESPACE:ADDRESS/BITS", required = true)]
     hosts: Vec<HostPlace>,
-    /// End by itself after so long.
+    /// Stop after this many seconds.
     #[arg(long, value_parser = positive)]
     seconds: Option<f64>,
 }
@@ -143,7 +143,7 @@ fn stopped_by_signals() -> Result<Arc<AtomicBool>, (u8, String)> {
     Ok(stop)
 }
 
-/// Ctrl-C is how it is meant to end: what was carried is told.
+/// Carries packets until Ctrl-C, which is the normal end, and prints the counts.
 fn carry_command(args: &CarryArgs) -> Ended {
     let scenario = load(&args.scenario)?;
     let stop = stopped_by_signals()?;

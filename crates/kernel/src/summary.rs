@@ -107,8 +107,8 @@ fn flow_summary(
     }
 }
 
-/// The limits of a sender whose connection was open for so long, as far as the kernel counts them: busy time, the
-/// receiver's window and the send buffer. Ticks of its clock may be counted beyond the life.
+/// Limits of a sender whose connection was open for `life`, as far as the kernel counts them: busy time, the receiver's
+/// window and the send buffer. Ticks of its clock may be counted beyond the life.
 fn limits(info: &TcpInfo, life: SimDuration) -> Option<LimitShares> {
     let share = |micros: u64| (micros as f64 * 1e3 / life.0 as f64).min(1.0);
     (!life.is_zero()).then(|| LimitShares {

@@ -14,16 +14,16 @@ use ackclock_wire::pcapng::PcapngWriter;
 const IPV4_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// A finished file.
+/// A finished capture file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
     /// The link's name, or `flow` and the flow's.
     pub name: String,
-    /// Its octets.
+    /// Content of the file.
     pub octets: Vec<u8>,
 }
 
-/// What is recorded at one place.
+/// Packets recorded at one place.
 #[derive(Clone, Debug)]
 struct Capture {
     name: String,
@@ -38,7 +38,7 @@ struct Record {
     interface: u32,
     /// On the wire, octets.
     len: u32,
-    /// Where its headers lie.
+    /// Offset of its headers.
     from: usize,
     to: usize,
 }
@@ -76,7 +76,7 @@ fn headers(octets: &[u8]) -> &[u8] {
     &octets[..octets.len().min(IPV4_HEADER + transport)]
 }
 
-/// Those of links.
+/// Captures of links.
 #[derive(Debug, Default)]
 pub(super) struct LinkCaptures {
     captures: Vec<Capture>,

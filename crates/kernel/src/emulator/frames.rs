@@ -5,7 +5,7 @@
 
 use ackclock_net::{HopIndex, Packet, TelemetryId};
 
-/// See the module.
+/// Storage for the octets of packets in the network.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     octets: Vec<Vec<u8>>,
@@ -53,7 +53,7 @@ impl Frames {
         self.free.append(&mut self.leaving);
     }
 
-    /// How many packets are under way.
+    /// Number of packets in the network.
     pub(super) fn under_way(&self) -> usize {
         self.octets.len() - self.free.len() - self.leaving.len()
     }

@@ -26,7 +26,7 @@ pub struct RttMeter {
     count: u64,
 }
 
-/// How far behind `b` the sequence number `a` is.
+/// Distance of the sequence number `a` after `b`, negative if it is before.
 fn after(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
 }
