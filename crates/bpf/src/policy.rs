@@ -7,7 +7,7 @@ use crate::error::Error;
 pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.bpf.o"));
 pub(crate) const REPLAY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.replay.o"));
 pub(crate) const NAME: &str = "policy";
-/// As sockets take it, without another name.
+/// Name for sockets, unless another is given.
 pub const KERNEL_NAME: &str = "ac_policy";
 
 /// The first line of such a file, as `ackclock-agent` has it; the second is what it was trained with.
@@ -22,7 +22,7 @@ const fn size_of_image() -> usize {
     32 + 64 * 4 + 32 * 4 + 32 * 4 + 32 * 8 + heads + 257 * 4 * 2 + 513 * 4 + 12 + 512 * 8 + 16_384 * 4 + LSTM
 }
 
-/// What an LSTM takes at the end of it.
+/// Octets of an LSTM's section at the end of the image.
 const LSTM: usize = (3 + 1_025) * 4;
 
 /// A policy out of a file.
@@ -70,21 +70,21 @@ impl Policy {
         &self.image
     }
 
-    /// What it is, in words: its file, and what it was trained with.
+    /// Description in words: its file, and the agent that it was trained with.
     pub fn about(&self) -> String {
         let name = std::path::Path::new(&self.file).file_name().unwrap_or_default().to_string_lossy();
         format!("{NAME} {name} {}", self.agent)
     }
 }
 
-/// What the decisions of a policy took in the kernel.
+/// Cost of a policy's decisions in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// How many there were.
+    /// Number of decisions.
     pub decisions: u64,
-    /// What they took in all, ns.
+    /// Total time of the decisions, ns.
     pub ns: u64,
-    /// What the longest took, ns; interruptions in the middle of it included.
+    /// Time of the longest decision, ns; interruptions in the middle of it included.
     pub longest_ns: u64,
 }
 

@@ -121,8 +121,9 @@ fn only_an_application_that_pauses_makes_bbr_idle() {
     }
 }
 
-/// Pauses of the application are told, and both go on alike after them. (The rules of BBR in C begin here without the round trip of the
-/// handshake, which the kernel would have told, so that the first ACKs part the two by a segment.)
+/// Pauses of the application are reported, and both go on alike after them. (The rules of BBR in C begin here without
+/// the round trip of the handshake, which the kernel would have told, so that the first ACKs part the two by a
+/// segment.)
 #[test]
 fn both_go_on_alike_after_pauses() {
     let apart = run_with("copa", PATHS[0], Told::AsTheKernel, &[("flow.mirror.app", PAUSING)]);
