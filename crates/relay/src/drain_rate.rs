@@ -13,10 +13,10 @@ use crate::history::History;
 use crate::readings::Readings;
 
 declare! {
-    /// What `drain_rate` keeps.
+    /// Parameters of `drain_rate`, which keeps a short stay.
     #[derive(Copy, Eq)]
     pub struct DrainRateConfig {
-        /// How long an octet may wait.
+        /// Longest wait of an octet.
         // Half of what is to be held, as the rate is measured late.
         target: SimDuration = default(SimDuration::from_millis(5)).at_most(MAX_STAY),
         /// Over how long the far side's rate is measured, at least. A far-side round trip where that is longer, since a window

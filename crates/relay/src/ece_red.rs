@@ -14,13 +14,14 @@ use crate::discipline::{Kind, MAX_WINDOW, Orders, Policy};
 use crate::readings::Readings;
 
 declare! {
-    /// When `ece_red` signals.
+    /// Parameters of `ece_red`.
     #[derive(Copy)]
     pub struct EceRedConfig {
         /// Octets arrived and not acknowledged by the far end up to which it is silent.
         // The bandwidth-delay product of the thesis' path, see `ece_droptail`.
         threshold: Bytes = Bytes(320_000),
-        /// Where the probability reaches `max_probability`, and beyond which it is 1; above `threshold`.
+        /// Queue length at which the probability reaches `max_probability`, and beyond which it is 1; above
+        /// `threshold`.
         limit: Bytes = default(Bytes(680_000)).at_least(Bytes(1)).at_most(MAX_WINDOW),
         /// Probability of a signal for a segment that arrives at `limit`.
         max_probability: f64 = default(0.1).above(0.0).at_most(1.0).source("Floyd's advice for RED"),
@@ -48,7 +49,7 @@ impl Policy for EceRedConfig {
 pub struct EceRed {
     config: EceRedConfig,
     random: RandomStream,
-    /// Of what arrived, what has been drawn for.
+    /// Octets that arrived and have been drawn for.
     drawn_for: Bytes,
 }
 
@@ -88,7 +89,7 @@ mod tests {
         EceRed::new(config, 7)
     }
 
-    /// How many of 10 000 segments of 1000 octets are signalled with so many octets in the sockets.
+    /// Number of signals for 10 000 segments of 1000 octets with `in_socket` octets in the sockets.
     fn signals(in_socket: u64) -> usize {
         let mut discipline = discipline();
         let readings = |n: u64| Readings {
