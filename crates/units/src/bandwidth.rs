@@ -1,4 +1,4 @@
-//! A data rate.
+//! Data rates in bits per second.
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,7 +8,7 @@ pub struct Shared<T> {
     latest: Vec<Arc<T>>,
 }
 
-/// How many are looked at.
+/// Number of latest values that are compared.
 const LOOKED_AT: usize = 16;
 
 impl<T> Default for Shared<T> {
