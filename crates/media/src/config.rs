@@ -11,7 +11,7 @@ use crate::scream::{Scream, ScreamConfig};
 use crate::scream_v1::{ScreamV1, ScreamV1Config};
 
 kinds! {
-    /// What sets the rate of a flow of media.
+    /// Controller of a media flow's rate.
     pub enum RateControl {
         /// Google congestion control, as libwebrtc has it.
         "gcc" = Gcc(GccConfig),
@@ -48,15 +48,15 @@ const FASTEST: Bandwidth = Bandwidth(1_000_000_000);
 declare! {
     /// An encoder of video whose rate a controller sets from the receiver's reports.
     pub struct MediaApp {
-        /// What sets its rate.
+        /// Controller of the rate.
         controller: RateControl = RateControl::Gcc(GccConfig::default()),
         /// The least rate of the encoder, of payload.
         min_rate: Bandwidth = default(Bandwidth(150_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("RFC 8698 section 5"),
-        /// Its largest rate.
+        /// Largest rate of the encoder.
         max_rate: Bandwidth = default(Bandwidth(1_500_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("RFC 8698 section 5"),
         /// Its rate before the first report.
         start_rate: Bandwidth = default(Bandwidth(300_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("libwebrtc"),
-        /// Frames a second.
+        /// Number of frames a second.
         frame_rate: f64 = default(30.0).at_least(1.0).at_most(1_000.0).unit("frames a second").source("RFC 8698 section 5"),
         /// From one change of the encoder's rate to the next, at least.
         lag: SimDuration = default(SimDuration::from_millis(100)).at_most(SimDuration::from_secs(60)).source("syncodecs"),
@@ -116,7 +116,7 @@ impl MediaApp {
         }
     }
 
-    /// How its receiver reports.
+    /// Reporting of its receiver.
     pub fn reporting(&self, controller: &Controller) -> Reporting {
         let own = controller.reporting();
         match self.feedback {

@@ -5,7 +5,7 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
-/// `burst_time`.
+/// Longest burst of packets in a group (`burst_time`).
 const BURST: SimDuration = SimDuration::from_millis(5);
 const LONGEST_BURST: SimDuration = SimDuration::from_millis(100);
 
@@ -26,7 +26,7 @@ pub struct Deltas {
     pub arrival_ms: f64,
 }
 
-/// See the module.
+/// Groups packets by their departure times.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Groups {
     current: Option<Group>,

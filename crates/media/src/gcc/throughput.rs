@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 const SPAN: SimDuration = SimDuration::from_millis(500);
 
-/// See the module.
+/// Measures the throughput that arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Throughput {
     arrivals: VecDeque<(SimTime, u64)>,

@@ -23,28 +23,28 @@ const SPIKE: f64 = 15.0;
 const LONGEST_STEP_MS: f64 = 100.0;
 const OVERUSE_MS: f64 = 10.0;
 
-/// What the delay says of the path.
+/// Usage of the path, as the delay shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Usage {
     /// Queues neither grow nor shrink.
     #[default]
     Normal,
-    /// Queues grow.
+    /// Overuse: queues grow.
     Over,
-    /// Queues shrink.
+    /// Underuse: queues shrink.
     Under,
 }
 
 /// By which part of the difference the threshold follows the trend in a millisecond, up and down.
 #[derive(Clone, Copy, Debug)]
 pub struct Gains {
-    /// Below the trend.
+    /// Gain of the threshold below the trend.
     pub rise: f64,
-    /// Above it.
+    /// Gain of the threshold above the trend.
     pub fall: f64,
 }
 
-/// See the module.
+/// Estimates the trend of the queueing delay.
 #[derive(Clone, Debug)]
 pub struct Trendline {
     gains: Gains,
@@ -82,7 +82,7 @@ impl Trendline {
         }
     }
 
-    /// What the delay says of the path.
+    /// Usage of the path, as the delay shows it.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -133,7 +133,7 @@ impl Trendline {
     }
 }
 
-/// Of the least-squares line; `None` if all points lie at one time.
+/// Slope of the least-squares line; `None` if all points lie at one time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
