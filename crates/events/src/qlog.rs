@@ -109,7 +109,7 @@ impl<W: Write> QlogWriter<W> {
         self.metrics(time, &Reading::of_ack(ack))
     }
 
-    /// What has changed, if anything has.
+    /// Writes the metrics that have changed, if any.
     fn metrics(&mut self, time: SimTime, reading: &Reading) -> io::Result<()> {
         let Some(changes) = self.metrics.update(reading) else { return Ok(()) };
         self.write(time, "recovery_metrics_updated", &changes)
