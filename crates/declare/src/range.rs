@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-/// What a range is made of.
+/// Type of a range's ends.
 pub trait Bound: Clone + PartialOrd + Display + Send + Sync + 'static {
     /// The next larger value; itself at the end of the type.
     #[must_use]
@@ -21,7 +21,7 @@ pub trait Bound: Clone + PartialOrd + Display + Send + Sync + 'static {
     #[must_use]
     fn between(&self, other: &Self) -> Self;
 
-    /// As a person would write it in a sentence.
+    /// Text for a sentence.
     fn in_words(&self) -> String {
         self.to_string()
     }
@@ -139,7 +139,7 @@ struct End<B> {
     is_in: bool,
 }
 
-/// What a value has to be. Without ends: anything.
+/// Requirement on a value. Without ends: anything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range<B> {
     least: Option<End<B>>,
