@@ -59,7 +59,7 @@ impl Drawn {
         policy_file(agent, None, self.layers.iter().map(|(weights, biases)| (&weights[..], &biases[..])))
     }
 
-    /// What a program outside makes of an observation, sum by sum.
+    /// Decision of an independent program on an observation, sum by sum.
     fn decide(&self, observation: &[f32]) -> f64 {
         let sums = |(weights, biases): &(Vec<f32>, Vec<f32>), x: &[f32]| {
             let rows = weights.chunks(x.len()).zip(biases);
