@@ -13,7 +13,7 @@ use crate::run::{Change, Run};
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
-        /// What can be asked.
+        /// Operation that a page can call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation {
             $($(#[$doc])* $name = $number,)*
