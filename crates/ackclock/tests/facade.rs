@@ -1,4 +1,4 @@
-//! What a stranger's program does: builds, runs, reads, brings a controller along.
+//! A program of a user: builds, runs, reads, brings a controller along.
 
 use ackclock::congestion::CongestionCause;
 use ackclock::network::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
@@ -66,7 +66,7 @@ fn a_seed_and_threads_are_a_runs_own() {
     assert_eq!(run(3, 0).summary().seed, 3);
 }
 
-/// Holds so many segments, and halves on loss: enough to be told apart from what is built in.
+/// Controller with a window of fixed segments that halves on loss: enough to differ from the built-in ones.
 #[derive(Clone, Debug)]
 struct Halving {
     cwnd: Bytes,
