@@ -1,4 +1,4 @@
-//! A plug-in that is loaded does what its parts do in a program that has them built in, and tells what is wrong.
+//! A plug-in that is loaded behaves like the same parts built in, and reports mistakes.
 
 #[allow(unreachable_pub, reason = "the example is a library of its own")]
 #[path = "../examples/parts.rs"]
@@ -137,7 +137,7 @@ fn environment(library: &Library, agent: &str) -> Result<Environment, String> {
     Environment::new(everything(library), vec![("other".to_owned(), agent)]).map_err(|error| error.to_string())
 }
 
-/// What is shown and paid in an episode, to the bit.
+/// Observations and rewards of an episode, to the bit.
 fn course(mut environment: Environment) -> Vec<(Vec<u32>, u64)> {
     let mut row = vec![0.0; environment.config(0).observation_len()];
     let (mut step, mut seen) = (environment.reset(5), Vec::new());
