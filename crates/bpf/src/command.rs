@@ -88,7 +88,7 @@ impl Group {
         mut meanwhile: impl FnMut() -> Result<(), Error>,
     ) -> Result<ExitStatus, Error> {
         let (program, arguments) =
-            command.split_first().ok_or_else(|| Error::WrongArgument("there is no command after --".to_owned()))?;
+            command.split_first().ok_or_else(|| Error::WrongArgument("-- must be followed by a command".to_owned()))?;
         // A child begins in its parent's cgroup: this process goes there, has the child and goes back.
         let moving = MOVING.lock().unwrap_or_else(PoisonError::into_inner);
         let home = self.home()?;

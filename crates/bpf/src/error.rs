@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// There is no program of this name.
-    #[error("{name:?} is no controller for the kernel; there are {known}")]
+    #[error("unknown controller {name:?}; the kernel's are {known}")]
     UnknownController {
         /// Requested name.
         name: String,

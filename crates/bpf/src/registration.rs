@@ -129,7 +129,8 @@ fn about(words: &str) -> Vec<u8> {
 fn checked(kernel_name: &str) -> Result<String, Error> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     if kernel_name.is_empty() || kernel_name.len() > 15 || !kernel_name.chars().all(is_plain) {
-        let message = format!("{kernel_name:?} is no name for a controller: 1 to 15 letters, digits and underscores");
+        let message =
+            format!("{kernel_name:?}: the name of a controller must be 1 to 15 letters, digits and underscores");
         return Err(Error::WrongArgument(message));
     }
     Ok(kernel_name.to_owned())
@@ -316,9 +317,9 @@ pub fn swap(name: &str, file: &str) -> Result<(), Error> {
     machine::check()?;
     let folder = folder_of(name)?;
     let refused = |message: String| Err(Error::WrongArgument(message));
-    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is no policy in whole numbers")) };
+    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is not a quantized policy")) };
     if !folder.join(IN_FORCE).exists() {
-        return refused(format!("{name} is no policy: update it with --param NAME=VALUE"));
+        return refused(format!("{name} is not a policy; update it with --param NAME=VALUE"));
     }
     let place = pinned_map(&folder.join(IN_FORCE))?;
     let count = object::read(&place)?.first_chunk().map_or(0, |octets| u32::from_ne_bytes(*octets));
