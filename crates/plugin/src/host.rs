@@ -127,7 +127,7 @@ fn identity(file: &Path) -> Result<(PathBuf, u64, u128), LoadError> {
         )
     })?;
     if !metadata.is_file() {
-        return Err(refused("is no regular file", "name the library that `cargo build --release` made"));
+        return Err(refused("is not a regular file", "name the library that `cargo build --release` made"));
     }
     let changed = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     Ok((path, metadata.len(), changed.map_or(0, |since| since.as_nanos())))
@@ -145,7 +145,7 @@ fn open(file: &Path) -> Result<&'static abi::Table, LoadError> {
     let entry = unsafe { library.get::<extern "C" fn() -> *const abi::Table>(abi::ENTRY.as_bytes()) };
     let entry = entry.map_err(|_| {
         refused(
-            format!("is no plug-in of ackclock: it exports no {}", abi::ENTRY),
+            format!("is not a plug-in of ackclock: it does not export {}", abi::ENTRY),
             "write ackclock_plugin::export!(plugin) in it; crate-type = [\"cdylib\"] makes a library of a crate",
         )
     })?;

@@ -9,7 +9,7 @@
 //! declare! {
 //!     /// Parameters of [`Fraction`].
 //!     pub struct FractionConfig {
-//!         /// What remains of the window on congestion.
+//!         /// Factor of the window on congestion.
 //!         beta: f64 = default(0.8).above(0.0).below(1.0),
 //!     }
 //! }

@@ -186,9 +186,9 @@ fn what_is_no_plug_in_is_refused_with_a_remedy() {
     let error = load(&file().with_file_name("libnone.so")).expect_err("nothing is there");
     assert!(error.message.starts_with("cannot be read: ") && error.remedy.contains("cargo build --release"), "{error}");
     let error = load(&std::env::current_exe().unwrap()).expect_err("a program");
-    assert!(error.message.contains("cannot be loaded") || error.message.contains("is no plug-in"), "{error}");
+    assert!(error.message.contains("cannot be loaded") || error.message.contains("is not a plug-in"), "{error}");
     let error = load(file().parent().unwrap()).expect_err("a folder");
-    assert_eq!(error.message, "is no regular file");
+    assert_eq!(error.message, "is not a regular file");
 }
 
 #[test]
