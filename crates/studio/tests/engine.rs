@@ -156,7 +156,7 @@ fn what_is_no_question_is_answered_by_an_error() {
     let mut engine = Engine::default();
     let mut output = Vec::new();
     answer(&mut engine, 99, b"", &mut output);
-    assert_eq!(output, br#"{"error":"there is no operation 99"}"#);
+    assert_eq!(output, br#"{"error":"unknown operation 99"}"#);
     assert_eq!(ask(&mut engine, Operation::Rows, b""), br#"{"error":"no scenario is loaded"}"#);
     let wrong = ask_json(&mut engine, Operation::Load, &json!({ "text": 3 }));
     assert!(wrong["error"].as_str().is_some_and(|error| error.contains("expected a string")), "{wrong}");
