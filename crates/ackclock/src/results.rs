@@ -37,8 +37,8 @@ impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, name, known } = self;
         match known.as_slice() {
-            [] => write!(f, "there is no {what} {name:?}, and none at all; let the scenario's trace record it"),
-            known => write!(f, "there is no {what} {name:?}; there are {}", known.join(", ")),
+            [] => write!(f, "unknown {what} {name:?}: none was recorded; let the scenario's trace record it"),
+            known => write!(f, "unknown {what} {name:?}; write one of {}", known.join(", ")),
         }
     }
 }

@@ -53,7 +53,7 @@ fn series_are_columns_of_one_length_with_units_in_their_names() {
     let error = series.column("cwnd").unwrap_err();
     assert!(error.to_string().contains("\"cwnd\"") && error.to_string().contains("cwnd_bytes"), "{error}");
     let error = results.flow("vegas").unwrap_err();
-    assert_eq!(error.to_string(), "there is no flow \"vegas\"; there are cubic, reno");
+    assert_eq!(error.to_string(), "unknown flow \"vegas\"; write one of cubic, reno");
 }
 
 #[test]
