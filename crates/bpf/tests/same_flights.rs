@@ -71,7 +71,7 @@ fn assert_means(name: &str, path: (&str, &str, &str, &str), apart: &Apart, part:
     assert!((c - rust).abs() <= (part * rust).max(1.0), "{name} on {path:?}: {rust} and {c} segments");
 }
 
-/// Both are told of every event alike. Windows of BBR are within a hundredth, and those of Copa within a thousandth where nothing is lost. A
+/// Both receive every event alike. Windows of BBR are within a hundredth, and those of Copa within a thousandth where nothing is lost. A
 /// direction of Copa that turns an ACK later, as a least round trip is forgotten up to a 128th of its time late, parts its windows for a while:
 /// then the means are held; beside others they are shown and not held, since how long it competes hangs on such a turn.
 #[test]

@@ -167,7 +167,7 @@ fn an_agent_and_a_policy_do_not_share_a_flow() {
         assert!(error.contains(words), "{words:?} is not in: {error}");
     }
     // Beside each other is another matter.
-    let mut beside = on("other").expect("CUBIC is no policy");
+    let mut beside = on("other").expect("CUBIC is not a policy");
     beside.reset(1);
     assert!(told(beside.simulation(), "decisions") > 0.0);
 }

@@ -260,7 +260,7 @@ mod tests {
         acks.on_answered(6);
         acks.on_sent(false);
         acks.on_packet(SimTime(7), 7, true, None);
-        assert!(!acks.is_due(), "what the peer knows to have arrived is no gap");
+        assert!(!acks.is_due(), "what the peer knows to have arrived is not a gap");
     }
 
     #[test]

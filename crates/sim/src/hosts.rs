@@ -94,7 +94,7 @@ impl Hosts {
         self.connections.on_telemetry(end, generation, self.network.echoed());
     }
 
-    /// Those who sent what has left a link are told.
+    /// Notifies the senders of packets that have left a link.
     #[cold]
     pub(crate) fn tell_left(&mut self, link: LinkId) {
         let mut list = self.network.departures.take(link);

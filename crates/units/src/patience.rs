@@ -37,7 +37,7 @@ impl Patience {
     }
 
     /// Looks until there is something, but for no longer than is worth it; `None` if it is time to sleep.
-    #[allow(clippy::disallowed_methods, reason = "how long a thread looks is no part of a simulation")]
+    #[allow(clippy::disallowed_methods, reason = "the time of polling is not part of a simulation")]
     pub fn look<T>(&mut self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
         let most = self.longest / 1_u32.checked_shl(self.in_vain).unwrap_or(u32::MAX);
         let begun = Instant::now();

@@ -34,7 +34,7 @@ fn run(file: &Path, overrides: &[String]) -> Result<Results, ScenarioError> {
     Run::of(&scenario).finish()
 }
 
-/// What answers `controller = { kind = "external", name = ..., parameters = ... }`.
+/// Answer to `controller = { kind = "external", name = ..., parameters = ... }`.
 fn find(request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
     if (request.origin, request.name) != (Origin::Program, "sqrt") {
         return refuse(BlamedField::Name, "is not a controller of this program", "use name = \"sqrt\"");

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_refused_by_the_kernel() {
         assert_eq!(request(1, 64).len(), LENGTH as usize);
-        let error = limit(i32::MAX as u32, 64).expect_err("there is no such device");
+        let error = limit(i32::MAX as u32, 64).expect_err("the device does not exist");
         // ENODEV, or EPERM of who may not change devices
         assert!(matches!(error.raw_os_error(), Some(libc::ENODEV | libc::EPERM)), "{error}");
     }

@@ -1,5 +1,5 @@
 //! A dumbbell for tests: one bottleneck, every flow with access links of its own.
-#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are not a library")]
 
 pub mod model;
 

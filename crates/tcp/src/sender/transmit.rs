@@ -406,8 +406,8 @@ impl Sender {
         }
     }
 
-    /// Updates window validation and the controller with the use of the window, now that nothing more leaves. There is
-    /// something to tell if new data has left, or if the window keeps some from leaving.
+    /// Updates window validation and the controller with the use of the window, now that nothing more leaves. An update is
+    /// due if new data has left, or if the window keeps some from leaving.
     fn account_for_use(&mut self, now: SimTime, limit: Limit) {
         let has_sent = self.validation.note_new_data(self.board.high_data());
         let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
