@@ -237,7 +237,7 @@ fn exec(
     if let Some(recording) = recording {
         eprintln!("{}", recording.end()?);
     }
-    // As a shell tells of a signal.
+    // A shell's exit code for a signal.
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     let code = if interrupted.load(Ordering::Relaxed) { INTERRUPTED } else { code.map_or(1, |code| code as u8) };
     Ok(ExitCode::from(code))

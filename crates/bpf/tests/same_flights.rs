@@ -122,7 +122,7 @@ fn only_an_application_that_pauses_makes_bbr_idle() {
 }
 
 /// Pauses of the application are reported, and both go on alike after them. (The rules of BBR in C begin here without
-/// the round trip of the handshake, which the kernel would have told, so that the first ACKs part the two by a
+/// the round trip of the handshake, which the kernel would have reported, so that the first ACKs part the two by a
 /// segment.)
 #[test]
 fn both_go_on_alike_after_pauses() {

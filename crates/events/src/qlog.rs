@@ -33,7 +33,7 @@ const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// Writes the events of one source, as they happen.
 ///
-/// `out` gets several writes for each event: buffer it. An error of `out` ends the writing, and [`QlogWriter::finish`] tells it.
+/// `out` gets several writes for each event: buffer it. An error of `out` ends the writing, and [`QlogWriter::finish`] returns it.
 #[derive(Debug)]
 pub struct QlogWriter<W: Write> {
     out: W,

@@ -4,7 +4,7 @@
 //! The measure is the profile `linux-6.x`, which describes the kernel as it comes: a switch that is as there needs nothing, one that the
 //! kernel has too is set, and any other is refused with its reason, as the run would be of another scenario.
 //!
-//! Source: Documentation/networking/ip-sysctl.rst and tcp(7), as far as the names of parameters go; their effect was looked at by reading
+//! Source: Documentation/networking/ip-sysctl.rst and tcp(7), as far as the names of parameters go; their effect was checked by reading
 //! them back.
 
 #[cfg_attr(not(feature = "bpf"), path = "plan/no_loads.rs")]

@@ -2,7 +2,7 @@
 //!
 //! Departures: `lost_segments` are those retransmitted less those that the receiver reported as duplicates, since the kernel keeps no
 //! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least; of what limited the
-//! sender the kernel tells three shares ([`limits`]), over a life whose ends are known within a millisecond.
+//! sender the kernel reports three shares ([`limits`]), over a life whose ends are known within a millisecond.
 
 use ackclock_net::Router;
 use ackclock_sim::{

@@ -3,7 +3,7 @@
 //! Both sides may come from different compilers, and in time from different releases: [`VERSION`] names the form of
 //! everything here, and a host refuses a plug-in of another. Each side frees what it has made. Texts are UTF-8, what is
 //! declared of parts crosses as JSON, and `u64::MAX` stands for no value. No function unwinds: one that has panicked says
-//! so ([`Status`]), and [`Table::take_panic`] tells the message.
+//! so ([`Status`]), and [`Table::take_panic`] writes the message.
 
 mod events;
 
@@ -58,7 +58,7 @@ pub enum Status {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// [`VERSION`]; the only field that is looked at before it is known to fit.
+    /// [`VERSION`]; the only field that is read before it is known to fit.
     pub version: u32,
     /// Describes the parts, as a list of JSON: `kind`, `about`, `fields`, `stack`.
     pub describe: extern "C" fn(out: Sink) -> Status,

@@ -281,7 +281,7 @@ impl Direction {
                             from.is_readable = false;
                             return Ok(());
                         }
-                        // The kernel tells of an error once: copying would take what follows for an end in order.
+                        // The kernel reports an error once: copying would take what follows for an end in order.
                         Err(_) => {
                             from.on_reset();
                             self.end = End::Reset;

@@ -155,7 +155,7 @@ fn say(text: &str) -> io::Result<()> {
 }
 
 fn complain(text: &str) {
-    // Nobody is left to be told if this fails.
+    // A failure cannot be reported anywhere.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 

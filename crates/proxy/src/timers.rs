@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 pub enum Cause {
     /// Nothing may have happened for too long.
     Idle,
-    /// It asked to be looked at.
+    /// Its wait for another check is over.
     Retry,
     /// The octets that it keeps must be updated.
     Tick,

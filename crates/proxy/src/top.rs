@@ -22,7 +22,7 @@ const WIDTHS: [u16; 11] = [22, 22, 9, 9, 8, 7, 6, 8, 7, 6, 10];
 /// A line of the table.
 type Line = [String; 11];
 
-/// Octets of a connection each way, when it was last looked at.
+/// Octets of a connection each way, at the last refresh.
 type Before = HashMap<(String, String), (f64, f64)>;
 
 /// A proxy's answer on its connections.

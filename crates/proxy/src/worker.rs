@@ -157,7 +157,7 @@ impl Worker {
         if token == WAKE {
             self.on_commands();
         } else if token & IS_LISTENER != 0 {
-            // What is left is told of again: listening sockets are level-triggered.
+            // The rest is reported again: listening sockets are level-triggered.
             self.accept((token & !IS_LISTENER) as usize, now);
         } else if let Some(key) = self.find(token) {
             let side = if token & 1 == 0 { Side::Near } else { Side::Far };
@@ -195,7 +195,7 @@ impl Worker {
         if flags.contains(EventFlags::PRI) {
             direction.is_urgent = true;
         }
-        // Reading tells of a reset, but for a side that has said its last.
+        // Reading reports a reset, but for a side that has said its last.
         if flags.contains(EventFlags::ERR) && (direction.end != End::Open || direction.is_abandoned()) {
             end.on_reset();
         }

@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn with_a_reordering_threshold_an_ack_waits_for_packets_that_much_later() {
-        // draft-ietf-quic-ack-frequency section 6.2: 2 is missing when 5 arrives, 5 - 2 = 3; that ACK told of it, and of 6 and 7,
+        // draft-ietf-quic-ack-frequency section 6.2: 2 is missing when 5 arrives, 5 - 2 = 3; that ACK reported it, and of 6 and 7,
         // which are missing then, 9 is the first three behind.
         let policy = AckPolicy { every: 100, reordering: 3, ..POLICY };
         assert_eq!(arrived(policy, &[0, 1, 3, 4, 5, 8, 9]), [false, false, false, false, true, false, true]);

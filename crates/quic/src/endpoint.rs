@@ -189,7 +189,7 @@ impl QuicEndpoint {
         }
         let asked = self.config.ack_frequency.map(|asked| asked.max_ack_delay);
         let own = SimDuration::from_micros(packet.max_ack_delay.into());
-        // A delay that is asked for counts from the start: the frame leaves with the first data.
+        // A requested delay counts from the start: the frame leaves with the first data.
         self.sender.peer.max_ack_delay = asked.unwrap_or(own).max(own);
         self.sender.peer.max_data = self.sender.peer.max_data.max(packet.max_data);
         self.sender.open(&self.controller);

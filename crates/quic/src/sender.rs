@@ -1,7 +1,7 @@
 //! The sending half: octets in flight, loss detection, probes, and events for the controller.
 //!
 //! Source: RFC 9002. `ack` takes in an ACK (section 6.1, appendix A.7), `congestion` begins and ends recovery periods (section 7),
-//! `report` tells whoever watches. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
+//! `report` informs observers. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
 //! those of [`ackclock_tcp`].
 //!
 //! Controllers that model the path ask what is being repaired ([`ackclock_cc::Repair`]). RFC 9002 does not say: here a repair lasts, as

@@ -89,10 +89,10 @@ impl CodelWindow {
             window = window - Bytes(window.0 / CUT);
         } else if self.above_since.is_none() && self.is_used(readings, window) {
             let sent_on = (readings.sent - self.sent).0;
-            // A least window of any size may have been asked for: it may be without bound.
+            // A least window of any size may have been configured: it may be without bound.
             window = Bytes(window.0.saturating_add(if self.has_cut { sent_on / GROWTH } else { sent_on }));
         }
-        // Of so many segments as someone likes: without bound, if they are too many.
+        // The number of segments is configured: without bound, if they are too many.
         let least = Bytes(segment.0.saturating_mul(self.config.min_segments));
         let window = window.max(least);
         self.window = Some(window);

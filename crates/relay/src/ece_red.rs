@@ -4,7 +4,7 @@
 //! proportion to remaining buffer as RED-like". It fails there as the first does.
 //!
 //! **Choices**: the probability of a signal, for each full segment that arrives, rises evenly from zero at the threshold to
-//! `max_probability` at the limit, and is 1 beyond; RED's average and its spreading are left out, as the thesis tells of
+//! `max_probability` at the limit, and is 1 beyond; RED's average and its spreading are left out, as the thesis describes
 //! neither. What is in the sockets is what arrived and the far end has not acknowledged.
 
 use ackclock_declare::{About, declare, default};

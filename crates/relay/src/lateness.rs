@@ -16,7 +16,7 @@ const HALF_LIFE: u64 = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lateness {
     arrivals: History,
-    /// Sent on when last looked at.
+    /// Octets sent on at the last observation.
     sent: Bytes,
     /// Octets whose deadline has gone by.
     due: Bytes,

@@ -174,7 +174,7 @@ pub struct FlowConfig {
     pub controller_name: String,
     /// Name of the set of switches that the sending end's began from, for results.
     pub profile: &'static str,
-    /// QUIC in place of TCP, whose configurations are not looked at then but for the noise of hosts.
+    /// QUIC in place of TCP, whose configurations are then ignored but for the noise of hosts.
     pub quic: Option<Arc<QuicConfig>>,
     /// TCP at the sending end; one for all flows that are alike.
     pub sender: Arc<TcpConfig>,

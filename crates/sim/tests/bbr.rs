@@ -28,7 +28,7 @@ fn v3() -> ControllerConfig {
     ControllerConfig::Bbr3(Bbr3Config::default())
 }
 
-/// The mean of `value` over a stretch of time, looked at every 10 ms.
+/// The mean of `value` over a stretch of time, sampled every 10 ms.
 fn mean(simulation: &mut Simulation, (from_s, to_s): (f64, f64), value: impl Fn(&Simulation) -> f64) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     watch(simulation, (from_s, to_s, 10), |_, simulation| (sum, count) = (sum + value(simulation), count + 1.0));

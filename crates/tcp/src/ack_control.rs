@@ -7,7 +7,7 @@
 //! Where the RFC leaves a choice: R is never below 2, which it permits. ACKs are missed in whole multiples of R full
 //! segments, so that short segments hide a loss and never feign one. What was missed is judged once a window, less the
 //! ACKs that came late in it; what the last three ACKs stepped over waits for the next window: the parallel to duplicate
-//! ACKs of section 5.4. While the receiver is being told of a new ratio, none is
+//! ACKs of section 5.4. While the receiver is being informed of a new ratio, none is
 //! missed (the last way of section 4.4). The option is on the first new segment after the change and on every
 //! retransmission until that segment is acknowledged, beside the payload of a full segment. While R is above 2, the sender
 //! paces (4.7); what an ACK adds to the window is the controller's matter. What a peer's data carries counts as an ACK.

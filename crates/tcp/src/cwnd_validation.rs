@@ -25,7 +25,7 @@ pub(crate) struct CwndValidator {
     max_flight: u64,
     /// The flight of this span is acknowledged up to here.
     round_end: u64,
-    /// New data had left up to here when the window was looked at last.
+    /// End of the new data that had left at the last check of the window.
     seen: u64,
     /// The largest flight while not limited, and since when that has been so.
     used: u64,

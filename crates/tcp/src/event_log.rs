@@ -10,7 +10,7 @@ use ackclock_units::{Bytes, SimTime};
 pub struct EventLog {
     kinds: EventKinds,
     events: Vec<Event>,
-    /// The controller is looked at whenever it may have changed.
+    /// The controller must be compared whenever it may have changed.
     follows_controller: bool,
     /// State of the controller at the last check.
     state: &'static str,

@@ -3,9 +3,9 @@
 //! Source: TCP Small Queues of Linux (`tcp_limit_output_bytes`, since 3.6), by its behaviour.
 //!
 //! Departures: octets are those of payloads, without what a kernel's buffers take beside them. Once fewer wait than the limit, the
-//! sender goes on at the moment at which the burst has left, as with a completion that is told at once. Of what an uplink serves packet by
-//! packet it is not known when it leaves: the sender is told when it has ([`HostQueue::on_left`]), and of any uplink when it was dropped as
-//! it arrived there ([`HostQueue::on_refused`]). Which burst an octet was of is not told; the first is taken to have left first, or to have
+//! sender goes on at the moment at which the burst has left, as with a completion that is reported at once. Of what an uplink serves packet by
+//! packet it is not known when it leaves: the sender is notified when it has ([`HostQueue::on_left`]), and of any uplink when it was dropped as
+//! it arrived there ([`HostQueue::on_refused`]). The burst of an octet is not reported; the first is taken to have left first, or to have
 //! been dropped while it waited, the last to have been dropped as it arrived.
 
 use std::collections::VecDeque;

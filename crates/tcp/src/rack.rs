@@ -4,7 +4,7 @@
 //! until reordering has been seen and there is enough evidence of loss, a part of the least RTT afterwards.
 //!
 //! The window grows by a quarter of the least RTT with each round trip that brings a DSACK, and falls back after 16
-//! recoveries without (section 6.2, step 4). Which ACKs are of a retransmission is told by the least RTT and, if
+//! recoveries without (section 6.2, step 4). Which ACKs are of a retransmission is decided by the least RTT and, if
 //! `rack_timestamp_check` says so, by the echoed timestamp (step 2).
 //!
 //! Departures: the echoed timestamp is asked of retransmissions that are acknowledged cumulatively. Where one is SACKed, the

@@ -21,7 +21,7 @@ impl Range {
 
 /// See the module. Work at either end is O(1) amortised; in the middle it costs a search and a move.
 ///
-/// The highest range, the only one that is mostly looked at, lies with whoever holds the set, and no way through memory leads to it.
+/// The highest range, the only one that is mostly read, lies with whoever holds the set, and no way through memory leads to it.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet {
     /// All but the highest.

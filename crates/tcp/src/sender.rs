@@ -2,7 +2,7 @@
 //!
 //! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through loss recovery,
 //! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves (`run` when windows alone
-//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion, `report` whoever watches of all that. The rules live in files of their own:
+//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion, `report` observers of all that. The rules live in files of their own:
 //! scoreboard, loss recovery (with loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail
 //! loss probes, ECN, pacing, bursts, use of the window.
 //!
@@ -94,7 +94,7 @@ pub struct SenderCounters {
     pub reorderings: u64,
 }
 
-/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are looked at for
+/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are read for
 /// segments that only bring data, too.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -136,7 +136,7 @@ pub(crate) struct Sender {
     waits_for_room: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) episodes: Episodes,
-    /// Shared with the endpoint; what is not looked at for every segment.
+    /// Configuration shared with the endpoint; it is not read for every segment.
     config: Arc<TcpConfig>,
     /// Events for observers.
     pub(crate) log: Option<Box<EventLog>>,

@@ -91,7 +91,7 @@ impl Mirror {
         let mut flight = Flight::new(params, (start.initial_window.0 / mss) as u32);
         let report = Report { mss: mss as u32, ..Report::default() };
         flight.set(FlightEvent::Begin, report);
-        // both ends of the connection have one; the receiver's is told nothing more
+        // both ends of the connection have one; the receiver's receives no further events
         {
             let told_of = &mut apart.lock().expect("one thread").told;
             if told_of.is_empty() {

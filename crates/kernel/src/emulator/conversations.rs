@@ -1,6 +1,6 @@
 //! Mapping of foreign packets to connections of the network: every pair of addresses and ports is one to queues.
 //!
-//! Programs may open as many as they like, for as long as they like, so that only so many are known at a time. Where one more comes, those
+//! Programs may open as many as they like, for as long as they like, so that the number known at a time is limited. Where one more comes, those
 //! that were used longest ago are forgotten, half of all. Their numbers are given out anew between the same two hosts, so that a
 //! packet still under way arrives where it was going.
 

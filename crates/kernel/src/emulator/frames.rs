@@ -1,7 +1,7 @@
 //! The bytes of the packets under way. A packet in the network says by number where its bytes are.
 //!
 //! The number travels in [`Packet::hop`], which a network of the simulator uses for the packet's place on its route: here the link from
-//! which a packet comes says that. [`Packet::telemetry`] tells a packet from its copy: links hand out copies without.
+//! which a packet comes says that. [`Packet::telemetry`] distinguishes a packet from its copy: links hand out copies without.
 
 use ackclock_net::{HopIndex, Packet, TelemetryId};
 

@@ -101,7 +101,7 @@ pub fn hold(ends: &Ends, apps: Vec<App>, course: Course, clock: WallClock, stop:
             scope.spawn(move || accept(ends, reader, &tell, clock))
         };
         if ends.opener.connect(&to.into()).is_err() && !stop.load(Ordering::Relaxed) {
-            // Refused, or given up after so many SYNs; the acceptor waits no longer.
+            // Refused, or given up after the last SYN; the acceptor waits no longer.
             ends.streams[0].abort();
             let _ = ends.listener.shutdown(Shutdown::Both);
         }

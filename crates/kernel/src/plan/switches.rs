@@ -237,7 +237,7 @@ fn memory_for(window: u64, mss: u32) -> u64 {
 
 fn socket_options(tcp: &TcpConfig, asked: &Table) -> SocketOptions {
     let fixed = |is_tuned: bool, size: u64| (!is_tuned).then_some(size.min(i32::MAX as u64 / 2) as usize);
-    // The kernel doubles what it is told of receive buffers, and takes memory.
+    // The kernel doubles a requested receive buffer, and takes memory.
     let receive = memory_for(tcp.receive_buffer.0, tcp.mss).div_ceil(2);
     SocketOptions {
         max_segment: max_segment(tcp),

@@ -4,7 +4,7 @@
 //! the last twenty groups; its slope, times the number of groups up to sixty and times four, is held beside the threshold
 //! of Carlucci et al. (2016, section 4.2), which follows it: up by 0.0087 and down by 0.039 of the difference a millisecond, not
 //! when it is more than 15 ms off, between 6 and 600 ms, 12.5 ms at first. Overuse has to last for 10 ms, be seen twice, and not
-//! to be on its way back. (The gains of the article and of the draft are 0.01 and 0.00018: there the threshold, once a flow of TCP
+//! to be returning. (The gains of the article and of the draft are 0.01 and 0.00018: there the threshold, once a flow of TCP
 //! has raised it, stays for seconds; libwebrtc's falls back within 26 ms.)
 
 use std::collections::VecDeque;

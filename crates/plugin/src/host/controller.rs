@@ -40,7 +40,7 @@ impl PluginController {
 
     #[inline]
     fn shown(&self) -> &ControllerHead {
-        // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
+        // SAFETY: the plug-in keeps it until `drop` frees it, and writes it in calls with `&mut self` only.
         unsafe { &*self.head }
     }
 

@@ -45,7 +45,7 @@ impl PluginQueue {
     }
 
     fn shown(&self) -> &QueueHead {
-        // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
+        // SAFETY: the plug-in keeps it until `drop` frees it, and writes it in calls with `&mut self` only.
         unsafe { &*self.head }
     }
 

@@ -42,7 +42,7 @@ fn a_log_that_cannot_be_written_costs_no_connection() {
         fs::write(&path, config(listen, server, "[log]\nlevel = \"debug\"")).unwrap();
         let _proxy = Killed(Command::new(PROXY).arg(&path).stderr(log).spawn().unwrap());
         until("it listens", || TcpStream::connect(listen).is_ok());
-        // Each is told of as it ends, by the thread that carried it; both threads have some.
+        // Each is logged as it ends, by the thread that carried it; both threads have some.
         assert!((0..20).all(|_| answers(&mut connect(listen))));
     }
 }

@@ -43,7 +43,7 @@ impl Network {
             self.tell_loss(id, refused, DropCause::Discarder);
             self.tell_treated(id, true);
         }
-        // A busy link begins nothing now; whoever follows packets is told all the same of what the queue has done.
+        // A busy link begins nothing now; observers of packets still need the queue's drops and marks.
         if is_busy && !follows {
             return self.check_link(id);
         }

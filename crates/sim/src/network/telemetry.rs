@@ -26,7 +26,7 @@ struct Owed {
     hops: Vec<HopRecord>,
 }
 
-/// Telemetry in packets, and on its way back.
+/// Telemetry in packets, forward and on the reverse path.
 #[derive(Clone, Debug)]
 pub(super) struct Telemetry {
     /// True for each link that writes telemetry.

@@ -147,7 +147,7 @@ impl ParallelSimulation {
         false
     }
 
-    /// All of it, to be looked at.
+    /// The whole simulation, for inspection.
     pub fn whole(&mut self) -> &Simulation {
         self.gather();
         &self.first

@@ -1,7 +1,7 @@
 //! The receiver's statistics of datagrams.
 //!
 //! Sources: jitter as RFC 3550 counts it (section 6.4.1), and loss up to the highest number that arrived (appendix A.3); copies as RFC
-//! 4737 section 3.3 and RFC 5560 have them: only the first to arrive is looked at, the others are counted. Departures: RFC 3550
+//! 4737 section 3.3 and RFC 5560 have them: only the first to arrive is measured, the others are counted. Departures: RFC 3550
 //! counts a copy as an arrival, so that copies hide losses.
 
 use std::collections::VecDeque;

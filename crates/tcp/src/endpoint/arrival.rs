@@ -75,7 +75,7 @@ impl Endpoint {
         start < self.receiver.last_ack_sent() || self.is_over()
     }
 
-    /// More is to be looked at than the numbers of a segment.
+    /// True if more of a segment must be processed than its numbers.
     fn is_wary(&self) -> bool {
         self.refuses_data || self.ecn.is_on()
     }

@@ -216,7 +216,7 @@ impl Sender {
         }
         self.counters.delivered += delivered;
         let told = if self.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
-        // With nothing outstanding, the ACK of the last segment has told of every mark already (Linux).
+        // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight > 0 { told } else { 0 };
         self.counters.delivered_ce += (marked * self.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);

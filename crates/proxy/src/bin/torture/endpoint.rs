@@ -160,7 +160,7 @@ impl<'a> Endpoint<'a> {
             let _ = socket.set_read_timeout(Some(self.left()));
             let length = at_a_time.min(until - self.seen.received) as usize;
             match socket.read(&mut buffer[..length]) {
-                // The kernel tells of a reset once, and writing was told.
+                // The kernel reports a reset once, and writing received it.
                 Ok(0) => self.seen.end = if self.is_broken { End::Reset } else { End::Fin },
                 Ok(read) => {
                     self.seen.is_wrong |= !stream::is_right(self.reads, self.seen.received, &buffer[..read]);
