@@ -84,7 +84,7 @@ impl Results {
         &self.outcome
     }
 
-    /// The same, to keep.
+    /// The outcome itself, to keep.
     pub fn into_outcome(self) -> Outcome {
         self.outcome
     }

@@ -1,4 +1,4 @@
-//! From a scenario to its results.
+//! Runs of a scenario, and their results.
 
 use std::num::NonZeroUsize;
 

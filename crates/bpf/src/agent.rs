@@ -47,7 +47,7 @@ macro_rules! observation {
 }
 
 observation! {
-    /// By the machine's monotonic clock, ns.
+    /// Time by the machine's monotonic clock, ns.
     time_ns: u64,
     /// Pacing rate, octets a second.
     pacing_rate: u64,
@@ -97,7 +97,8 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// For `cubic_corrected`: the window is multiplied by `factor` once, from 1/4 to 4; any other is refused, and changes nothing.
+    /// Decision for `cubic_corrected`: the window is multiplied by `factor` once, from 1/4 to 4; any other is refused,
+    /// and changes nothing.
     pub fn times(factor: f64) -> Self {
         Self { cwnd: (factor * 65_536.0) as u32, ..Self::default() }
     }

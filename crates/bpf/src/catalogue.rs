@@ -58,7 +58,7 @@ programs! {
 pub type Assignment = (String, String);
 
 impl Program {
-    /// By its name, in scenarios or in the kernel.
+    /// Program by its name, in scenarios or in the kernel.
     pub fn find(name: &str) -> Result<&'static Self, Error> {
         let found = PROGRAMS.iter().find(|program| program.name == name || program.kernel_name == name);
         found.ok_or_else(|| Error::UnknownController {

@@ -21,9 +21,9 @@ pub struct Report {
     pub delivered: u32,
     /// Taken for lost since the connection began.
     pub lost_ever: u32,
-    /// In flight after this ACK.
+    /// Number in flight after this ACK.
     pub inflight: u32,
-    /// In flight before it.
+    /// Number in flight before it.
     pub prior_inflight: u32,
     /// Delivered when the segment left that the sample is of.
     pub prior_delivered: u32,

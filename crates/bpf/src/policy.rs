@@ -12,7 +12,7 @@ pub const KERNEL_NAME: &str = "ac_policy";
 
 /// The first line of such a file, as `ackclock-agent` has it; the second is what it was trained with.
 const MAGIC: &[u8] = b"ackclock policy in whole numbers, 2\n";
-/// The same of files of before, which end where an LSTM would begin.
+/// Beginning of older files, which end where an LSTM would begin.
 const MAGIC_1: &[u8] = b"ackclock policy in whole numbers, 1\n";
 /// The length of `struct policy` of `programs/policy.h`.
 const IMAGE: usize = size_of_image();

@@ -265,7 +265,7 @@ fn place_of(name: &str) -> Result<PathBuf, Error> {
     Ok(machine::pin_folder()?.join(checked(known.unwrap_or(name))?))
 }
 
-/// The same of one that is kept.
+/// Folder of a controller that is kept.
 fn folder_of(name: &str) -> Result<PathBuf, Error> {
     let folder = place_of(name)?;
     if folder.join("link").exists() { Ok(folder) } else { Err(Error::NotRegistered { name: name.to_owned() }) }

@@ -15,9 +15,9 @@ const TRACE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/trace.bpf.o"));
 /// Selection of the watched connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// Those with this port at either end.
+    /// Connections with this port at either end.
     Port(u16),
-    /// Those of processes in the cgroup of this number.
+    /// Connections of processes in the cgroup of this number.
     Cgroup(u64),
 }
 
@@ -81,7 +81,7 @@ macro_rules! record {
 }
 
 record! {
-    /// By the machine's monotonic clock, ns.
+    /// Time by the machine's monotonic clock, ns.
     time_ns: u64,
     /// The connection's number while this machine is up.
     flow: u64,

@@ -15,7 +15,7 @@ const OPEN: u32 = 0;
 /// Observations in turn, each with the time since the beginning.
 type Seen = Vec<(Duration, Observation)>;
 
-/// For a second a window of 60 segments is decided with every ACK, for another nothing, then an absurd one once.
+/// Decides a window of 60 segments with every ACK for a second, nothing for another, then an absurd one once.
 fn decide_for_a_second(lab: &Lab) -> (Seen, Counters) {
     let agent = Agent::new().expect("root, and a kernel that lets programs call its CUBIC");
     let command = lab.send(3.0);

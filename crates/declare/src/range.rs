@@ -107,7 +107,7 @@ fn bytes_in_words(amount: Bytes) -> String {
     round.map_or_else(|| amount.to_string(), |(unit, bits)| format!("{} {unit}", amount.0 >> bits))
 }
 
-/// For values that have no order: a range of them has no ends.
+/// Bound of values that have no order: a range of them has no ends.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Unordered {}
 

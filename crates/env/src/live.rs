@@ -23,7 +23,7 @@ use crate::error::EnvironmentError;
 /// An ACK in the kernel's report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelAck {
-    /// By the machine's monotonic clock, ns.
+    /// Time by the machine's monotonic clock, ns.
     pub time_ns: u64,
     /// The window that the kernel had then, segments.
     pub cwnd: u32,
@@ -33,7 +33,7 @@ pub struct KernelAck {
     pub min_rtt_us: u32,
     /// Round-trip sample of the ACK, us; 0 if none.
     pub rtt_us: u32,
-    /// In flight after it, segments.
+    /// Segments in flight after it.
     pub inflight: u32,
     /// Number newly delivered.
     pub acked: u32,
@@ -228,7 +228,7 @@ impl LiveFlow {
     }
 }
 
-/// In flight before the ACK came, but for what has left since: segments.
+/// Segments in flight before the ACK came, but for those that have left since.
 fn in_flight_before(ack: &KernelAck) -> u64 {
     u64::from(ack.inflight) + u64::from(ack.acked) + u64::from(ack.lost)
 }

@@ -42,7 +42,7 @@ pub enum Autoreset {
 /// caller's. After a panic of a simulation, which the caller gets, it cannot be used.
 #[derive(Debug)]
 pub struct VectorEnvironment {
-    /// In the order of the environments, as many in each but the last; the first is the caller's.
+    /// Shards in the order of the environments, as many in each but the last; the first is the caller's.
     #[allow(clippy::vec_box, reason = "a thread takes one without moving what is in it")]
     shards: Vec<Box<Shard>>,
     /// A thread for each shard but the first.

@@ -112,7 +112,7 @@ impl<T> PollingReceiver<T> {
         })
     }
 
-    /// The same, asking from time to time whether it is still wanted.
+    /// The next item, checking from time to time whether it is still wanted.
     fn next_if_wanted(&mut self) -> Result<T, RecvError> {
         if let Some(found) = self.look() {
             return found;

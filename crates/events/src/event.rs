@@ -75,7 +75,7 @@ pub struct AckArrived {
     pub pacing_rate: Option<Bandwidth>,
 }
 
-/// By what segments were taken for lost.
+/// Method by which segments were considered lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// Duplicate ACKs or SACKed segments above it (RFC 5681, RFC 6675).
@@ -141,7 +141,7 @@ pub enum Event {
     PacketSent {
         /// The packet that left.
         packet: PacketInfo,
-        /// From its arrival at the link.
+        /// Time from its arrival at the link.
         waited: SimDuration,
     },
     /// A packet went no further.

@@ -26,7 +26,7 @@ impl WallClock {
         SimTime(Instant::now().saturating_duration_since(self.start).as_nanos() as u64)
     }
 
-    /// From now until `time`; zero if that has passed.
+    /// Time from now until `time`; zero if that has passed.
     pub fn until(&self, time: SimTime) -> Duration {
         (self.start + Duration::from_nanos(time.0)).saturating_duration_since(Instant::now())
     }

@@ -52,7 +52,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// For devices whose largest IP packet is `mtu`.
+    /// A batch for devices whose largest IP packet is `mtu`.
     pub fn new(mtu: u16) -> Self {
         Self {
             raw: vec![0; VIRTIO_NET_HDR_LEN + LARGEST],

@@ -27,7 +27,7 @@ use crate::summary;
 
 /// The network of the namespaces, which nobody else sees.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 128, 1)];
-/// From the making of the threads to the time zero of the run.
+/// Time from the creation of the threads to the time zero of the run.
 const LEAD: Duration = Duration::from_millis(50);
 /// Connections of short flows that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -258,7 +258,7 @@ pub(crate) struct Done {
     pub(crate) sampled: Sampled,
     /// Results of each flow.
     pub(crate) held: Vec<Held>,
-    /// By group of short flows.
+    /// Results of each group of short flows.
     pub(crate) groups: Vec<ShortFlowsDone>,
     device_drops: u64,
 }

@@ -122,7 +122,7 @@ fn limits(info: &TcpInfo, life: SimDuration) -> Option<LimitShares> {
     })
 }
 
-/// By flow: the requests that were answered, of one that makes any.
+/// Logs of each flow's answered requests, if it makes any.
 fn exchange_logs(config: &SimulationConfig, held: &[Held]) -> Vec<Option<CompletionLog>> {
     let mut router = Router::new(&config.network);
     let mut log = |(flow, held): (&FlowConfig, &Held)| {

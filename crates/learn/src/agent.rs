@@ -44,7 +44,7 @@ declare! {
         double: bool = false,
         /// Drawn for a step of learning.
         batch: usize = default(32).at_least(1).at_most(4_096).unit("tuples"),
-        /// From a copy of the network for the targets to the next; 0: the network is its own target.
+        /// Interval between copies of the network for the targets; 0: the network is its own target.
         target_update: u64 = default(100).at_most(1_000_000_000).unit("steps of learning"),
         /// The most that are kept; the oldest makes room.
         replay_capacity: usize = default(10_000).at_least(1).at_most(10_000_000).unit("tuples"),

@@ -10,7 +10,7 @@ pub enum Normalisation {
     Raw,
     /// Each divided by a number of its own.
     Scale(Vec<f64>),
-    /// By mean and standard deviation of all that was seen so far.
+    /// Normalisation by mean and standard deviation of all observations so far.
     Running,
 }
 

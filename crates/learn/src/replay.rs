@@ -33,7 +33,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// For states of `width` numbers; at most `capacity` tuples, at least one.
+    /// Replay for states of `width` numbers; at most `capacity` tuples, at least one.
     pub fn new(capacity: usize, width: usize) -> Self {
         Self {
             capacity,

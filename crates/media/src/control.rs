@@ -16,7 +16,7 @@ pub struct Limits {
     pub most: Bandwidth,
     /// The rate before anything is known.
     pub start: Bandwidth,
-    /// From a frame to the next.
+    /// Time from a frame to the next.
     pub frame_interval: SimDuration,
     /// Packets are ECT(1): marks are those of L4S.
     pub is_l4s: bool,
@@ -79,7 +79,7 @@ pub struct Feedback<'a> {
     pub advanced: Bytes,
     /// Octets sent beyond it.
     pub in_flight: Bytes,
-    /// From the sending of the packet with that number to now, if the report brought it.
+    /// Time from the sending of the packet with that number to now, if the report brought it.
     pub rtt: Option<SimDuration>,
     /// Time for which the receiver kept it before it reported.
     pub held: SimDuration,

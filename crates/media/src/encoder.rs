@@ -24,17 +24,17 @@ const SMALLEST: f64 = 0.2;
 /// Parameters of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderConfig {
-    /// From a frame to the next.
+    /// Time from a frame to the next.
     pub interval: SimDuration,
-    /// From one change of its rate to the next, at least.
+    /// Least time from one change of its rate to the next.
     pub lag: SimDuration,
     /// Octets of a key frame.
     pub key_frame: Bytes,
-    /// From one key frame to the next; `None`: only with big changes of the rate.
+    /// Time from one key frame to the next; `None`: only with big changes of the rate.
     pub key_interval: Option<SimDuration>,
     /// Scale of the Laplacian noise of sizes, as part of the size.
     pub size_noise: f64,
-    /// The same of intervals.
+    /// Scale of the Laplacian noise of intervals, as part of the interval.
     pub interval_noise: f64,
 }
 

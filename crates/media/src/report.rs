@@ -30,11 +30,12 @@ pub enum ReportFormat {
 pub struct Reporting {
     /// Format of the reports.
     pub format: ReportFormat,
-    /// From one report to the next, while packets arrive; `None`: so that reports take a twentieth of what arrives, 50 to 250 ms.
+    /// Time from one report to the next, while packets arrive; `None`: so that reports take a twentieth of what
+    /// arrives, 50 to 250 ms.
     pub interval: Option<SimDuration>,
     /// Number of packets after which a report leaves at once.
     pub packets: Option<u32>,
-    /// At once with the last packet of a frame.
+    /// A report leaves at once with the last packet of a frame.
     pub at_frame_ends: bool,
     /// Number of packets before the first new one that are reported again.
     pub overlap: u32,

@@ -46,7 +46,7 @@ declare! {
     pub struct ScreamConfig {
         /// Target of the queueing delay (`QDELAY_TARGET_LO`).
         target: SimDuration = default(SimDuration::from_millis(60)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("the draft"),
-        /// To which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
+        /// Largest target to which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
         highest_target: SimDuration = default(SimDuration::from_millis(400)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("the draft"),
         /// Raise the target where flows that heed losses only compete.
         competing: bool = true,

@@ -36,7 +36,7 @@ declare! {
     pub struct ScreamV1Config {
         /// Target of the queueing delay (`QDELAY_TARGET_LO`).
         target: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("RFC 8298 section 4.1.1.1"),
-        /// To which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
+        /// Largest target to which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
         highest_target: SimDuration = default(SimDuration::from_millis(400)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("RFC 8298 section 4.1.1.1"),
         /// Raise the target where flows that heed losses only compete.
         competing: bool = true,
@@ -71,7 +71,7 @@ const RATE_ADJUST_INTERVAL: f64 = 0.2;
 const RTP_QDELAY_TH: f64 = 0.02;
 const T_RESUME_FAST_INCREASE: f64 = 5.0;
 const TREND_INTERVAL: f64 = 0.05;
-/// For how long what was under way counts.
+/// Time for which octets in flight count, seconds.
 const IN_FLIGHT_SPAN: f64 = 5.0;
 /// Number of media rates of which the median is taken, half a second each: ten seconds and more.
 const MEDIA_RATES: usize = 21;

@@ -170,7 +170,7 @@ declare! {
         size: Bytes = default(Bytes(50_000)).at_least(Bytes(1)),
         /// Number of bursts; the connection closes after the last.
         count: u64 = required(3_u64).at_least(1),
-        /// From one to the next; 0 s waits until the receiver has read.
+        /// Time from one to the next; 0 s waits until the receiver has read.
         gap: SimDuration = SimDuration::ZERO,
     }
 }

@@ -42,7 +42,7 @@ impl Plugin {
         self.controller_on(about, Stack::ANY, make)
     }
 
-    /// The same, of a controller that needs something of the TCP under it.
+    /// Adds a controller that needs something of the TCP under it.
     #[must_use]
     pub fn controller_on<K: Declared, C: ExternalController + 'static>(
         self,

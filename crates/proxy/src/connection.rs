@@ -59,9 +59,9 @@ pub struct Connection {
     pub near: Endpoint,
     /// The server's socket, once there is one.
     pub far: Option<Endpoint>,
-    /// From client to server.
+    /// Direction from client to server.
     pub up: Direction,
-    /// From server to client.
+    /// Direction from server to client.
     pub down: Direction,
     /// Current stage.
     pub stage: Stage,

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Pause after a failure to take a request.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Those who may be there at a time. Where one more comes, who came first and has not asked yet makes room.
+/// Largest number of clients at a time. One more replaces the first that has not sent its request yet.
 const MOST: usize = 64;
 
 /// Octets of a question: the cookies that a browser sends to a host fit.
@@ -69,7 +69,7 @@ struct Server {
     is_public: bool,
     shared: Arc<Shared>,
     handles: Vec<Handle>,
-    /// In the order in which they came.
+    /// Clients in the order in which they came.
     askers: Vec<Asker>,
     /// Until then nobody is taken: no descriptor was left.
     pause: Option<Instant>,

@@ -287,7 +287,7 @@ fn sent_within(far: &FarSide, time: Duration) -> u64 {
     u64::try_from(by_rate).unwrap_or(u64::MAX).min(far.cwnd.0)
 }
 
-/// By more than an eighth: less is not worth a call.
+/// True if the values differ by more than an eighth: less is not worth a call.
 fn differs(wanted: u64, now: u64) -> bool {
     wanted.abs_diff(now) > now / 8
 }

@@ -97,12 +97,12 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// From 100 us to 26 s.
+/// Buckets from 100 us to 26 s.
 fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(1e-4, 2.0, 19))
 }
 
-/// The same, two bounds where that has one.
+/// Buckets from 100 us to 26 s, two where [`seconds`] has one.
 fn fine_seconds() -> Histogram {
     Histogram::new(exponential_buckets(1e-4, std::f64::consts::SQRT_2, 37))
 }

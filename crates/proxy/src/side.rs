@@ -88,7 +88,7 @@ pub fn open(address: SocketAddr, side: &Side) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The same for a listener's servers: with its mark.
+/// A socket for a listener's servers: with its mark.
 pub fn open_marked(address: SocketAddr, side: &Side, mark: Option<u32>) -> io::Result<Socket> {
     let socket = open(address, side)?;
     if let Some(mark) = mark {

@@ -22,7 +22,7 @@ pub struct Upstream {
     failures: AtomicUsize,
 }
 
-/// Those of a listener.
+/// Servers of a listener.
 #[derive(Debug)]
 pub struct Upstreams {
     all: Vec<Arc<Upstream>>,

@@ -30,7 +30,7 @@ pub struct AckPolicy {
 /// Content of an ACK frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AckFrame {
-    /// In falling order; empty if there is no frame.
+    /// Ranges in falling order; empty if there is no frame.
     pub ranges: Vec<AckRange>,
     /// ACK delay in microseconds.
     pub delay_us: u32,

@@ -47,7 +47,7 @@ pub(crate) trait Policy: Declared {
     /// See [`DisciplineConfig::fills_the_far_window`].
     const FILLS_THE_FAR_WINDOW: bool = false;
 
-    /// At work on a connection that opens now. `seed` is of its own random stream.
+    /// A policy at work on a connection that opens now. `seed` is of its own random stream.
     fn start(&self, seed: u64) -> Kind;
 }
 

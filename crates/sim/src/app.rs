@@ -11,7 +11,7 @@ const ENDLESS: Bytes = Bytes(1 << 60);
 
 /// An application that writes bit by bit waits no longer than this between two writes.
 const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
-/// So often at most, over however short a path.
+/// Shortest interval between two writes, over however short a path.
 const LEAST_INTERVAL: SimDuration = SimDuration::from_micros(1);
 
 /// An application at work. It acts when its connection opens, when its own time has come and when the receiver has read

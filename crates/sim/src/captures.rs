@@ -28,7 +28,7 @@ pub(crate) struct ViewId(usize);
 #[derive(Clone, Copy, Debug)]
 struct Viewed {
     view: ViewId,
-    /// By which its packets leave the host. The records are kept there, so that they are where the host is.
+    /// Link by which its packets leave the host. The records are kept there, so that they are where the host is.
     uplink: LinkId,
 }
 
@@ -58,11 +58,11 @@ impl Log {
 /// Packet captures of links and flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Captures {
-    /// By link; empty without captures.
+    /// Recordings by link; empty without captures.
     logs: Vec<Log>,
     /// The flow and its host, of each view.
     views: Vec<[String; 2]>,
-    /// By number of end; short where nothing is viewed.
+    /// View of each end by its number; short where nothing is viewed.
     viewed: Vec<Option<Viewed>>,
     /// Appearance of each connection in captures, where it is not its number and the default port; empty without
     /// captures.
@@ -102,7 +102,7 @@ impl Captures {
         ViewId(self.views.len() - 1)
     }
 
-    /// From now on `end`, whose packets leave its host by `uplink`, is in the capture `view`, or in none.
+    /// Puts `end`, whose packets leave its host by `uplink`, into the capture `view` from now on, or into none.
     pub(crate) fn set_view(&mut self, end: EndpointId, view: Option<ViewId>, uplink: LinkId) {
         if self.views.is_empty() {
             return;
@@ -191,7 +191,7 @@ impl Captures {
         face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT })
     }
 
-    /// From now on captures show `face` of a connection.
+    /// Shows `face` of a connection in captures from now on.
     pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
         if self.keeps_faces || !self.logs.is_empty() {
             *place(&mut self.faces, connection.index()) = Some(face);

@@ -208,7 +208,7 @@ pub enum AppConfig {
     Files {
         /// The sizes of the files, in order.
         sizes: Vec<Bytes>,
-        /// From the end of one to the beginning of the next.
+        /// Time from the end of one to the beginning of the next.
         gap: SimDuration,
     },
     /// Writes during on periods, is silent during off periods.
@@ -227,7 +227,7 @@ pub enum AppConfig {
         request: SizeDistribution,
         /// Sizes of the responses.
         response: SizeDistribution,
-        /// From the end of a response to the next request.
+        /// Time from the end of a response to the next request.
         think: Span,
         /// Number of requests.
         count: u64,
@@ -248,7 +248,7 @@ impl AppConfig {
 /// A length of time that may be random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// The same length each time.
+    /// Constant length.
     Constant(SimDuration),
     /// Exponentially distributed with this mean.
     Exponential(SimDuration),
@@ -278,7 +278,7 @@ pub enum FlowSeries {
     Throughput,
     /// Bits per second that the receiving application got in order since the previous sample.
     Goodput,
-    /// For how many segments the peer is asked to send an ACK; null without ACK congestion control.
+    /// Number of segments for which the peer is asked to send an ACK; null without ACK congestion control.
     AckRatio,
 }
 
@@ -412,7 +412,7 @@ impl LinkSeries {
 /// Times at which a flow's series are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// At multiples of this interval.
+    /// Samples at multiples of this interval.
     Interval(SimDuration),
     /// Whenever an ACK arrives or a timer fires at the sender; links stay on the interval given.
     Events(SimDuration),

@@ -88,7 +88,7 @@ fn of_ack(ack: AckArrived) -> Row {
 pub struct EventLog {
     /// Sources of the events, in the order of their numbers; empty if none are requested.
     pub sources: Vec<Source>,
-    /// In the order in which they happened.
+    /// Records in the order in which they happened.
     pub records: Vec<Record>,
     pub(crate) flow_names: Vec<String>,
 }

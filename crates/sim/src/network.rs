@@ -37,7 +37,7 @@ pub(crate) use uplink::Uplink;
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
-    /// On any link but in the queue of a served one.
+    /// Packets on any link but in the queue of a served one.
     packets: Packets,
     pub(crate) queue: EventQueue,
     /// Discarder in front of each link, if there is one.
@@ -224,7 +224,7 @@ impl Network {
         self.move_on(link, &delivery, arrived, ask_for)
     }
 
-    /// The same in a part of a network, or where somebody watches.
+    /// Handles an arrival in a part of a network, or with observers.
     #[inline(never)]
     fn on_told_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
         let now = self.now();
@@ -282,7 +282,7 @@ impl Network {
         self.enter(route, packet);
     }
 
-    /// The same with a segment, which is written where it lies until it arrives: most packets are made so.
+    /// Sends a segment, which is written where it lies until it arrives: most packets are made so.
     pub(crate) fn send_segment(&mut self, route: RouteId, segment: &Segment, to: EndpointId, generation: Generation) {
         let (size, hop) = (segment.ip_len(), HopIndex::new(route.index()).next());
         let payload = Payload::Tcp(*segment);
@@ -335,7 +335,7 @@ impl Network {
         self.links[self.uplink(route).index()].free_at()
     }
 
-    /// From now on `end`, from which this route leads away, is in the capture `view`, or in none.
+    /// Puts `end`, from which this route leads away, into the capture `view` from now on, or into none.
     pub(crate) fn capture_end(&mut self, end: EndpointId, view: Option<ViewId>, route: RouteId) {
         self.captures.set_view(end, view, self.uplink(route));
     }
@@ -442,7 +442,7 @@ impl Network {
         self.telemetry.as_ref().map_or(&[], |telemetry| telemetry.echoed())
     }
 
-    /// In builds with assertions, checks what holds of a link between any two events.
+    /// Checks the invariants of a link between any two events, in builds with assertions.
     #[inline]
     fn check_link(&self, link: LinkId) {
         if cfg!(debug_assertions) {
@@ -450,8 +450,8 @@ impl Network {
         }
     }
 
-    /// The same of the whole network, when a run is over: each packet that was sent has arrived, or was dropped or lost, or is
-    /// still on a link; none is made but copies.
+    /// Checks the whole network when a run is over: each packet that was sent has arrived, or was dropped or lost, or
+    /// is still on a link; none is made but copies.
     pub(crate) fn check_at_end(&mut self) {
         if cfg!(debug_assertions) {
             let on_the_way: usize = self.links.iter().map(Link::in_transit).sum();

@@ -61,7 +61,7 @@ pub struct Column {
     pub data: ColumnData,
 }
 
-/// In a column of texts: no value.
+/// Code of an absent value in a column of texts.
 pub const NO_NAME: u32 = u32::MAX;
 
 /// The values of a column.
@@ -101,9 +101,9 @@ pub struct Summary {
     /// Jain's fairness index of the goodputs of the flows that were under way in the measurement window, of both directions of a
     /// connection together; null when all are zero.
     pub jain_index: Option<f64>,
-    /// In the scenario's order.
+    /// Flows in the scenario's order.
     pub flows: Vec<FlowSummary>,
-    /// In the scenario's order.
+    /// Links in the scenario's order.
     pub links: Vec<LinkSummary>,
     /// Appliances, in the scenario's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -65,7 +65,7 @@ pub(crate) struct Partition {
     /// Parts where packets enter each link, and where they come out.
     part_before: Vec<u16>,
     part_behind: Vec<u16>,
-    /// From each part to each, where packets go from one to the other.
+    /// Lookahead from each part to each, where packets go from one to the other.
     lookahead: Vec<Vec<Option<SimDuration>>>,
     ties: Vec<Tie>,
     /// Share of all work that the part with most work has.
@@ -333,7 +333,7 @@ impl Assignment {
         self.part_of.insert(group, part);
     }
 
-    /// Another part, or that which has least to do.
+    /// An empty part, or the one with the least work.
     fn least(&mut self) -> usize {
         if self.loads.len() < self.most {
             self.loads.push(0);

@@ -48,7 +48,7 @@ pub(crate) struct Measured {
     had_failed: bool,
     /// End of the window or of the stream, whichever comes first: for its rates.
     until: Option<Border>,
-    /// At the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
+    /// Counts at the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
     counts: WindowCounts,
     spent: Spent,
 }

@@ -112,7 +112,7 @@ impl Watch {
         set(&mut self.ends, end.index(), source);
     }
 
-    /// Those of a link do.
+    /// Observes a link from now on, under this source.
     pub(crate) fn watch_link(&mut self, link: LinkId, source: SourceId) {
         set(&mut self.links, link.index(), source);
     }
@@ -124,7 +124,7 @@ impl Watch {
         }
     }
 
-    /// The same of one event, if it is wanted.
+    /// Records one event of an endpoint, if it is wanted.
     pub(crate) fn push_of_end(&mut self, now: SimTime, end: EndpointId, event: Event) {
         if let Some(source) = self.ends.get(end.index()).copied().flatten()
             && self.selection.kinds.has(event.kind())

@@ -131,7 +131,7 @@ impl OctetsDelivered {
         self.advance(1, option.ce())
     }
 
-    /// By how much a counter has grown; one that is behind is of an ACK that was overtaken.
+    /// Growth of a counter; one that is behind comes from an ACK that was overtaken.
     fn advance(&mut self, place: usize, field: Option<u32>) -> Option<u64> {
         let known = FIRST[place].wrapping_add(self.octets[place] as u32);
         let delta = field?.wrapping_sub(known) & FIELD;

@@ -36,7 +36,8 @@ pub(crate) struct ReceiveAutotuning {
     read_before: u64,
     /// `None` before the first: ten segments, an initial window.
     space: Option<u64>,
-    /// To measure the round trip without timestamps: when the window offered at `window_since` is full.
+    /// End of the window offered at `window_since`: when it is full, a round trip has passed, which measures it without
+    /// timestamps.
     window_end: u64,
     window_since: SimTime,
 }

@@ -76,7 +76,7 @@ impl Chronograph {
         (self.activity, self.since) = (Some(Activity::Idle), now);
     }
 
-    /// From now on the sender is at that.
+    /// Notes that the sender is at `activity` from now on.
     #[inline]
     pub(crate) fn observe(&mut self, now: SimTime, activity: Activity) {
         if self.activity != Some(activity) && self.activity.is_some() {

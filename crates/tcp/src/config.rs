@@ -123,12 +123,12 @@ declare! {
         syn_again_after_reset: SimDuration = SimDuration::ZERO,
         /// After more retransmissions of the SYN or SYN-ACK than this, the initial window is one segment (Linux: 1).
         syn_losses_tolerated: u32 = default(0).source("RFC 5681 section 3.1"),
-        /// From when the user timeout counts.
+        /// Start of the user timeout.
         user_timeout_from: UserTimeoutFrom = UserTimeoutFrom::Transmission,
         /// Interrupt jitter: the host processes arriving and departing packets at a random moment within each interval
         /// of this length; zero disables it.
         host_noise: SimDuration = SimDuration::ZERO,
-        /// From when the next probe of a closed window counts.
+        /// Start of the interval to the next probe of a closed window.
         zero_window_probe_from: ZeroWindowProbeFrom = ZeroWindowProbeFrom::Probe,
     }
     settled {

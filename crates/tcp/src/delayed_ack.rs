@@ -39,7 +39,7 @@ pub(crate) struct DelayedAcks {
     counts_octets: bool,
     /// Segments that have arrived above a hole since there is one.
     disordered: u32,
-    /// In-order segments, and octets, since the last ACK.
+    /// Number of in-order segments, and octets, since the last ACK.
     segments: u32,
     octets: u64,
     deadline: SimTime,

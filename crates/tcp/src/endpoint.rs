@@ -238,8 +238,8 @@ impl Endpoint {
         self.sender.watch(kinds);
     }
 
-    /// From now on the delivery rate is measured, whatever the controller asks for ([`TcpInfo::delivery_rate`]); before the
-    /// connection opens.
+    /// Measures the delivery rate from now on, whatever the controller requests ([`TcpInfo::delivery_rate`]); must be
+    /// called before the connection opens.
     ///
     /// [`TcpInfo::delivery_rate`]: crate::TcpInfo::delivery_rate
     pub fn measure_delivery(&mut self) {

@@ -63,7 +63,7 @@ impl Episodes {
         self.current
     }
 
-    /// Those that have ended since the last call.
+    /// Episodes that have ended since the last call.
     pub fn take_finished(&mut self) -> Vec<Episode> {
         std::mem::take(&mut self.finished)
     }

@@ -50,7 +50,7 @@ impl EventLog {
         self.insert(self.events.len(), event);
     }
 
-    /// The same, before what has happened since there were `place` events.
+    /// Inserts an event before those that happened since there were `place` events.
     pub fn insert(&mut self, place: usize, event: Event) {
         if self.kinds.has(event.kind()) {
             self.events.insert(place, event);

@@ -24,7 +24,7 @@ use crate::ranges::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct Fq {
     horizon: SimDuration,
-    /// In the order in which they leave.
+    /// Segments in the order in which they leave.
     waiting: VecDeque<Waiting>,
     /// Octets of payload in the queue.
     octets: u64,

@@ -21,7 +21,7 @@ const FIRST_SEGMENTS: u64 = 10;
 pub struct Pacer {
     slow_start_ratio: f64,
     avoidance_ratio: f64,
-    /// By configuration; otherwise only if the controller has a rate.
+    /// Enabled by configuration; otherwise pacing is active only if the controller has a rate.
     is_enabled: bool,
     /// Segments are spread over the round trip, by configuration or because the controller has a rate.
     is_active: bool,
@@ -85,7 +85,7 @@ impl Pacer {
         self.is_active = self.is_enabled || wanted;
     }
 
-    /// From now on the configuration says so, and the rate is this at most.
+    /// Enables pacing as the configuration does, at `most` at most.
     pub fn turn_on(&mut self, most: Bandwidth) {
         (self.is_enabled, self.most) = (true, most);
     }

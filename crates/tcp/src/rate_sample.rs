@@ -41,7 +41,7 @@ struct Newest {
 /// Samples the delivery rate of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct RateSampler {
-    /// In the order of the stream.
+    /// Records in the order of the stream.
     records: VecDeque<Record>,
     /// Expected index of the next delivered segment: the one behind the last.
     expected: usize,

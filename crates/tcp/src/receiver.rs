@@ -63,7 +63,7 @@ pub(crate) struct Receiver {
     out_of_order: RangeSet,
     tuning: Option<Box<ReceiveAutotuning>>,
     compression: Option<Box<SackCompression>>,
-    /// For the segment that has just come an ACK has left, which does not have it.
+    /// An ACK has left for the segment that has just come, without covering it.
     has_reported: bool,
     /// The one to report next.
     duplicate: Option<Range>,
@@ -303,7 +303,7 @@ impl Receiver {
             && self.reader.is_immediate()
     }
 
-    /// The same above a hole: data that follows on the last that has arrived.
+    /// True if the segment is the next one above a hole: its data follows on the last that has arrived.
     fn is_next_above_hole(&self, arrival: &Arrival) -> bool {
         self.out_of_order.last().is_some_and(|last| last.end == arrival.start)
             && arrival.len > 0

@@ -21,7 +21,7 @@ pub(crate) struct RtoTimer {
     /// The ACK at hand gave a sample.
     is_fresh: bool,
     stats: RttStats,
-    /// In the estimator's unit: ticks for `opnet`, nanoseconds for the others.
+    /// Smoothed round trip in the estimator's unit: ticks for `opnet`, nanoseconds for the others.
     srtt: f64,
     rttvar: f64,
     config: RtoConfig,

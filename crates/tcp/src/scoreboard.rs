@@ -131,7 +131,7 @@ pub(crate) struct Scoreboard {
     sacked_out: u64,
     lost_out: u64,
     retransmitted_out: u64,
-    /// Without SACK: what duplicate ACKs say has left the network.
+    /// Octets that have left the network according to duplicate ACKs, without SACK.
     presumed: u64,
     /// Counted size of a segment; zero for its length in octets.
     unit: u64,
@@ -410,7 +410,7 @@ impl Scoreboard {
         if marks & SACKED == 0 { cut } else { 0 }
     }
 
-    /// From now on, keeps what is taken for lost for [`Self::take_newly_lost`].
+    /// Keeps the ranges considered lost for [`Self::take_newly_lost`] from now on.
     pub(crate) fn keep_newly_lost(&mut self, keep: bool) {
         self.newly_lost = keep.then(Vec::new);
     }
@@ -420,7 +420,8 @@ impl Scoreboard {
         self.newly_lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Without SACK, `amount` more is presumed to have left the network; never more than all but one segment. Returns how much of it is.
+    /// Presumes without SACK that `amount` more has left the network; never more than all but one segment. Returns how
+    /// much of it is.
     pub(crate) fn presume(&mut self, amount: u64) -> u64 {
         let most = self.outstanding - self.lost_out.max(self.mss.min(self.outstanding));
         let before = self.presumed;

@@ -99,7 +99,7 @@ impl TsoBursts {
         self.repair.room > 0 && lost.start() == self.repair.next && !lost.begins_burst
     }
 
-    /// Another burst of retransmissions begins.
+    /// Begins another burst of retransmissions.
     pub(crate) fn begin_repair(&mut self, opening: &Opening) {
         self.repair.room = self.size(opening).min(opening.allowed);
     }

@@ -19,7 +19,8 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// From now on work that asks calls `listener`, which unwinds to end it. The first one stays; false if there is one already.
+/// Sets the function `listener` that work calls at each check, and that unwinds to end it. The first one stays; false
+/// if there is one already.
 pub fn listen(listener: fn()) -> bool {
     LISTENER.set(listener).is_ok()
 }

@@ -66,7 +66,7 @@ pub struct QuicPacket {
     pub max_data: u64,
     /// The 32 lowest bits of the packet number ([`expand`]).
     pub number: u32,
-    /// The same of the largest packet number that the ACK acknowledges.
+    /// The 32 lowest bits of the largest packet number that the ACK acknowledges.
     pub largest_acked: u32,
     /// Number of packets below it in the first ACK range.
     pub first_range: u32,

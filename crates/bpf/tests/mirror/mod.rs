@@ -48,7 +48,7 @@ pub(crate) struct Mirror {
     flight: Box<Flight>,
     told: Told,
     mss: u64,
-    /// The same stream that the controller in Rust has, and the next of it.
+    /// Copy of the controller's random stream.
     random: RandomStream,
     next: u64,
     draws: u32,

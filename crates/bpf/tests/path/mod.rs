@@ -240,7 +240,7 @@ fn restart(controller: &mut Controller, now: SimTime) {
     controller.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window: Bytes(MSS), ssthresh: None });
 }
 
-/// The same for the rules in C.
+/// The event in the form for the rules in C.
 pub(crate) fn translate(happening: &Happening) -> (Event, Ack) {
     match happening {
         Happening::Ack(ack) => (Event::Ack, translate_ack(ack)),

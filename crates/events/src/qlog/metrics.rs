@@ -67,7 +67,7 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Metrics(Reading);
 
-/// Those that differ, in the draft's names and units.
+/// Metrics that differ, in the draft's names and units.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Changes {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -36,7 +36,7 @@ struct Capture {
 struct Record {
     time: SimTime,
     interface: u32,
-    /// On the wire, octets.
+    /// Length on the wire, octets.
     len: u32,
     /// Offset of its headers.
     from: usize,
@@ -55,7 +55,7 @@ impl Capture {
         self.records.push(Record { time, interface, len: octets.len() as u32, from, to });
     }
 
-    /// In the order of time.
+    /// Writes the records in the order of time.
     fn into_file(mut self) -> io::Result<CaptureFile> {
         self.records.sort_by_key(|record| record.time);
         let mut writer = PcapngWriter::new(Vec::new(), &self.interfaces)?;
@@ -80,7 +80,7 @@ fn headers(octets: &[u8]) -> &[u8] {
 #[derive(Debug, Default)]
 pub(super) struct LinkCaptures {
     captures: Vec<Capture>,
-    /// By link: which of them, and its interface there. Empty if no link is recorded.
+    /// Capture of each link, and its interface there. Empty if no link is recorded.
     places: Vec<Option<(usize, u32)>>,
 }
 
@@ -121,7 +121,8 @@ impl LinkCaptures {
         }
     }
 
-    /// At the end of a run: a packet that still waits has been recorded with the time at which it would have left.
+    /// Files at the end of a run: a packet that still waits has been recorded with the time at which it would have
+    /// left.
     pub(super) fn finish(mut self, end: SimTime) -> io::Result<Vec<CaptureFile>> {
         for capture in &mut self.captures {
             capture.records.retain(|record| record.time <= end);
@@ -130,10 +131,10 @@ impl LinkCaptures {
     }
 }
 
-/// Those of the hosts of flows' senders.
+/// Captures at the hosts of flows' senders.
 #[derive(Debug)]
 pub(super) struct HostCaptures {
-    /// By number of connection; short flows, which come behind, have none.
+    /// Captures by number of connection; short flows, which come behind, have none.
     captures: Vec<Option<Capture>>,
 }
 

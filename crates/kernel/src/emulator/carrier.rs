@@ -45,9 +45,9 @@ pub struct Carrier {
     network: Network,
     places: Vec<Place>,
     batch: Batch,
-    /// By address, the host's number.
+    /// Number of the host with each address.
     hosts: HashMap<Ipv4Addr, usize>,
-    /// By the numbers of two hosts, the links from the first to the second.
+    /// Links from the first to the second of two hosts, by their numbers.
     paths: HashMap<(usize, usize), Arc<[LinkId]>>,
     conversations: Conversations,
     foreign: u64,

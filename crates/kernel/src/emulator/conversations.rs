@@ -20,7 +20,7 @@ pub(super) type Host = usize;
 #[derive(Debug)]
 pub(super) struct Conversations {
     most: usize,
-    /// By addresses and ports, where packets come out.
+    /// End where packets come out, by addresses and ports.
     ends: HashMap<Conversation, EndpointId>,
     /// Connections by their number.
     connections: Vec<Connection>,

@@ -17,7 +17,7 @@ pub struct Lateness {
     histogram: Histogram,
 }
 
-/// In short, microseconds; 0 if there were no packets.
+/// Summary in microseconds; 0 if there were no packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatenessSummary {
     /// Number of packets.
@@ -74,7 +74,7 @@ impl Lateness {
 }
 
 impl Verdict {
-    /// Another reason why the run says nothing.
+    /// Adds a reason for which the run is not valid.
     pub fn add(&mut self, reason: String) {
         self.valid = false;
         self.reasons.push(reason);

@@ -57,7 +57,7 @@ pub struct Network {
     now: SimTime,
     /// The links to each end, by its number.
     routes: Vec<Arc<[LinkId]>>,
-    /// By link, the least time from its far end to a host; [`SimDuration`]'s largest where nothing passes.
+    /// Least time from each link's far end to a host; [`SimDuration`]'s largest where nothing passes.
     beyond: Vec<SimDuration>,
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
@@ -81,7 +81,7 @@ impl Network {
         new
     }
 
-    /// The same, which nothing travels yet: see [`Network::connect`].
+    /// A network without routes: see [`Network::connect`].
     pub fn without_routes(config: &SimulationConfig) -> Self {
         let network = &config.network;
         let discarders = |link: &ackclock_net::LinkConfig| {
@@ -113,7 +113,7 @@ impl Network {
         new
     }
 
-    /// Another connection, with the links to its opener and to its acceptor.
+    /// Adds a connection, with the links to its opener and to its acceptor.
     pub fn connect(&mut self, to_opener: Arc<[LinkId]>, to_acceptor: Arc<[LinkId]>) -> ConnectionIndex {
         let connection = ConnectionIndex::new(self.routes.len() / 2);
         self.add_route(to_opener);

@@ -16,7 +16,7 @@ const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const IPV4_HEADER: usize = 20;
 
-/// On which side of the network a device is.
+/// Side of the network at which a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Side of the hosts that open connections, and send datagrams.

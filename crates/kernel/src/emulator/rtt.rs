@@ -20,7 +20,7 @@ struct Sent {
 /// The round trips of one end's data.
 #[derive(Clone, Debug, Default)]
 pub struct RttMeter {
-    /// In the order of their sequence numbers.
+    /// Segments in the order of their sequence numbers.
     sent: VecDeque<Sent>,
     samples: Histogram,
     count: u64,

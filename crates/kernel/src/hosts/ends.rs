@@ -23,7 +23,7 @@ pub struct Ends {
     pub listener: Socket,
     /// The end that accepts it, once it has.
     pub acceptor: OnceLock<Socket>,
-    /// From the opener; then from the acceptor, if that sends anything.
+    /// Streams: from the opener; then from the acceptor, if that sends anything.
     pub streams: Vec<Stream>,
     /// State of the opener where its application reset the connection: the kernel clears a socket's counts with that.
     pub reset: OnceLock<TcpInfo>,

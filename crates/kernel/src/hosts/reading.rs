@@ -22,7 +22,7 @@ const OVERSLEPT: SimDuration = SimDuration::from_millis(1);
 /// Pace at which an application reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader {
-    /// At most so fast.
+    /// Largest rate of reading.
     pub rate: Option<Bandwidth>,
     /// Not from this time on.
     pub stops: Option<SimTime>,

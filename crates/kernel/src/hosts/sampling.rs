@@ -53,18 +53,18 @@ pub struct Sampled {
     pub rows: Vec<Row>,
     /// Episodes, in the order of their beginning.
     pub episodes: Vec<Episode>,
-    /// By stream: counts where the measurement began.
+    /// Counts of each stream where the measurement began.
     pub from: Vec<Option<Border>>,
-    /// By stream: counts where it ended.
+    /// Counts of each stream where it ended.
     pub until: Vec<Option<Border>>,
     /// State of each stream at the end of the run. A later state would contain retransmissions to hosts that no longer
     /// answer.
     pub ends: Vec<TcpInfo>,
-    /// By stream: when it was first seen open, and last before its FIN was acknowledged.
+    /// Times at which each stream was first seen open, and last before its FIN was acknowledged.
     pub lives: Vec<Option<[SimTime; 2]>>,
-    /// By stream: whether its sender had lost its connection by then.
+    /// Whether the sender of each stream had lost its connection by then.
     pub aborted: Vec<bool>,
-    /// By stream: whether it had where the measurement began.
+    /// Whether it had where the measurement began.
     pub had_failed: Vec<bool>,
 }
 

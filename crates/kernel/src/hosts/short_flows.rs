@@ -51,7 +51,7 @@ pub struct ShortFlows<'a> {
 #[derive(Debug)]
 struct State {
     group: FlowGroup,
-    /// Those under way, by the port of their opener.
+    /// Flows in progress, by the port of their opener.
     flows: HashMap<u16, ShortFlow>,
     /// Sockets to be woken when the run is over.
     open: HashMap<u64, Arc<Socket>>,

@@ -72,7 +72,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// At a rate in bit/s.
+    /// Control that begins at a rate in bit/s.
     pub fn new(beta: f64, rate: f64) -> Self {
         let capacity = Capacity { mean: None, variance: VARIANCES[0] };
         let (state, rtt) = (State::Hold, FIRST_RTT);

@@ -20,9 +20,9 @@ struct Group {
 /// Two groups that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deltas {
-    /// From the last packet of the one to that of the other as they left, milliseconds.
+    /// Time from the last packet of the one to that of the other as they left, milliseconds.
     pub send_ms: f64,
-    /// The same as they arrived.
+    /// Time from the last packet of the one to that of the other as they arrived, milliseconds.
     pub arrival_ms: f64,
 }
 

@@ -37,7 +37,7 @@ pub struct LossBased {
 }
 
 impl LossBased {
-    /// At a rate in bit/s; loss of less than `low` raises it, of more than `high` lowers it.
+    /// Control that begins at a rate in bit/s; loss of less than `low` raises it, of more than `high` lowers it.
     pub fn new(low: f64, high: f64, rate: f64) -> Self {
         Self {
             low,

@@ -35,7 +35,7 @@ pub enum Usage {
     Under,
 }
 
-/// By which part of the difference the threshold follows the trend in a millisecond, up and down.
+/// Fractions of the difference by which the threshold follows the trend in a millisecond, up and down.
 #[derive(Clone, Copy, Debug)]
 pub struct Gains {
     /// Gain of the threshold below the trend.
@@ -57,7 +57,7 @@ pub struct Trendline {
     threshold: f64,
     last_update: Option<SimTime>,
     trend: f64,
-    /// For how long there has been overuse, milliseconds, and how often it was seen.
+    /// Time for which there has been overuse, milliseconds, and how often it was seen.
     over: Option<f64>,
     times: u32,
     usage: Usage,

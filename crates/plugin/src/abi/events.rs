@@ -314,7 +314,7 @@ impl From<&CongestionC> for CongestionEvent {
     }
 }
 
-/// In the order of their numbers.
+/// Causes in the order of their numbers.
 const RESTARTS: [RestartCause; 5] =
     [RestartCause::SynLost, RestartCause::Timeout, RestartCause::Idle, RestartCause::Unused, RestartCause::Outer];
 
@@ -340,7 +340,7 @@ impl From<&RestartC> for RestartEvent {
     }
 }
 
-/// In the order of their numbers.
+/// Signs in the order of their numbers.
 #[cfg(feature = "host")]
 const SIGNS: [ackclock_cc::ExitSign; 2] = [ackclock_cc::ExitSign::Delay, ackclock_cc::ExitSign::AckTrain];
 

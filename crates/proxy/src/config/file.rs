@@ -9,12 +9,13 @@ words! {
     /// Destination of a listener's connections.
     #[derive(Default)]
     pub enum Mode {
-        /// To one of its upstreams.
+        /// Connections go to one of its upstreams.
         #[default]
         "forward" = Forward,
-        /// To where the client meant to go, before a rule of the firewall redirected it here (`SO_ORIGINAL_DST`).
+        /// Connections go where the client meant to go, before a rule of the firewall redirected it here
+        /// (`SO_ORIGINAL_DST`).
         "redirect" = Redirect,
-        /// The same, and from the client's own address (TPROXY).
+        /// Connections go where the client meant to go, from the client's own address (TPROXY).
         "transparent" = Transparent,
     }
 }
@@ -159,7 +160,7 @@ declare! {
         backlog: u32 = default(4096).at_least(1).at_most(65_535),
         /// Rule that limits the octets kept between the two sides, of the client's data.
         buffer_policy: Policy = Policy(ackclock_relay::DisciplineConfig::Socket, "socket".to_owned()),
-        /// The same of what servers send.
+        /// Rule that limits the octets kept between the two sides, of the servers' data.
         buffer_policy_back: Policy = Policy(ackclock_relay::DisciplineConfig::Socket, "socket".to_owned()),
     }
     tables {
@@ -207,7 +208,7 @@ declare! {
 declare! {
     /// Endpoint of measurements.
     pub struct Metrics {
-        /// Where `/metrics` (OpenMetrics) and `/connections` (JSON) are served, over HTTP.
+        /// Address at which `/metrics` (OpenMetrics) and `/connections` (JSON) are served, over HTTP.
         address: Option<Address> = unset("nowhere"),
         /// Anyone may read them: without this, only an address of the loopback is allowed.
         public: bool = false,

@@ -166,7 +166,7 @@ fn remedy(message: &str) -> &'static str {
     }
 }
 
-/// In the order of the text; what is in no place comes last.
+/// Diagnostics in the order of the text; one without a place comes last.
 pub(crate) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_key(|one| one.position);
     found.dedup();

@@ -40,7 +40,7 @@ impl Proxy {
         Self::start_with(config, &[], &[])
     }
 
-    /// The same with options and variables of the environment.
+    /// Starts a proxy with options and variables of the environment.
     pub(crate) fn start_with(config: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("proxy.toml"), config).unwrap();

@@ -34,7 +34,7 @@ impl Blocking {
         &self.episodes
     }
 
-    /// For how long it was so within the window up to `now`.
+    /// Time in such episodes within the window up to `now`.
     pub(crate) fn total(&self, now: SimTime, window: &MeasureWindow) -> SimDuration {
         self.total + self.since.map_or(SimDuration::ZERO, |since| window.overlap(since, now))
     }

@@ -41,7 +41,7 @@ pub struct SplitSummary {
     pub far_controller: String,
     /// True if one end failed and the other was reset; of a group, if any flow of it failed.
     pub reset: bool,
-    /// From the opener to the acceptor.
+    /// Direction from the opener to the acceptor.
     pub forward: DirectionSummary,
     /// Back; null if nothing came.
     pub backward: Option<DirectionSummary>,
@@ -64,7 +64,7 @@ pub struct DirectionSummary {
     pub arrived_bytes: u64,
     /// Payload that the other side has acknowledged.
     pub acknowledged_bytes: u64,
-    /// From an octet's arrival, in order, to when it was first sent on, weighted by octets; null if nothing was.
+    /// Time from an octet's arrival, in order, to when it was first sent on, weighted by octets; null if nothing was.
     pub added_latency_ms: Option<Distribution>,
     /// Arrived and not sent on, weighted by time.
     pub backlog_bytes: QueueSummary,

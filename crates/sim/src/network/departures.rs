@@ -24,7 +24,7 @@ pub(crate) struct Departed {
 /// Departures to report, by link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Departures {
-    /// By link, as far as there is one of which it is wanted; `None` where it is not.
+    /// Lists by link, as far as there is one whose departures are wanted; `None` where they are not.
     of: Vec<Option<Vec<Departed>>>,
 }
 

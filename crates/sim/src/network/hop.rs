@@ -31,7 +31,7 @@ impl Hop {
         Self(link.index() as u32)
     }
 
-    /// The same, ahead of time.
+    /// The same hop, ahead of time.
     pub(super) fn express(self) -> Self {
         Self(self.0 | Self::EXPRESS)
     }

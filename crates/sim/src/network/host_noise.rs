@@ -17,7 +17,7 @@ use ackclock_units::{RandomStream, SimDuration, SimTime, mix, reduce};
 #[derive(Clone, Debug)]
 pub(super) struct HostNoise {
     key: u64,
-    /// By link; empty where no host has noise.
+    /// Moments by link; empty where no host has noise.
     looks: Vec<Looks>,
 }
 

@@ -1,4 +1,5 @@
-//! In-band telemetry: what links write into packets with data, and what receivers send back of it with their next segment.
+//! In-band telemetry: records that links write into packets with data, and that receivers send back with their next
+//! segment.
 //!
 //! A packet has the number of a place here ([`TelemetryId`]), so that packets are as long as ever where no link writes. What a
 //! receiver has yet to send back lies with its end: what the latest data brought, as TCP's timestamps do. The ACK ranges of a QUIC

@@ -11,7 +11,7 @@ use super::Partition;
 /// A packet on its way from one part to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
-    /// At whose far end it comes out.
+    /// Link at whose far end it comes out.
     pub(crate) link: LinkId,
     /// Time at which it was sent.
     pub(crate) sent: SimTime,

@@ -54,7 +54,7 @@ struct PartStatus {
     clock: AtomicU64,
     /// It does nothing before this unless something comes that it has not taken in.
     next: AtomicU64,
-    /// From each part from which something comes.
+    /// Mailboxes from each part from which packets come.
     boxes: Vec<Mailbox>,
     /// Distance that it goes before it reports its progress.
     stride: SimDuration,
@@ -103,7 +103,7 @@ impl Synchronizer {
         self.horizon_if(part, SimTime::ZERO)
     }
 
-    /// The same where nothing happens anywhere before `quiet`.
+    /// Horizon of a part if nothing happens anywhere before `quiet`.
     fn horizon_if(&self, part: usize, quiet: SimTime) -> SimTime {
         let arrival = |mailbox: &Mailbox| quiet.max(time(&self.parts[mailbox.from].clock)) + mailbox.takes;
         self.parts[part].boxes.iter().map(arrival).min().unwrap_or(SimTime::NEVER)

@@ -89,7 +89,7 @@ impl Groups {
         at
     }
 
-    /// The same, after which the way there is shorter.
+    /// Root of the node's group; the path to it is shortened.
     fn find(&mut self, node: NodeId) -> usize {
         let mut at = node.index();
         while self.parent[at] != at {

@@ -341,7 +341,7 @@ impl Worker {
 }
 
 impl Simulation {
-    /// From now on only what a part has comes to life here.
+    /// Keeps only the events and packets of a part.
     fn become_part(&mut self, part: usize, partition: &Arc<Partition>) {
         let Self { streams, hosts, .. } = self;
         hosts.network.queue.split_off(|event| part_of(event, streams, partition) == Some(part));

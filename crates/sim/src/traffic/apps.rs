@@ -47,7 +47,7 @@ declare! {
         size: Option<Bytes> = unset("sizes").at_least(Bytes(1)).at_most(LARGEST),
         /// Number of files, with `size`.
         count: Option<u64> = unset("sizes").at_least(1).unit("files"),
-        /// From the end of one to the beginning of the next.
+        /// Time from the end of one to the beginning of the next.
         gap: SimDuration = SimDuration::ZERO,
     }
     check FilesApp::review;

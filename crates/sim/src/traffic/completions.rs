@@ -150,11 +150,11 @@ pub struct GroupSummary {
     pub timeouts: u64,
     /// Mean payload of those completed, both ways; null if there are none.
     pub mean_bytes: Option<f64>,
-    /// From the SYN to the last octet read; null if none was completed.
+    /// Time from the SYN to the last octet read; null if none was completed.
     pub fct_ms: Option<Distribution>,
     /// Completion time over that on an empty path; null if none was completed.
     pub slowdown: Option<Distribution>,
-    /// The same by size.
+    /// Completions by class of size.
     pub buckets: Vec<SizeBucket>,
 }
 
@@ -163,11 +163,11 @@ pub struct GroupSummary {
 pub struct SizeBucket {
     /// The flows of the class carry more than this.
     pub above_bytes: u64,
-    /// And no larger than this; null for the last class.
+    /// Largest size in the class; null for the last class.
     pub up_to_bytes: Option<u64>,
     /// Number of completions in the bucket.
     pub completed: u64,
-    /// From the SYN to the last octet read; null if there are none.
+    /// Time from the SYN to the last octet read; null if there are none.
     pub fct_ms: Option<Distribution>,
     /// Completion time over that on an empty path; null if there are none.
     pub slowdown: Option<Distribution>,
@@ -180,7 +180,7 @@ pub struct ExchangeSummary {
     pub completed: u64,
     /// Mean payload of request and response together; null if there are none.
     pub mean_bytes: Option<f64>,
-    /// From the request's first octet to the response's last; null if there are none.
+    /// Time from the request's first octet to the response's last; null if there are none.
     pub time_ms: Option<Distribution>,
     /// Completion time over the one on an empty path; null if there are none.
     pub slowdown: Option<Distribution>,

@@ -44,7 +44,7 @@ pub struct ArrivalsConfig {
 pub enum Arrivals {
     /// Drawn at random while the simulation runs.
     Drawn {
-        /// From one to the next.
+        /// Distribution of the gaps from one to the next.
         gaps: Gaps,
         /// Mean gap in nanoseconds, more than zero.
         mean_gap: f64,
@@ -161,14 +161,14 @@ pub struct VideoConfig {
 /// Rule by which a video client chooses the bitrate of the next segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VideoChoice {
-    /// From the buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
+    /// By the buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
     Buffer {
         /// Below this level, the lowest bitrate.
         reservoir: SimDuration,
-        /// From the lowest to the highest bitrate above the reservoir.
+        /// Range of the buffer's level from the lowest to the highest bitrate, above the reservoir.
         cushion: SimDuration,
     },
-    /// From throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client
+    /// By throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client
     /// of Yin et al. (SIGCOMM 2015, section 7.1.2).
     Rate {
         /// Number of segments that count.

@@ -55,14 +55,16 @@ impl EmptyPath {
         Self { forward, backward, handshake, ack: opening.ack, mss: opening.mss }
     }
 
-    /// From the SYN to the last octet, of `size` octets there and then `reply` octets back, for a flow that took `time`.
+    /// Time on the empty path from the SYN to the last octet, of `size` octets there and then `reply` octets back, for
+    /// a flow that took `time`.
     pub fn completion(&self, size: Bytes, reply: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], size, self.ack);
         let back = self.data(&self.backward, self.mss[1], reply, 0);
         self.bounded(self.handshake + there + back, time)
     }
 
-    /// From the first octet of a request to the last of the response, on a connection that is open, for one that took `time`.
+    /// Time on the empty path from the first octet of a request to the last of the response, on a connection that is
+    /// open, for one that took `time`.
     pub fn exchange(&self, request: Bytes, response: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], request, 0);
         let back = self.data(&self.backward, self.mss[1], response, 0);

@@ -88,7 +88,7 @@ pub struct MediaSummary {
     pub frames_received: u64,
     /// Frames of which packets were thrown away at the sender, over the whole run.
     pub frames_discarded: u64,
-    /// From the encoder to the arrival of the last packet; null if no frame arrived.
+    /// Time from the encoder to the arrival of the last packet; null if no frame arrived.
     pub frame_delay_ms: Option<Distribution>,
     /// Waiting time of packets at the sender; null if none left.
     pub queue_ms: Option<Distribution>,

@@ -25,7 +25,7 @@ pub struct Supply {
 /// Condition on which a source goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// At this time, which is to come.
+    /// This time, which is to come.
     At(SimTime),
     /// The receiving application has read all that was written.
     WhenRead,

@@ -28,7 +28,7 @@ use crate::network::{Network, Place};
 #[derive(Clone, Debug)]
 pub(crate) struct ShortFlows {
     groups: Vec<Group>,
-    /// Those under way, and the places of those that are over.
+    /// Flows in progress, and the places of those that are over.
     flows: Vec<ShortFlow>,
     /// Flows that are over, by the number of their appliances.
     free: Vec<Vec<ShortFlowId>>,

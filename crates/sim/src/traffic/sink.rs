@@ -89,7 +89,7 @@ pub struct DatagramSummary {
     pub sent_bps: f64,
     /// Payload that arrived, in bit/s.
     pub goodput_bps: f64,
-    /// From the sender to the receiver; null if none arrived.
+    /// Time from the sender to the receiver; null if none arrived.
     pub one_way_delay_ms: Option<Distribution>,
     /// Interarrival jitter at the end, as RFC 3550 estimates it; null with fewer than two arrivals.
     pub jitter_ms: Option<f64>,
@@ -156,7 +156,7 @@ impl Sink {
         }
     }
 
-    /// From when to when it counts, of a run that ends at `end`.
+    /// Period in which datagrams count, in a run that ends at `end`.
     pub(super) fn span(&self, config: &DatagramConfig, end: SimTime) -> (SimTime, SimTime) {
         let from = self.window.from.map_or(config.start, |from| from.max(config.start));
         let until = self.window.until.map_or(end, |until| until.min(end)).min(config.until);

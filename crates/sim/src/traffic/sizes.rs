@@ -96,7 +96,7 @@ pub enum SizeDistribution {
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
-    /// By a distribution function that is straight between points: from 0, in rising order, to 1.
+    /// A distribution function that is straight between points: from 0, in rising order, to 1.
     Cdf(Arc<[CdfPoint]>),
     /// One out of a list, each as likely.
     Samples(Arc<[Bytes]>),

@@ -33,7 +33,7 @@ declare! {
     pub struct ByBuffer {
         /// Below this level, the lowest bitrate.
         reservoir: Option<SimDuration> = unset("3/8 of the buffer").source("Huang et al. 2014 section 4"),
-        /// From the lowest to the highest bitrate above the reservoir.
+        /// Range of the buffer's level from the lowest to the highest bitrate, above the reservoir.
         cushion: Option<SimDuration> = unset("up to 9/10 of the buffer").source("Huang et al. 2014 section 4"),
     }
 }
@@ -198,7 +198,7 @@ pub struct VideoSummary {
     pub mean_bitrate_bps: Option<f64>,
     /// Times that a segment had another bitrate than the one before.
     pub switches: u64,
-    /// From the first request to the beginning of playback; null if it never began.
+    /// Time from the first request to the beginning of playback; null if it never began.
     pub startup_s: Option<f64>,
     /// Times that playback stopped because the buffer was empty.
     pub rebufferings: u64,

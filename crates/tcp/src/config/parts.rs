@@ -176,9 +176,10 @@ impl ClockStep {
 words! {
     /// Place where segments wait for their time.
     pub enum PacedBy {
-        /// In the send buffer, until a timer of TCP's own says that the next burst may leave.
+        /// Segments wait in the send buffer, until a timer of TCP's own says that the next burst may leave.
         "tcp" = Tcp,
-        /// In the host's queue (Linux's `fq`), handed over ahead with the time at which they are to leave.
+        /// Segments wait in the host's queue (Linux's `fq`), handed over ahead with the time at which they are to
+        /// leave.
         "fq" = Fq,
     }
 }
@@ -303,7 +304,7 @@ declare! {
 }
 
 impl WindowTuning {
-    /// The same, with a window of `largest` at most.
+    /// The same tuning, with a window of `largest` at most.
     pub(super) fn within(self, largest: Bytes) -> Self {
         let max = self.max.min(largest);
         Self { initial: self.initial.min(max), max, opens_to: self.opens_to.min(max) }
@@ -311,7 +312,7 @@ impl WindowTuning {
 }
 
 impl Autotuning {
-    /// The same, with a window of `largest` at most.
+    /// The same tuning, with a window of `largest` at most.
     pub(super) fn within(self, largest: Bytes) -> Self {
         let max = self.max.min(largest);
         Self { initial: self.initial.min(max), max }

@@ -27,12 +27,12 @@ words! {
 }
 
 words! {
-    /// From when the timeout counts where the one timer had run for a probe or for reordered segments in between (RFC 8985
+    /// Start of the timeout where the one timer had run for a probe or for reordered segments in between (RFC 8985
     /// section 8).
     pub enum RtoResume {
-        /// From the last restart of the timeout itself (RFC 6298 section 5).
+        /// The last restart of the timeout itself (RFC 6298 section 5).
         "restart" = Restart,
-        /// From when the first outstanding segment was last sent (Linux).
+        /// The time at which the first outstanding segment was last sent (Linux).
         "head" = Head,
     }
 }
@@ -93,7 +93,7 @@ declare! {
         restart_on_sack: bool = false,
         /// Retransmitting the first outstanding segment restarts the timer (Linux; a variant of RFC 6675 section 6).
         restart_on_retransmission: bool = false,
-        /// From when the timeout counts where the timer had run for a probe or for reordered segments in between.
+        /// Start of the timeout where the timer had run for a probe or for reordered segments in between.
         resume_from: RtoResume = RtoResume::Restart,
         /// Least timeout for data after a SYN that had to be sent again, until there is a sample.
         after_lost_syn: SimDuration = default(SimDuration::from_secs(3)).source("RFC 6298 section 5.7"),

@@ -63,7 +63,7 @@ words! {
 }
 
 words! {
-    /// From when the user timeout counts.
+    /// Start of the user timeout.
     pub enum UserTimeoutFrom {
         /// The time at which the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
         "transmission" = Transmission,
@@ -73,11 +73,11 @@ words! {
 }
 
 words! {
-    /// From when the doubled interval to the next probe of a closed window counts.
+    /// Start of the doubled interval to the next probe of a closed window.
     pub enum ZeroWindowProbeFrom {
-        /// From the last probe.
+        /// The time of the last probe.
         "probe" = Probe,
-        /// From the ACK that answers it (Linux).
+        /// The time of the ACK that answers it (Linux).
         "answer" = Answer,
     }
 }

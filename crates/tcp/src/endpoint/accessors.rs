@@ -187,7 +187,7 @@ impl Endpoint {
         self.sender.counters
     }
 
-    /// For how many segments the peer is asked to send an ACK; `None` without ACK congestion control.
+    /// Number of segments for which the peer is asked to send an ACK; `None` without ACK congestion control.
     pub fn ack_ratio(&self) -> Option<u32> {
         self.sender.ack_control.as_ref().map(|control| control.ratio())
     }

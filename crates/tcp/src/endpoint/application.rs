@@ -82,7 +82,7 @@ impl Endpoint {
         }
     }
 
-    /// From now on the application reads on call only: see [`Self::read_now`].
+    /// Lets the application read on call only from now on: see [`Self::read_now`].
     pub fn stop_reading(&mut self, now: SimTime) {
         self.receiver.stop_reading(now);
     }

@@ -67,7 +67,7 @@ impl Endpoint {
         if self.sender.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
     }
 
-    /// The same, behind what waits for its time.
+    /// Sends a segment behind those that wait for their time.
     #[cold]
     fn send_behind(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         self.sender.await_turn(now);
@@ -89,7 +89,7 @@ impl Endpoint {
         self.hand_over(out);
     }
 
-    /// The same of what is known already.
+    /// Hands over the events that are known already.
     #[inline]
     pub(super) fn hand_over(&mut self, out: &mut impl Output) {
         if let Some(log) = self.sender.log.as_mut().filter(|log| !log.is_empty()) {
@@ -141,7 +141,7 @@ impl Endpoint {
         segment.payload = payload;
     }
 
-    /// The same, and what only some have.
+    /// Writes a data segment, with the options that only some have.
     fn write_data(&mut self, now: SimTime, data: DataSegment, segment: &mut Segment) {
         self.begin_data(now, (data.start, data.payload), data.flags, segment);
         segment.ecn = data.ecn;

@@ -7,7 +7,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 pub enum Reading {
     /// Whatever arrives, at once.
     AtOnce,
-    /// At a constant rate.
+    /// The application reads at a constant rate.
     Rate(Bandwidth),
     /// The endpoint's owner reads by call.
     OnCall,
@@ -23,7 +23,7 @@ impl From<Option<Bandwidth>> for Reading {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader {
     reading: Reading,
-    /// In order and not yet read, at `at`.
+    /// Octets in order and not yet read, at `at`.
     unread: u64,
     at: SimTime,
 }
@@ -57,7 +57,7 @@ impl Reader {
         taken
     }
 
-    /// From now on octets are read on call only.
+    /// Lets octets be read on call only from now on.
     pub(crate) fn stop(&mut self, now: SimTime) {
         self.catch_up(now);
         self.reading = Reading::OnCall;

@@ -117,13 +117,14 @@ impl Scoreboard {
         }
     }
 
-    /// The same, if it is about where the last SACK block ended: the next one mostly goes on there.
+    /// Index of the segment at `offset`, if it is about where the last SACK block ended: the next one mostly goes on
+    /// there.
     fn near_hint(&self, offset: u64) -> Option<usize> {
         let first = usize::try_from(self.sack_hint.checked_sub(self.popped)?).ok()?;
         (first..first + 4).find(|&index| self.is_at(index, offset))
     }
 
-    /// The same, if the segments before it are full ones, as most are.
+    /// Index of the segment at `offset`, if the segments before it are full ones, as most are.
     fn among_full_ones(&self, front: &Sent, offset: u64) -> Option<usize> {
         let index = (1 + (offset - front.end) / self.mss) as usize;
         self.is_at(index, offset).then_some(index)

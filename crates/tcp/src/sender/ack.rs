@@ -57,7 +57,7 @@ impl SackReport {
         &self.blocks[..self.count]
     }
 
-    /// The same, and empty ones behind them.
+    /// Blocks of the report, and empty ones behind them.
     pub(super) fn padded(&self) -> [(u64, u64); 4] {
         self.blocks
     }
@@ -324,8 +324,8 @@ impl Sender {
         ack.echoed_tick().filter(|echo| *echo != 0 && asks)
     }
 
-    /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns
-    /// what it delivers beyond that.
+    /// Settles an ACK without SACK: one segment fills the hole and the rest had been presumed delivered. Returns what
+    /// it delivers beyond that.
     fn settle_presumed(&mut self, acked: u64) -> u64 {
         let mss = self.mss();
         // More may have been presumed than this ACK covers, and it may cover less than a segment.

@@ -155,7 +155,7 @@ impl Sender {
         self.counters.delivered += delivered;
     }
 
-    /// The same where all that the ACK delivers is cumulatively acknowledged.
+    /// Takes an RTT sample where all that the ACK delivers is cumulatively acknowledged.
     fn sample_in_order(&mut self, now: SimTime, ack: &IncomingAck<'_>, times: &SendTimes) {
         if let Some(sent_at) = self.sample_of(times).or_else(|| self.echoed_send_time(now, ack)) {
             self.take_sample(now, sent_at, times.newest);

@@ -1,4 +1,4 @@
-//! At what rate segments leave, where they are spread out.
+//! Rate at which segments leave, where they are spread out.
 
 use ackclock_cc::CongestionController;
 use ackclock_units::{Bandwidth, SimTime};

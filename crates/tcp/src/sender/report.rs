@@ -10,7 +10,7 @@ use crate::event_log::EventLog;
 use crate::ranges::Range;
 
 impl Sender {
-    /// From now on events of these kinds are kept for [`EventLog::events`].
+    /// Keeps events of these kinds for [`EventLog::events`] from now on.
     pub(crate) fn watch(&mut self, kinds: EventKinds) {
         self.log = Some(Box::new(EventLog::new(kinds, &self.controller)));
         self.settle_fast_path();
@@ -33,7 +33,7 @@ impl Sender {
         }
     }
 
-    /// The same, before what has happened since there were `place` events.
+    /// Reports an event before those that happened since there were `place` events.
     pub(super) fn report_at(&mut self, place: usize, event: impl FnOnce(&Self) -> Event) {
         if self.log.is_none() {
             return;

@@ -20,7 +20,7 @@ pub(crate) struct Run {
     unsent: u64,
     /// The room in the peer's window and the send buffer; none where that lets no full segment go.
     window: u64,
-    /// In the congestion window.
+    /// Octets left in the congestion window.
     allowed: u64,
 }
 

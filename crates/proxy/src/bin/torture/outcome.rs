@@ -79,8 +79,8 @@ fn difference(case: &Case, direct: &[Outcome], through: &Outcome) -> Option<Stri
     None
 }
 
-/// In a race how much was read before a reset is open, and a reset may come before or after the last read; but a stream that
-/// ends with a FIN is whole, and was ended so, and nothing waits for ever.
+/// True if an outcome is possible in a race: how much was read before a reset is open, and a reset may come before or
+/// after the last read; but a stream that ends with a FIN is whole, and was ended so, and nothing waits for ever.
 fn is_possible(direct: &BTreeSet<Seen>, seen: Seen, peer: &[Step], case: &Case) -> bool {
     let is_whole = case::ends_in_order(peer) && seen.received == case::octets(peer);
     let most = direct.iter().map(|seen| seen.received).max().unwrap_or(0);

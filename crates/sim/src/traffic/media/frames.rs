@@ -54,7 +54,7 @@ impl Frames {
         self.counted
     }
 
-    /// From the encoder to the arrival of the last packet, nanoseconds.
+    /// Time from the encoder to the arrival of the last packet, nanoseconds.
     pub(super) fn delay(&self) -> &Histogram {
         &self.delay
     }
