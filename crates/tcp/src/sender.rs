@@ -1,11 +1,11 @@
 //! The sending half: puts its pieces in sequence and owns none of their rules.
 //!
-//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through loss recovery,
-//! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves (`run` when windows alone
-//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion, `report` observers of all that.
-//! The rules live in files of their own: scoreboard, loss recovery (with loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail
-//! loss probes, ECN, pacing, bursts, use of the window.
-//!
+//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through
+//! loss recovery, `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves
+//! (`run` when windows alone decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of
+//! congestion, `report` observers of all that. The rules live in files of their own: scoreboard, loss recovery (with
+//! loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing,
+//! bursts, use of the window.
 //! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
 
