@@ -6,6 +6,7 @@
 //! congestion, `report` observers of all that. The rules live in files of their own: scoreboard, loss recovery (with
 //! loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing,
 //! bursts, use of the window.
+//!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
 
