@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BOUNDS = {
     "benches": 17, "crates/agent": 12, "crates/cc": 229, "crates/declare": 1, "crates/net": 102,
-    "crates/plugin": 1, "crates/python": 62, "crates/scenario": 246, "docs": 2, "examples": 1, "python": 590,
+    "crates/plugin": 1, "crates/python": 62, "crates/scenario": 143, "docs": 2, "examples": 1, "python": 590,
     "release": 1, "site": 8, "tests": 113,
 }  # fmt: skip
 
