@@ -226,6 +226,7 @@ lint-python: build
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py
+	$(BIN)/python tests/words.py
 
 format: $(VENV)/.packages ## put every source file into the one form
 	cargo fmt --all

@@ -66,7 +66,7 @@ fn program(source: &str, flags: &[&str], object: &Path) {
     assert!(status.success(), "clang refused src/programs/{source}.bpf.c with {flags:?}");
 }
 
-/// As libbpf's headers name this processor.
+/// Name of this processor in libbpf's headers.
 fn architecture() -> &'static str {
     match std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("x86_64") => "x86",
@@ -76,7 +76,7 @@ fn architecture() -> &'static str {
     }
 }
 
-/// Where Debian has the headers asm/*.h, which clang does not look for when it compiles for BPF.
+/// Debian's folder with the headers asm/*.h, which clang does not search when it compiles for BPF.
 fn multiarch() -> String {
     format!("/usr/include/{}-linux-gnu", std::env::var("CARGO_CFG_TARGET_ARCH").expect("Cargo names it"))
 }

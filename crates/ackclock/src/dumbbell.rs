@@ -123,7 +123,7 @@ impl Dumbbell {
         self.set("topology.bottleneck.queue", format!("{{ kind = {name:?} }}"))
     }
 
-    /// How long to simulate: "50 s", or a [`SimDuration`].
+    /// Sets the simulated time: "50 s", or a [`SimDuration`].
     pub fn duration(self, duration: impl Display) -> Self {
         Self { duration: duration.to_string(), ..self }
     }
@@ -158,7 +158,7 @@ impl Dumbbell {
         Scenario::from_json_with(&self.document(&flows).to_string(), &self.overrides, &extensions)
     }
 
-    /// What a scenario file would say.
+    /// Content of the scenario file.
     fn document(&self, flows: &[NamedFlow<'_>]) -> Value {
         let names: Vec<&str> = flows.iter().map(|(name, ..)| name.as_str()).collect();
         let who = if names.len() <= 4 { names.join(", ") } else { format!("{} flows", names.len()) };

@@ -1,4 +1,4 @@
-//! What can go wrong between a scenario and its results.
+//! Errors between a scenario and its results.
 
 use std::fmt;
 

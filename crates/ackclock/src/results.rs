@@ -1,4 +1,4 @@
-//! What a run leaves behind, by name.
+//! Results of a run, by name.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Series {
 /// A name that the results do not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
-    /// What was asked for: a flow, a link or a column.
+    /// Kind of the requested name: a flow, a link or a column.
     pub what: &'static str,
     /// The name that was given.
     pub name: String,
@@ -37,8 +37,8 @@ impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, name, known } = self;
         match known.as_slice() {
-            [] => write!(f, "there is no {what} {name:?}, and none at all; let the scenario's trace record it"),
-            known => write!(f, "there is no {what} {name:?}; there are {}", known.join(", ")),
+            [] => write!(f, "unknown {what} {name:?}: none was recorded; let the scenario's trace record it"),
+            known => write!(f, "unknown {what} {name:?}; write one of {}", known.join(", ")),
         }
     }
 }
@@ -69,12 +69,12 @@ impl Results {
         links.iter().find(|link| link.name == name).ok_or_else(unknown)
     }
 
-    /// What was recorded of a flow over time: `time_s`, then such as `cwnd_bytes` and `srtt_s`.
+    /// Series of a flow over time: `time_s`, then such as `cwnd_bytes` and `srtt_s`.
     pub fn flow_series(&self, name: &str) -> Result<Series, UnknownName> {
         Series::of(&self.outcome.flows, "flow", name)
     }
 
-    /// What was recorded of a link over time: `time_s`, then such as `queue_packets`.
+    /// Series of a link over time: `time_s`, then such as `queue_packets`.
     pub fn link_series(&self, name: &str) -> Result<Series, UnknownName> {
         Series::of(&self.outcome.links, "link", name)
     }
@@ -84,7 +84,7 @@ impl Results {
         &self.outcome
     }
 
-    /// The same, to keep.
+    /// The outcome itself, to keep.
     pub fn into_outcome(self) -> Outcome {
         self.outcome
     }

@@ -1,4 +1,4 @@
-//! From a scenario to its results.
+//! Runs of a scenario, and their results.
 
 use std::num::NonZeroUsize;
 
@@ -34,12 +34,13 @@ impl<'a> Run<'a> {
         Self { scenario, seed: None, threads: 1 }
     }
 
-    /// With this seed in place of the scenario's own: it draws all that the scenario has drawn, too.
+    /// Sets the seed in place of the scenario's own: it draws all random values of the scenario, too.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
     }
 
-    /// On so many threads at most, at least one; the results are the same. The network is cut where links have delays.
+    /// Sets the largest number of threads, at least one; the results are the same. The network is cut where links have
+    /// delays.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
@@ -53,7 +54,8 @@ impl<'a> Run<'a> {
         Ok(Results::new(ParallelSimulation::of(scenario.shared_config(), threads).finish()))
     }
 
-    /// As [`Self::finish`], on one thread, telling `observer` of the events that the scenario's `trace.events` names.
+    /// Same as [`Self::finish`], on one thread, with reports to `observer` of the events that the scenario's
+    /// `trace.events` names.
     ///
     /// ```
     /// use ackclock::events::{Event, Record};

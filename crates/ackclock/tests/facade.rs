@@ -1,4 +1,4 @@
-//! What a stranger's program does: builds, runs, reads, brings a controller along.
+//! A program of a user: builds, runs, reads, brings a controller along.
 
 use ackclock::congestion::CongestionCause;
 use ackclock::network::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
@@ -53,7 +53,7 @@ fn series_are_columns_of_one_length_with_units_in_their_names() {
     let error = series.column("cwnd").unwrap_err();
     assert!(error.to_string().contains("\"cwnd\"") && error.to_string().contains("cwnd_bytes"), "{error}");
     let error = results.flow("vegas").unwrap_err();
-    assert_eq!(error.to_string(), "there is no flow \"vegas\"; there are cubic, reno");
+    assert_eq!(error.to_string(), "unknown flow \"vegas\"; write one of cubic, reno");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_seed_and_threads_are_a_runs_own() {
     assert_eq!(run(3, 0).summary().seed, 3);
 }
 
-/// Holds so many segments, and halves on loss: enough to be told apart from what is built in.
+/// Controller with a window of fixed segments that halves on loss: enough to differ from the built-in ones.
 #[derive(Clone, Debug)]
 struct Halving {
     cwnd: Bytes,

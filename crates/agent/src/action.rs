@@ -1,4 +1,4 @@
-//! What an agent may do, and what follows for the window and the rate.
+//! Actions of an agent, and their effect on the window and the rate.
 //!
 //! Sources: with each. Departures: a window never falls below two segments (RFC 5681's floor for ssthresh) nor grows above
 //! a million, a rate never below two segments a round trip nor above 1 Tbit/s.
@@ -53,12 +53,12 @@ const LEAST_SEGMENTS: u64 = 2;
 const MOST_SEGMENTS: u64 = 1_000_000;
 /// Greatest rate, in bit/s.
 const MOST_BPS: u64 = 1_000_000_000_000;
-/// What the choices of [`Action::CubicPace`] add to the window, in segments.
+/// Segments that the choices of [`Action::CubicPace`] add to the window.
 const CUBIC_STEPS: [i64; 4] = [-1, 0, 1, 1];
-/// A window that follows a rate holds so many of its round trips, so that the rate and not the window limits.
+/// Round trips of a rate that its window holds, so that the rate and not the window limits.
 const WINDOW_GAIN: f64 = 2.0;
 
-/// What an agent may do, with its parameters.
+/// Kind of an agent's actions, with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
@@ -72,7 +72,7 @@ pub enum Action {
     CubicPace,
     /// A rate that is multiplied.
     Aurora {
-        /// How much an action of 1 changes.
+        /// Size of the change by an action of 1.
         #[serde(default = "default_step")]
         step: f64,
     },
@@ -119,7 +119,7 @@ fn default_gain() -> f64 {
     1.25
 }
 
-/// What an action looks like from outside.
+/// Set of possible actions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ActionSpace {
     /// A number from 0 to below this.
@@ -128,14 +128,14 @@ pub enum ActionSpace {
     Range(f64, f64),
 }
 
-/// What an action sets.
+/// Window and rate that an action sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub(crate) cwnd: Bytes,
     pub(crate) pacing_rate: Option<Bandwidth>,
 }
 
-/// What an action starts from.
+/// State from which an action starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
     pub(crate) mss: Bytes,
@@ -145,7 +145,7 @@ pub(crate) struct Ground {
 }
 
 impl Action {
-    /// What actions of this kind look like.
+    /// Set of the possible actions of this kind.
     pub fn space(&self) -> ActionSpace {
         match self {
             Self::Deltas { segments } => ActionSpace::Discrete(segments.len()),
@@ -195,7 +195,7 @@ impl Action {
         }
     }
 
-    /// What follows from `value`: the number of a choice, or a value of the range, which is cut to it.
+    /// Effect of `value`: the number of a choice, or a value of the range, which is cut to it.
     pub(crate) fn setting(&self, value: f64, ground: &Ground) -> Setting {
         let value = match self.space() {
             ActionSpace::Range(low, high) => value.clamp(low, high),

@@ -85,7 +85,7 @@ impl Agent {
         }
     }
 
-    /// How it is set up.
+    /// Configuration of the agent.
     pub fn config(&self) -> &AgentConfig {
         &self.config
     }
@@ -170,7 +170,7 @@ impl Agent {
         self.own_parts.observations = own;
     }
 
-    /// What the interval until `now` pays.
+    /// Reward for the interval until `now`.
     pub fn reward(&mut self, now: SimTime) -> f64 {
         let reward = match &self.config.reward {
             AnyReward::BuiltIn(reward) => reward.of(&self.view(now)),

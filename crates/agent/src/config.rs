@@ -1,4 +1,4 @@
-//! How an agent is set up, read from JSON, and the catalogue of all that a configuration may name.
+//! Configuration of an agent, read from JSON, and the catalogue of all that a configuration may name.
 
 use std::fmt;
 
@@ -22,17 +22,18 @@ const MOST_HISTORY: usize = 10_000;
 /// Everything that an agent is shown, asked, allowed and paid.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
-    /// What it is shown, in this order.
+    /// Observations, in this order.
     pub observations: Vec<AnyObservation>,
-    /// Observations of so many decisions, the latest last; those before the first are zero, or what of their range is nearest.
+    /// Number of decisions whose observations are given, the latest last; those before the first are zero, or the
+    /// nearest value of their range.
     pub history: usize,
     /// Observations are brought into [-1, 1].
     pub is_scaled: bool,
-    /// When it is asked.
+    /// Times of decisions.
     pub decision: Decision,
-    /// What it may do.
+    /// Kind of actions.
     pub action: Action,
-    /// What it is paid.
+    /// Reward of the agent.
     pub reward: AnyReward,
     /// Slow start, and the return to ssthresh after a timeout, are the agent's too.
     pub has_slow_start: bool,
@@ -128,7 +129,8 @@ impl AgentConfig {
         })
     }
 
-    /// As [`Self::from_json`], with the rewards and observations of a library: those of the scenario that the agent is for.
+    /// Same as [`Self::from_json`], with the rewards and observations of a library: those of the scenario that the
+    /// agent is for.
     pub fn from_json_with(text: &str, library: &Library) -> Result<Self, ConfigError> {
         library.open(|| Self::from_json(text))
     }
@@ -145,7 +147,7 @@ impl AgentConfig {
         })
     }
 
-    /// What stands for decisions before the first: zeros, or of a range without zero its nearest end.
+    /// Observations in place of decisions before the first: zeros, or the nearest end of a range without zero.
     pub(crate) fn first_history(&self) -> Vec<f32> {
         if self.history == 1 {
             return Vec::new();
@@ -157,8 +159,8 @@ impl AgentConfig {
         self.observations.iter().map(nearest).collect::<Vec<_>>().repeat(self.history)
     }
 
-    /// What the spaces look like, as JSON: `{"observation": {"shape", "low", "high"}, "action": {"choices"} or
-    /// {"low", "high"}}`. An end of a range that has none is null.
+    /// Spaces as JSON: `{"observation": {"shape", "low", "high"}, "action": {"choices"} or {"low", "high"}}`. An end of
+    /// a range that has none is null.
     pub fn spaces(&self) -> Value {
         let bounds: Vec<(f64, f64)> =
             self.observations.iter().map(|observation| observation.bounds(self.is_scaled)).collect();
@@ -202,7 +204,7 @@ pub(crate) fn kind<T: DeserializeOwned + Serialize>(
     }
 }
 
-/// An error of a table, told of the field that makes it: without that the table has another one, or none.
+/// An error of a table, attributed to the field that makes it: without that the table has another one, or none.
 fn of_field<T: DeserializeOwned>(place: &str, value: &Value, error: &serde_json::Error) -> ConfigError {
     let text = error.to_string();
     if let Some(name) = text.strip_prefix("missing field ") {

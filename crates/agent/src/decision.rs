@@ -1,4 +1,4 @@
-//! When an agent is asked.
+//! Times at which an agent decides.
 //!
 //! Sources: a window's worth of ACKs is the moment at which `NewReno` adds a segment (RFC 5681 section 3.1), where
 //! DQN-based `NewReno` acts; fixed times are Orca's and, roughly, Aurora's monitor intervals. Departures: none.
@@ -29,7 +29,7 @@ pub const DECISIONS: &[Described] = &[
     Described { name: "20 ms", what: "every so much time, whether ACKs come or not", source: "Orca" },
 ];
 
-/// When the agent is asked.
+/// Times at which the agent decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// On every n-th ACK.
@@ -39,18 +39,18 @@ pub enum Decision {
     /// On the first ACK that comes a smoothed RTT or more after the last decision. (Packet-timed rounds end with cumulative
     /// ACKs, of which there are none while a hole is being filled.)
     Round,
-    /// On the first ACK that comes so many thousandths of a smoothed RTT or more after the last decision.
+    /// On the first ACK that comes this many thousandths of a smoothed RTT or more after the last decision.
     Rounds {
         /// Thousandths of a smoothed RTT, above 0.
         thousandths: u32,
     },
-    /// When CUBIC would add a segment, on the curve that the last action chose.
+    /// At the times at which CUBIC would add a segment, on the curve that the last action chose.
     CubicPace,
-    /// Every so much time.
+    /// At a constant interval.
     Every(SimDuration),
 }
 
-/// Where a [`Decision`] stands.
+/// Clock of a [`Decision`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecisionClock {
     decision: Decision,
@@ -95,7 +95,7 @@ impl DecisionClock {
         self.acked
     }
 
-    /// When time alone asks for a decision.
+    /// Time of the next decision that needs no ACK.
     pub(crate) fn deadline(&self) -> SimTime {
         self.next
     }

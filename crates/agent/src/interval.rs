@@ -1,4 +1,4 @@
-//! What happened to a flow since the last decision.
+//! Events of a flow since the last decision.
 
 use ackclock_cc::{AckEvent, CongestionEvent, SendEvent};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -6,9 +6,9 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 /// Sums and extremes between two decisions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interval {
-    /// When the interval began.
+    /// Beginning of the interval.
     pub from: SimTime,
-    /// ACKs that delivered data or told of loss.
+    /// Number of ACKs that delivered data or reported loss.
     pub acks: u32,
     /// Payload octets delivered, cumulatively or selectively.
     pub acked: Bytes,
@@ -22,7 +22,7 @@ pub struct Interval {
     pub loss_episodes: u32,
     /// Congestion episodes that began because of marks.
     pub mark_episodes: u32,
-    /// Of the episodes of losses, expiries of the retransmission timer.
+    /// Number of expiries of the retransmission timer, among the episodes of losses.
     pub timeouts: u32,
     rtt_sum: SimDuration,
     rtt_count: u32,

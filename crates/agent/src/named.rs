@@ -1,4 +1,4 @@
-//! What an agent is shown and paid, by names: those of the catalogue, and those of the library that is open.
+//! Observations and rewards by names: those of the catalogue, and those of the library that is open.
 
 use ackclock_declare::{Context, Part, Table, kind_and_fields};
 use serde_json::Value;
@@ -11,18 +11,18 @@ use crate::reward::{REWARDS, Reward};
 /// A number that an agent is shown.
 #[derive(Clone, Debug)]
 pub enum AnyObservation {
-    /// Of the catalogue.
+    /// An observation of the catalogue.
     BuiltIn(&'static Observation),
-    /// Of a library.
+    /// An observation of a library.
     Own(ExternalObservationConfig),
 }
 
-/// What an agent is paid.
+/// Reward of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyReward {
-    /// Of the catalogue.
+    /// A reward of the catalogue.
     BuiltIn(Reward),
-    /// Of a library.
+    /// A reward of a library.
     Own(ExternalRewardConfig),
 }
 
@@ -85,7 +85,7 @@ impl AnyReward {
     }
 }
 
-/// What was written of a part of a library; the error tells every mistake.
+/// Reads a part of a library; the error contains every mistake.
 fn read_own<C: 'static>(place: &str, part: &Part<C>, fields: &Value) -> Result<C, ConfigError> {
     let (mut table, mut mistakes) = (Table::new(), Vec::new());
     for (name, raw) in fields.as_object().into_iter().flatten() {

@@ -9,14 +9,14 @@ use ackclock_units::SimDuration;
 use crate::recent::Sample;
 use crate::view::View;
 
-/// How a value is brought into [-1, 1] when an agent asks for it.
+/// Map of a value into [-1, 1] when an agent asks for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// Divided by the end of its range.
     Linear,
     /// `ln(1 + x / unit) / ln(1 + high / unit)`: for what spans decades.
     Log {
-        /// Where it turns from linear to logarithmic.
+        /// Value at which it turns from linear to logarithmic.
         unit: f64,
     },
 }
@@ -24,13 +24,13 @@ pub enum Scale {
 /// A number that an agent may be shown: its name, its range and how it is read off a [`View`].
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
-    /// As configurations name it; the suffix is its unit.
+    /// Name in configurations; the suffix is its unit.
     pub name: &'static str,
     /// The least and greatest value; what is beyond is cut.
     pub range: (f64, f64),
-    /// How the value is brought to a size that a network learns from.
+    /// Map of the value to a size that a network learns from.
     pub scale: Scale,
-    /// What it is, in a sentence.
+    /// Meaning in a sentence.
     pub what: &'static str,
     read: fn(&View<'_>) -> f64,
 }
@@ -202,12 +202,12 @@ fn mean_rtt_ms(view: &View<'_>) -> f64 {
     view.interval.mean_rtt().unwrap_or(view.rtt.latest).as_secs_f64() * 1e3
 }
 
-/// How often `from` doubles to `to`; zero if either is.
+/// Number of doublings from `from` to `to`; zero if either is.
 fn octaves(to: f64, from: f64) -> f64 {
     if to > 0.0 && from > 0.0 { ackclock_units::math::ln(to / from) / std::f64::consts::LN_2 } else { 0.0 }
 }
 
-/// What an RTT in seconds has beyond the least.
+/// Part of an RTT in seconds above the least.
 fn queueing_s(view: &View<'_>, rtt_s: f64) -> f64 {
     (rtt_s - view.rtt.min_rtt.as_secs_f64()).max(0.0)
 }

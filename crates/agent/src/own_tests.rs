@@ -1,4 +1,4 @@
-//! Observations and rewards of one's own: what they are given, when, and what is told of a wrong one.
+//! Observations and rewards of a user: their arguments, the times of their calls, and the errors of a wrong one.
 
 #![allow(clippy::float_cmp, reason = "numbers that are exact by hand")]
 

@@ -56,10 +56,10 @@ pub struct Policy {
     quantised: Option<Quantised>,
 }
 
-/// What the network's numbers mean.
+/// Meaning of the network's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// The action itself.
+    /// The number is the action itself.
     Action,
     /// A value for each choice.
     Values,
@@ -112,18 +112,18 @@ impl Policy {
         Ok(Self { config: Arc::new(config), network, form, learner: None, quantised: Some(quantised) })
     }
 
-    /// What it does in whole numbers; 0 if it is not of these.
+    /// Action in whole numbers; 0 if it is not of these.
     fn whole_action(&self, sight: &Sight, memory: &mut Memory) -> f64 {
         let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight, memory));
         quantised::action_of(decision, self.form, self.config.action.space())
     }
 
-    /// What it is shown, when it is asked, what it may do.
+    /// Configuration of its agent.
     pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }
 
-    /// What it does on an observation; 0 where the network gives no number.
+    /// Action on an observation; 0 where the network gives no number.
     fn action(&self, observation: &[f32], work: &mut Work) -> f64 {
         let outputs = self.network.evaluate(observation, work);
         match self.form {
@@ -134,7 +134,7 @@ impl Policy {
     }
 }
 
-/// What the file's metadata have under a key.
+/// Value of the file's metadata under a key.
 fn metadata<'a>(model: &'a ModelProto, key: &str) -> Option<&'a str> {
     model.metadata_props.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
 }
@@ -172,7 +172,7 @@ fn agent_config(model: &ModelProto, settings: Option<&str>) -> Result<AgentConfi
     })
 }
 
-/// How outputs become an action.
+/// Conversion of outputs to an action.
 fn form(space: ActionSpace, outputs: usize, index_below: Option<usize>) -> Result<Form, PolicyError> {
     match (space, index_below) {
         (ActionSpace::Discrete(choices), None) if outputs == choices => Ok(Form::Values),

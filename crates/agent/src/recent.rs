@@ -1,4 +1,4 @@
-//! What the last decisions saw: a window over which rates and delays are compared.
+//! Samples of the last decisions: a window over which rates and delays are compared.
 //!
 //! Sources: a maximum of the delivery rate over some ten round trips is BBR's model of a path (Cardwell et al., ACM Queue
 //! 2016); whether the queue empties within a few round trips is how Copa finds a competitor that fills it (Arun and
@@ -7,13 +7,13 @@
 
 use ackclock_units::{Bytes, SimDuration};
 
-/// How many decisions it reaches back.
+/// Number of decisions in the window.
 pub const DECISIONS_KEPT: usize = 20;
-/// How many decisions lie between the two values of a trend: two round trips for such an agent, one of which passes before
+/// Number of decisions between the two values of a trend: two round trips for such an agent, one of which passes before
 /// an action shows.
 const TREND: usize = 4;
 
-/// What one interval brought.
+/// Sample of one interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Delivered over its length, in bit/s.
@@ -24,7 +24,7 @@ pub struct Sample {
     pub mean_rtt: SimDuration,
     /// Least RTT of the interval; the latest without a sample.
     pub least_rtt: SimDuration,
-    /// Payload octets delivered.
+    /// Octets of payload delivered.
     pub acked: Bytes,
     /// Payload octets taken for lost.
     pub lost: Bytes,

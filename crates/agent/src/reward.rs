@@ -1,4 +1,4 @@
-//! What a decision is paid, by what happened until the next.
+//! Reward of a decision, by the events until the next.
 //!
 //! Sources: with each. Departures: with each.
 
@@ -53,7 +53,7 @@ const LEAST_MBPS: f64 = 1e-3;
 const LEAST_QUEUEING_MS: f64 = 0.1;
 /// An RTT that is unknown because nothing came back, in ms.
 const LEAST_RTT_MS: f64 = 1e-3;
-/// Greatest weight.
+/// Largest weight of a term.
 const MOST_WEIGHT: f64 = 1e9;
 /// Greatest alpha: the utility of the least throughput, 10^(3 (alpha - 1)), is still a number.
 const MOST_ALPHA: f64 = 100.0;
@@ -68,7 +68,7 @@ pub enum Reward {
     Aurora,
     /// `orca` of [`REWARDS`]: power with a price on losses, over the best so far.
     Orca {
-        /// What lost traffic costs as a multiple of delivered traffic; 5 in the paper's code.
+        /// Cost of lost traffic as a multiple of delivered traffic; 5 in the paper's code.
         #[serde(default = "five")]
         loss_weight: f64,
         /// Delays up to this multiple of the least count as the least.

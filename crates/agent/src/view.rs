@@ -1,5 +1,5 @@
-//! What an agent knows at a decision: the state of its flow, what the last congestion left behind, and the interval since
-//! the decision before.
+//! View of an agent at a decision: the state of its flow, its memory of the last congestion, and the interval since the
+//! decision before.
 
 use ackclock_cc::RttStats;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
@@ -10,22 +10,22 @@ use crate::recent::Recent;
 /// A line of a catalogue: a name that configurations use, and what it stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
-    /// As configurations name it.
+    /// Name in configurations.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Meaning in a sentence.
     pub what: &'static str,
-    /// Where it comes from.
+    /// Source of the definition.
     pub source: &'static str,
 }
 
-/// What outlasts an interval.
+/// State that outlasts an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// cwnd after the last congestion, which slow start ends at; zero before the first.
     pub threshold: Bytes,
     /// Midway between cwnd before and after the last congestion: CUBIC's `W_max` where windows shrank twice running.
     pub w_max: Bytes,
-    /// When the last congestion was; `None` before the first.
+    /// Time of the last congestion; `None` before the first.
     pub last_congestion: Option<SimTime>,
     /// The largest delivery rate of any interval so far, in bit/s.
     pub max_delivery_rate: f64,
@@ -58,9 +58,9 @@ pub struct View<'a> {
     pub in_slow_start: bool,
     /// Fast recovery goes on.
     pub in_recovery: bool,
-    /// What outlasts an interval.
+    /// State that outlasts an interval.
     pub memory: &'a Memory,
-    /// What happened since the last decision.
+    /// Events since the last decision.
     pub interval: &'a Interval,
 }
 
@@ -70,7 +70,7 @@ impl View<'_> {
         bytes.0 as f64 / self.mss.0 as f64
     }
 
-    /// Of the last interval in which data was delivered over its length; zero if there was none.
+    /// Delivery rate in the last interval in which data was delivered, over its length; zero if there was none.
     pub fn delivery_rate(&self) -> f64 {
         self.interval.rate_of(self.interval.acked, self.now)
     }

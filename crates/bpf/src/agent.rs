@@ -1,5 +1,6 @@
-//! Controllers that user space has a say in: the kernel tells of every ACK, and puts into force what it is told. Either the window and
-//! the rate are decided here ([`Agent::new`]), or the kernel's own CUBIC has them and gets a factor from here ([`Agent::correcting`]).
+//! Controllers with decisions in user space: the kernel reports every ACK, and applies the decisions. Either the window
+//! and the rate are decided here ([`Agent::new`]), or the kernel's own CUBIC has them and gets a factor from here
+//! ([`Agent::correcting`]).
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -25,7 +26,7 @@ pub const CORRECTED_NAME: &str = "cubic_corrected";
 
 macro_rules! observation {
     ($($(#[$meaning:meta])* $field:ident: $type:ident,)*) => {
-        /// What an ACK tells of a connection that has this controller; the names of counts are the kernel's.
+        /// State of a connection with this controller at an ACK; the names of counts are the kernel's.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Observation {
             $($(#[$meaning])* pub $field: $type,)*
@@ -46,25 +47,25 @@ macro_rules! observation {
 }
 
 observation! {
-    /// By the machine's monotonic clock, ns.
+    /// Time by the machine's monotonic clock, ns.
     time_ns: u64,
-    /// Octets a second.
+    /// Pacing rate, octets a second.
     pacing_rate: u64,
     /// The connection's number since the agent was registered, by which it is decided for.
     flow: u32,
-    /// This end's port.
+    /// Port of this end.
     local_port: u32,
-    /// Segments.
+    /// Congestion window, segments.
     cwnd: u32,
     /// Segments; 2^31 - 1 while it is arbitrarily high.
     ssthresh: u32,
-    /// us.
+    /// Smoothed round trip, microseconds.
     srtt_us: u32,
-    /// us.
+    /// Least round trip, microseconds.
     min_rtt_us: u32,
     /// The round trip that the ACK shows, us; 0 if none.
     rtt_us: u32,
-    /// Segments in flight.
+    /// Number of segments in flight.
     inflight: u32,
     /// Segments that the ACK delivers.
     acked: u32,
@@ -76,7 +77,7 @@ observation! {
     delivered: u32,
     /// The time of that sample, us.
     interval_us: u32,
-    /// Octets.
+    /// Largest segment, octets.
     mss: u32,
     /// The number of the last decision that came to the kernel's notice.
     decision: u32,
@@ -84,7 +85,7 @@ observation! {
     is_led: u32,
 }
 
-/// What is decided for a connection.
+/// Decision for a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Segments. Zero, and more than sixteen times the window and 64, are taken for a mistake: CUBIC has the window then.
@@ -96,28 +97,29 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// For `cubic_corrected`: the window is multiplied by `factor` once, from 1/4 to 4; any other is refused, and changes nothing.
+    /// Decision for `cubic_corrected`: the window is multiplied by `factor` once, from 1/4 to 4; any other is refused,
+    /// and changes nothing.
     pub fn times(factor: f64) -> Self {
         Self { cwnd: (factor * 65_536.0) as u32, ..Self::default() }
     }
 }
 
-/// What has come about since the agent was registered.
+/// Counts since the agent was registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// ACKs of connections that have the controller.
     pub acks: u64,
-    /// Of these, such that the ring had no room for.
+    /// Reports for which the ring had no room.
     pub missed: u64,
     /// Decisions that came into force.
     pub in_force: u64,
     /// Decisions that were refused.
     pub absurd: u64,
-    /// How often CUBIC took over from decisions.
+    /// Number of times that CUBIC took over from decisions.
     pub fallbacks: u64,
-    /// What all decisions waited for an ACK that puts them into force, ns.
+    /// Total time from decisions to the ACK that applies them, ns.
     pub waited_ns: u64,
-    /// Connections.
+    /// Number of connections.
     pub flows: u64,
 }
 
@@ -200,7 +202,7 @@ impl Agent {
         self.object.maps().find(|map| map.name() == name).expect("the agent's program has this map")
     }
 
-    /// What has come about so far.
+    /// Counts so far.
     pub fn counters(&self) -> Result<Counters, Error> {
         let octets = object::read(&self.map(".data.counters"))?;
         let mut words = octets.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight octets")));

@@ -13,11 +13,11 @@ use crate::highspeed::Curve;
 /// A controller for the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// As scenarios name it.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// As the kernel does, which has room for 15 letters.
+    /// Name in the kernel, which has room for 15 letters.
     pub kernel_name: &'static str,
-    /// What it does not do as the controller of `ackclock-cc` does; empty if nothing.
+    /// Departures from the controller of `ackclock-cc`; empty if there are none.
     pub departures: &'static str,
     /// Whether it has a rate of its own beside a window, and its events are a [`Flight`](crate::Flight) and no
     /// [`Exchange`](crate::Exchange).
@@ -58,7 +58,7 @@ programs! {
 pub type Assignment = (String, String);
 
 impl Program {
-    /// By its name, in scenarios or in the kernel.
+    /// Program by its name, in scenarios or in the kernel.
     pub fn find(name: &str) -> Result<&'static Self, Error> {
         let found = PROGRAMS.iter().find(|program| program.name == name || program.kernel_name == name);
         found.ok_or_else(|| Error::UnknownController {
@@ -94,8 +94,8 @@ impl Program {
         }
     }
 
-    /// What the programs get for a configuration. `slow_start_limit` is the most segments that an ACK counts for in slow start
-    /// (RFC 3465's L); the kernel's own controllers have no limit, which is 0.
+    /// Parameter words of the programs for a configuration. `slow_start_limit` is the most segments that an ACK counts
+    /// for in slow start (RFC 3465's L); the kernel's own controllers have no limit, which is 0.
     pub fn params(&self, config: &ControllerConfig, slow_start_limit: u32) -> Result<[u64; PARAMS], Error> {
         let mut words = if self.is_paced { vec![] } else { vec![u64::from(slow_start_limit)] };
         words.extend(match config {

@@ -27,27 +27,27 @@ use crate::{ece, machine};
 pub enum Commands {
     /// Register a controller with the kernel, until it is unloaded: sockets take it by its name there, which is printed.
     Load(LoadArguments),
-    /// List the controllers that there are, and those that are registered.
+    /// List the available controllers, and the registered ones.
     List,
-    /// Take a controller out of the kernel again; connections that have it keep it to their end.
+    /// Remove a controller from the kernel; connections that use it keep it to their end.
     Unload {
-        /// Its name, in scenarios or in the kernel.
+        /// The controller's name in scenarios or in the kernel.
         name: String,
     },
-    /// Give a registered controller other parameters, while connections have it.
+    /// Change the parameters of a registered controller, while connections use it.
     Update {
-        /// Its name, in scenarios or in the kernel.
+        /// The controller's name in scenarios or in the kernel.
         name: String,
-        /// Its parameters.
+        /// New parameters.
         #[command(flatten)]
         params: Params,
-        /// Another policy in the place of one, from `ackclock export --to bpf`.
+        /// Replace a policy by this one, from `ackclock export --to bpf`.
         #[arg(long, value_name = "FILE", conflicts_with = "params")]
         policy: Option<String>,
     },
     /// Let programs raise ECE on their sockets, until that is turned off; the map in which they ask for it is printed.
     Ece {
-        /// Turn it off.
+        /// Stop letting programs raise ECE.
         #[arg(long)]
         off: bool,
     },
@@ -68,27 +68,27 @@ pub enum Commands {
     },
 }
 
-/// A parameter for each use.
+/// Parameters, one for each use of the option.
 #[derive(Args, Debug)]
 pub struct Params {
-    /// A parameter of the controller, as scenarios name it.
+    /// Set a parameter of the controller, by its name in scenarios. May be repeated.
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
     params: Vec<Assignment>,
 }
 
-/// What `load` is given.
+/// Arguments of `load`.
 #[derive(Args, Debug)]
 pub struct LoadArguments {
     /// The controller's name in scenarios, or the file of a policy.
     name: String,
     #[command(flatten)]
     params: Params,
-    /// The name that sockets take it by, 15 letters at most.
+    /// Register it under this name for sockets, 15 letters at most; by default its own.
     #[arg(long = "as", value_name = "NAME")]
     alias: Option<String>,
 }
 
-/// What `exec` is given.
+/// Arguments of `exec`.
 #[derive(Args, Debug)]
 pub struct ExecArguments {
     /// The controller: of the kernel by its name there, or one of this program's, which is loaded for the command.
@@ -101,19 +101,19 @@ pub struct ExecArguments {
     command: Vec<String>,
 }
 
-/// What `watch` is given.
+/// Arguments of `watch`.
 #[derive(Args, Debug)]
 pub struct WatchArguments {
-    /// The port.
+    /// The port of the connections, at either end.
     #[arg(required_unless_present = "process")]
     port: Option<u16>,
-    /// In place of a port: the connections of the cgroup that this process is in, as a service's are.
+    /// Watch the connections of this process's cgroup, such as a service's, in place of a port.
     #[arg(long, value_name = "PID", conflicts_with = "port")]
     process: Option<u32>,
-    /// For how long; until it is interrupted otherwise.
+    /// Stop after this many seconds; by default when interrupted.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     seconds: Option<f64>,
-    /// Print every record, as a line of JSON, and not what each connection has come to twice a second.
+    /// Print every record as a line of JSON, in place of a row for each connection twice a second.
     #[arg(long)]
     json: bool,
     /// Print nothing, and write a file as `record` does.
@@ -121,13 +121,13 @@ pub struct WatchArguments {
     output: Option<PathBuf>,
 }
 
-/// What `record` is given.
+/// Arguments of `record`.
 #[derive(Args, Debug)]
 pub struct RecordArguments {
-    /// The file to write: a line of JSON for each segment that arrives, change of state and retransmission.
+    /// Write to this file: a line of JSON for each segment that arrives, change of state and retransmission.
     #[arg(long, short, value_name = "FILE", default_value = "trace.jsonl")]
     output: PathBuf,
-    /// A controller for the connections of the command, as with exec.
+    /// Use this controller for the connections of the command, as with exec.
     #[arg(long, value_name = "NAME")]
     controller: Option<String>,
     #[command(flatten)]
@@ -237,7 +237,7 @@ fn exec(
     if let Some(recording) = recording {
         eprintln!("{}", recording.end()?);
     }
-    // As a shell tells of a signal.
+    // A shell's exit code for a signal.
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     let code = if interrupted.load(Ordering::Relaxed) { INTERRUPTED } else { code.map_or(1, |code| code as u8) };
     Ok(ExitCode::from(code))

@@ -16,15 +16,15 @@ use crate::error::Error;
 use crate::{machine, object};
 
 const CHOOSE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/choose.bpf.o"));
-/// How often is looked whether a command has ended.
+/// Interval at which the end of a command is checked.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a command that is interrupted has for ending by itself.
+/// Time that an interrupted command has for ending by itself.
 const GRACE: Duration = Duration::from_secs(2);
 /// Groups that this process has made.
 static GROUPS: AtomicU32 = AtomicU32::new(0);
 /// Held while this process is in a group: what another thread started meanwhile would begin there, too.
 static MOVING: Mutex<()> = Mutex::new(());
-/// How the cgroups of commands are called, with the process that made one and its number there behind it.
+/// Prefix of the commands' cgroups, followed by the process that made one and its number there.
 const PREFIX: &str = "ackclock-exec-";
 
 /// A cgroup for a command; it goes when this does.
@@ -35,17 +35,17 @@ pub struct Group {
     chooser: Option<(Object, Link)>,
 }
 
-/// What became of the connections of a group.
+/// Counts of a group's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// Got the controller.
+    /// Number of connections that got the controller.
     pub connections: u64,
     /// The kernel would not give it to them.
     pub refused: u64,
 }
 
 impl Group {
-    /// An empty one.
+    /// Creates an empty group.
     pub fn new() -> Result<Self, Error> {
         machine::check()?;
         let root = machine::cgroup_root()?;
@@ -79,8 +79,8 @@ impl Group {
         self.run_until(command, &AtomicBool::new(false), meanwhile)
     }
 
-    /// The same; if `stop` becomes true and the command does not end by itself soon, as one in the foreground does at Ctrl-C, it is told to
-    /// (SIGTERM).
+    /// Runs a command like [`Self::run`]; if `stop` becomes true and the command does not end by itself soon, as one in
+    /// the foreground does at Ctrl-C, it is sent SIGTERM.
     pub fn run_until(
         &self,
         command: &[String],
@@ -88,7 +88,7 @@ impl Group {
         mut meanwhile: impl FnMut() -> Result<(), Error>,
     ) -> Result<ExitStatus, Error> {
         let (program, arguments) =
-            command.split_first().ok_or_else(|| Error::WrongArgument("there is no command after --".to_owned()))?;
+            command.split_first().ok_or_else(|| Error::WrongArgument("-- must be followed by a command".to_owned()))?;
         // A child begins in its parent's cgroup: this process goes there, has the child and goes back.
         let moving = MOVING.lock().unwrap_or_else(PoisonError::into_inner);
         let home = self.home()?;
@@ -123,7 +123,7 @@ impl Group {
         folder_of("self", self.path.parent().expect("a cgroup lies in another"))
     }
 
-    /// What became of its connections so far.
+    /// Counts of its connections so far.
     pub fn chosen(&self) -> Result<Chosen, Error> {
         let Some((object, _)) = &self.chooser else { return Ok(Chosen::default()) };
         let map = object.maps().find(|map| libbpf_rs::MapCore::name(map) == ".data.chosen");

@@ -14,7 +14,7 @@ use crate::{machine, object};
 
 const ECE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ece.bpf.o"));
 
-/// Where the map is pinned.
+/// Path at which the map is pinned.
 pub fn sockets() -> Result<PathBuf, Error> {
     Ok(machine::pin_folder()?.join("ece_sockets"))
 }
@@ -45,7 +45,7 @@ pub fn attach() -> Result<(), Error> {
     attached.pin(&link).map_err(refused("pinning what is attached to"))
 }
 
-/// Takes it away.
+/// Removes the program and its map.
 pub fn detach() -> Result<(), Error> {
     for path in [link()?, sockets()?] {
         if path.exists() {

@@ -1,4 +1,4 @@
-//! What can go wrong, each with what to do about it.
+//! Errors, each with its remedy.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// There is no program of this name.
-    #[error("{name:?} is no controller for the kernel; there are {known}")]
+    #[error("unknown controller {name:?}; the kernel's are {known}")]
     UnknownController {
-        /// What was asked for.
+        /// Requested name.
         name: String,
         /// The names that there are.
         known: String,
@@ -17,9 +17,9 @@ pub enum Error {
     /// The controller has no such parameter.
     #[error("{controller} has no parameter {field:?}; it has {known}")]
     UnknownParameter {
-        /// The controller's name.
+        /// Name of the controller.
         controller: &'static str,
-        /// What was asked for.
+        /// Requested parameter.
         field: String,
         /// The names that there are.
         known: String,
@@ -27,13 +27,13 @@ pub enum Error {
     /// A value out of range.
     #[error("{controller}: {field} {message}; {remedy}")]
     WrongParameter {
-        /// The controller's name.
+        /// Name of the controller.
         controller: &'static str,
-        /// The parameter's name.
+        /// Name of the parameter.
         field: String,
-        /// What is wrong.
+        /// The mistake.
         message: String,
-        /// What to write instead.
+        /// Instruction what to write instead.
         remedy: String,
     },
     /// An argument of the command line that is not as it must be.
@@ -42,17 +42,17 @@ pub enum Error {
     /// The machine lacks something.
     #[error("{what}; {remedy}")]
     Missing {
-        /// What is missing.
+        /// Missing requirement.
         what: String,
-        /// How to get it.
+        /// Instruction how to get it.
         remedy: String,
     },
     /// The kernel or libbpf said no.
     #[error("{action}: {reason}")]
     Kernel {
-        /// What was being done.
+        /// Action that failed.
         action: String,
-        /// What was answered.
+        /// Answer of libbpf or the kernel.
         reason: String,
     },
     /// A controller of this name is registered already.
@@ -64,15 +64,15 @@ pub enum Error {
     /// A controller of this name is not registered by this program.
     #[error("{name} is not loaded; `load {name}` does that")]
     NotRegistered {
-        /// Its name.
+        /// Name of the controller.
         name: String,
     },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
 }
@@ -90,12 +90,12 @@ impl Error {
         }
     }
 
-    /// Of something that libbpf or the kernel refused.
+    /// Error of an action that libbpf or the kernel refused.
     pub(crate) fn kernel(action: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Self::Kernel { action: action.into(), reason: reason.to_string() }
     }
 
-    /// Of a file.
+    /// Error of a file operation.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }

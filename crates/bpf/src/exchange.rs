@@ -1,10 +1,10 @@
 //! One event for a controller's rules in C and what they make of it, laid out as in `programs/drive.h`.
 
-/// What an ACK tells: `struct ack` of `programs/core.h`, which says what each field is.
+/// Fields of an ACK: `struct ack` of `programs/core.h`, which explains each field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ack {
-    /// When it arrived, ns.
+    /// Time of arrival, ns.
     pub now_ns: u64,
     /// The newest round trip that it shows, ns; 0 if none.
     pub rtt_ns: u64,
@@ -30,17 +30,17 @@ pub struct Ack {
     pub is_cwnd_limited: u8,
     /// 1 in a fast recovery.
     pub in_recovery: u8,
-    /// Nothing.
+    /// Padding, always zero.
     pub padding: u8,
 }
 
-/// What happens to a flow.
+/// Event of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Event {
-    /// It begins.
+    /// The flow begins.
     Begin,
-    /// An ACK arrives.
+    /// An ACK has arrived.
     Ack,
     /// A fast recovery begins.
     Loss,
@@ -61,11 +61,11 @@ pub const STATE: usize = 64;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Exchange {
-    /// An [`Event`].
+    /// Number of an [`Event`].
     pub event: u32,
     /// Whole segments, as the stack has them.
     pub cwnd: u32,
-    /// Whole segments.
+    /// Slow start threshold, whole segments.
     pub ssthresh: u32,
     padding: u32,
     /// The ACK, if it is one; the time of any event.
@@ -104,7 +104,7 @@ impl Exchange {
         (self.ssthresh != NO_SSTHRESH).then(|| self.window[1] as f64 / ONE as f64)
     }
 
-    /// As octets, for a program in the kernel.
+    /// The struct as octets, for a program in the kernel.
     pub fn octets_mut(&mut self) -> &mut [u8] {
         crate::system::octets_of_mut(self)
     }

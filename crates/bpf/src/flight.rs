@@ -3,17 +3,17 @@
 
 use crate::exchange::{ONE, PARAMS};
 
-/// What an ACK tells: `struct report` of `programs/flight.h`. Of segments where nothing else is said.
+/// Fields of an ACK: `struct report` of `programs/flight.h`. Counts are in segments unless a unit is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Report {
-    /// When it arrived, us.
+    /// Time of arrival, us.
     pub now_us: u64,
     /// The newest round trip that it shows, us; 0 if none.
     pub rtt_us: u32,
     /// The smoothed round trip, us.
     pub srtt_us: u32,
-    /// Newly delivered.
+    /// Number newly delivered.
     pub acked: u32,
     /// Newly taken for lost.
     pub lost: u32,
@@ -21,15 +21,15 @@ pub struct Report {
     pub delivered: u32,
     /// Taken for lost since the connection began.
     pub lost_ever: u32,
-    /// In flight after this ACK.
+    /// Number in flight after this ACK.
     pub inflight: u32,
-    /// In flight before it.
+    /// Number in flight before it.
     pub prior_inflight: u32,
     /// Delivered when the segment left that the sample is of.
     pub prior_delivered: u32,
-    /// Delivered since then.
+    /// Number delivered since then.
     pub sample_delivered: u32,
-    /// In this time, us; 0 if it is too short to tell a rate.
+    /// Time of the sample, us; 0 if it is too short for a rate.
     pub interval_us: u32,
     /// Octets of a segment.
     pub mss: u32,
@@ -41,21 +41,21 @@ pub struct Report {
     pub is_app_limited: u8,
     /// 1 if the window held data back.
     pub is_cwnd_limited: u8,
-    /// 1 if the receiver tells what it has out of order.
+    /// Value 1 if the receiver reports out-of-order data.
     pub has_sack: u8,
     /// 0, or 1 in a fast recovery, 2 after a timeout.
     pub repair: u8,
-    /// Nothing.
+    /// Padding, always zero.
     pub padding: [u8; 7],
 }
 
-/// What happens to such a flow.
+/// Event of a flow with delivery reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum FlightEvent {
-    /// It begins.
+    /// The flow begins.
     Begin,
-    /// An ACK arrives.
+    /// An ACK has arrived.
     Ack,
     /// A fast recovery begins.
     Loss,
@@ -79,11 +79,11 @@ pub struct Flight {
     /// The ACK, or the flow as any other event finds it.
     pub report: Report,
     cwnd: u64,
-    /// bit/s.
+    /// Pacing rate, bit/s.
     pub pacing_rate: u64,
-    /// How often random bits were used.
+    /// Number of times that random bits were used.
     pub draws: u32,
-    /// As the rules number their states.
+    /// Number of the state in the rules.
     pub state_number: u32,
     params: [u64; PARAMS],
     state: [u64; STATE],
@@ -105,7 +105,7 @@ impl Flight {
         })
     }
 
-    /// What is to happen next.
+    /// Sets the next event.
     pub fn set(&mut self, event: FlightEvent, report: Report) {
         (self.event, self.report) = (event as u32, report);
     }
@@ -115,7 +115,7 @@ impl Flight {
         self.cwnd as f64 / ONE as f64
     }
 
-    /// As octets, for a program in the kernel.
+    /// The struct as octets, for a program in the kernel.
     pub fn octets_mut(&mut self) -> &mut [u8] {
         crate::system::octets_of_flight(self)
     }

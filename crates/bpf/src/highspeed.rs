@@ -16,7 +16,7 @@ const POINTS: usize = OCTAVES * STEPS + 1;
 pub struct Curve([[u64; 2]; POINTS]);
 
 impl Curve {
-    /// Of a configuration's formulas.
+    /// Curve of a configuration's formulas.
     pub fn of(config: &HighSpeedConfig) -> Self {
         let point = |index: usize| {
             let window = (1_u64 << (index / STEPS)) as f64 * (1.0 + (index % STEPS) as f64 / STEPS as f64);
@@ -27,7 +27,7 @@ impl Curve {
         Self(std::array::from_fn(point))
     }
 
-    /// As the kernel's program holds it.
+    /// The curve as the kernel's program stores it.
     pub fn octets(&self) -> Vec<u8> {
         self.0.iter().flatten().flat_map(|word| word.to_ne_bytes()).collect()
     }

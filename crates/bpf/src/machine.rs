@@ -1,4 +1,4 @@
-//! What this machine offers, and what is missing: rights, type information of the kernel, its age, file systems.
+//! Requirements of this machine: rights, type information of the kernel, its age, file systems.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::Error;
 const LEAST_KERNEL: (u32, u32) = (6, 4);
 /// Type information of the running kernel, by which programs find their way in its structures.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
-/// Where registrations outlive their program.
+/// File system where registrations outlive their program.
 const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
 
 /// Nothing if programs can be loaded here; the first thing that is missing otherwise.
@@ -72,7 +72,7 @@ pub(crate) fn pin_folder() -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Where the hierarchy of cgroups of version 2 is; `ip netns exec` hides it.
+/// Mount point of the cgroups of version 2; `ip netns exec` hides it.
 pub(crate) fn cgroup_root() -> Result<PathBuf, Error> {
     mount_of("cgroup2").map_or_else(|| mount("cgroup2", Path::new("/run/ackclock/cgroup2")), Ok)
 }

@@ -8,7 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 use crate::error::Error;
 
 thread_local! {
-    /// What libbpf had to say since the last failure: the verifier's own words are among it.
+    /// Messages of libbpf since the last failure: the verifier's own words are among them.
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -23,7 +23,7 @@ fn listen(level: PrintLevel, text: String) {
     }
 }
 
-/// An error with the line of libbpf's that tells most.
+/// Error with libbpf's most informative line.
 pub(crate) fn refused(action: &str, error: &libbpf_rs::Error) -> Error {
     let said = SAID.take();
     let telling = verdict(&said).or_else(|| said.lines().next()).unwrap_or_default().trim().to_owned();

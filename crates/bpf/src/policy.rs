@@ -7,12 +7,12 @@ use crate::error::Error;
 pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.bpf.o"));
 pub(crate) const REPLAY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.replay.o"));
 pub(crate) const NAME: &str = "policy";
-/// As sockets take it, without another name.
+/// Name for sockets, unless another is given.
 pub const KERNEL_NAME: &str = "ac_policy";
 
 /// The first line of such a file, as `ackclock-agent` has it; the second is what it was trained with.
 const MAGIC: &[u8] = b"ackclock policy in whole numbers, 2\n";
-/// The same of files of before, which end where an LSTM would begin.
+/// Beginning of older files, which end where an LSTM would begin.
 const MAGIC_1: &[u8] = b"ackclock policy in whole numbers, 1\n";
 /// The length of `struct policy` of `programs/policy.h`.
 const IMAGE: usize = size_of_image();
@@ -22,7 +22,7 @@ const fn size_of_image() -> usize {
     32 + 64 * 4 + 32 * 4 + 32 * 4 + 32 * 8 + heads + 257 * 4 * 2 + 513 * 4 + 12 + 512 * 8 + 16_384 * 4 + LSTM
 }
 
-/// What an LSTM takes at the end of it.
+/// Octets of an LSTM's section at the end of the image.
 const LSTM: usize = (3 + 1_025) * 4;
 
 /// A policy out of a file.
@@ -46,8 +46,7 @@ impl Policy {
             octets.resize(octets.len() + LSTM, 0);
         }
         let Some(rest) = octets.strip_prefix(MAGIC).or_else(|| octets.strip_prefix(MAGIC_1)) else {
-            let message =
-                format!("{path} is no policy in whole numbers; make one of it: ackclock export {path} --to bpf");
+            let message = format!("{path} is not a quantized policy; convert it with: ackclock export {path} --to bpf");
             return Err(Error::WrongArgument(message));
         };
         let end = rest.iter().position(|octet| *octet == b'\n').unwrap_or(rest.len().saturating_sub(1));
@@ -70,21 +69,21 @@ impl Policy {
         &self.image
     }
 
-    /// What it is, in words: its file, and what it was trained with.
+    /// Description in words: its file, and the agent that it was trained with.
     pub fn about(&self) -> String {
         let name = std::path::Path::new(&self.file).file_name().unwrap_or_default().to_string_lossy();
         format!("{NAME} {name} {}", self.agent)
     }
 }
 
-/// What the decisions of a policy took in the kernel.
+/// Cost of a policy's decisions in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// How many there were.
+    /// Number of decisions.
     pub decisions: u64,
-    /// What they took in all, ns.
+    /// Total time of the decisions, ns.
     pub ns: u64,
-    /// What the longest took, ns; interruptions in the middle of it included.
+    /// Time of the longest decision, ns; interruptions in the middle of it included.
     pub longest_ns: u64,
 }
 

@@ -84,7 +84,7 @@ fn seconds(us: u32) -> f64 {
     f64::from(us) / 1e6
 }
 
-/// What stands above the lines of [`row`].
+/// Headings above the lines of [`row`].
 pub const HEADINGS: &str =
     "      time s  ports          state       cwnd  ssthresh  inflight  srtt ms  retrans  rate Mbit/s";
 
@@ -119,7 +119,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins to watch.
+    /// Begins to record the watched connections.
     pub fn new(path: &Path, watched: Watched) -> Result<Self, Error> {
         let file = File::create(path).map_err(Error::file(path))?;
         let trace = Trace::new(watched)?;
@@ -196,7 +196,7 @@ impl Recording {
     }
 }
 
-/// What this process has taken of CPUs.
+/// CPU time that this process has used.
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -18,21 +18,22 @@ use crate::{machine, object, system};
 /// The variables of a controller's program, each in a section of its own.
 const VARIABLES: [&str; 7] = ["params", "curve", "about", "policy_0", "policy_1", "in_force", "tally"];
 
-/// What to load: a controller with its parameters or a policy, and the name that sockets take it by.
+/// Program to load: a controller with its parameters or a policy, and its name for sockets.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// As scenarios name it.
+    /// Name in scenarios.
     name: String,
     compiled_name: &'static str,
     object: &'static [u8],
     kernel_name: String,
     config: Option<ControllerConfig>,
-    /// What its variables are to be.
+    /// Values of its variables.
     variables: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Order {
-    /// Of a controller by its name, with parameters, or of a file of a policy by its path; for sockets by another name than its own if there is one.
+    /// Order for a controller by its name, with parameters, or for a file of a policy by its path; for sockets by
+    /// another name than its own if there is one.
     pub fn new(name: &str, assignments: &[Assignment], alias: Option<&str>) -> Result<Self, Error> {
         if let Some(policy) = Policy::of_file(name)? {
             return Self::of_policy(&policy, assignments, alias);
@@ -43,13 +44,13 @@ impl Order {
         Self::with(program, program.config(assignments)?, alias.unwrap_or(program.kernel_name), &about)
     }
 
-    /// Of a controller as a scenario has it, for sockets by a name.
+    /// Order for a controller from a scenario, with a name for sockets.
     pub fn of(name: &str, config: ControllerConfig, kernel_name: &str) -> Result<Self, Error> {
         let program = Program::find(name)?;
         Self::with(program, config, kernel_name, program.name)
     }
 
-    /// Of a policy in whole numbers as a scenario has it, for sockets by a name.
+    /// Order for a policy in whole numbers from a scenario, with a name for sockets.
     pub fn of_image(image: &[u8], kernel_name: &str) -> Result<Self, Error> {
         Self::of_policy(&Policy::of_image(image)?, &[], Some(kernel_name))
     }
@@ -90,7 +91,7 @@ impl Order {
         })
     }
 
-    /// As sockets name it.
+    /// Name for sockets.
     pub fn kernel_name(&self) -> &str {
         &self.kernel_name
     }
@@ -119,7 +120,7 @@ impl Order {
     }
 }
 
-/// What a program keeps of what it is, in words.
+/// Description that a program keeps, cut to 255 octets.
 fn about(words: &str) -> Vec<u8> {
     words.bytes().take(255).collect()
 }
@@ -128,7 +129,8 @@ fn about(words: &str) -> Vec<u8> {
 fn checked(kernel_name: &str) -> Result<String, Error> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     if kernel_name.is_empty() || kernel_name.len() > 15 || !kernel_name.chars().all(is_plain) {
-        let message = format!("{kernel_name:?} is no name for a controller: 1 to 15 letters, digits and underscores");
+        let message =
+            format!("{kernel_name:?}: the name of a controller must be 1 to 15 letters, digits and underscores");
         return Err(Error::WrongArgument(message));
     }
     Ok(kernel_name.to_owned())
@@ -159,7 +161,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Loads and registers.
+    /// Loads the program and registers the controller.
     pub fn new(order: &Order) -> Result<Self, Error> {
         let opened = order.open()?;
         if machine::available_controllers().contains(&order.kernel_name) {
@@ -170,7 +172,7 @@ impl Registration {
         Ok(Self { kernel_name: order.kernel_name.clone(), link, object: loaded })
     }
 
-    /// As sockets name it.
+    /// Name for sockets.
     pub fn kernel_name(&self) -> &str {
         &self.kernel_name
     }
@@ -205,11 +207,11 @@ fn pin(path: &Path, pinned: impl FnOnce(&Path) -> libbpf_rs::Result<()>) -> Resu
 /// A controller that is registered and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// As sockets name it.
+    /// Name for sockets.
     pub kernel_name: String,
     /// The controller and the parameters that it was given.
     pub about: String,
-    /// What its decisions took, if it is a policy.
+    /// Cost of its decisions, if it is a policy.
     pub spent: Option<policy::Spent>,
 }
 
@@ -257,13 +259,13 @@ fn remove(folder: &Path) -> Result<(), Error> {
     fs::remove_dir(folder).map_err(Error::file(folder))
 }
 
-/// Where a controller is kept, by its name in the kernel or in scenarios, if it is.
+/// Path where a controller is kept, by its name in the kernel or in scenarios.
 fn place_of(name: &str) -> Result<PathBuf, Error> {
     let known = PROGRAMS.iter().find(|program| program.name == name).map(|program| program.kernel_name);
     Ok(machine::pin_folder()?.join(checked(known.unwrap_or(name))?))
 }
 
-/// The same of one that is kept.
+/// Folder of a controller that is kept.
 fn folder_of(name: &str) -> Result<PathBuf, Error> {
     let folder = place_of(name)?;
     if folder.join("link").exists() { Ok(folder) } else { Err(Error::NotRegistered { name: name.to_owned() }) }
@@ -315,9 +317,9 @@ pub fn swap(name: &str, file: &str) -> Result<(), Error> {
     machine::check()?;
     let folder = folder_of(name)?;
     let refused = |message: String| Err(Error::WrongArgument(message));
-    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is no policy in whole numbers")) };
+    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is not a quantized policy")) };
     if !folder.join(IN_FORCE).exists() {
-        return refused(format!("{name} is no policy: update it with --param NAME=VALUE"));
+        return refused(format!("{name} is not a policy; update it with --param NAME=VALUE"));
     }
     let place = pinned_map(&folder.join(IN_FORCE))?;
     let count = object::read(&place)?.first_chunk().map_or(0, |octets| u32::from_ne_bytes(*octets));
@@ -327,7 +329,7 @@ pub fn swap(name: &str, file: &str) -> Result<(), Error> {
     object::write(&pinned_map(&folder.join("about"))?, &about(&policy.about()))
 }
 
-/// What the decisions of a policy that is kept took.
+/// Cost of the decisions of a policy that is kept.
 fn spent(folder: &Path) -> Result<Option<policy::Spent>, Error> {
     let path = folder.join("tally");
     if !path.exists() {

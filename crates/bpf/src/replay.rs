@@ -22,7 +22,7 @@ pub struct AskedPolicy(Object);
 const SIGHT: usize = 88;
 
 impl AskedPolicy {
-    /// Loads it.
+    /// Loads the policy.
     pub fn new(policy: &Policy) -> Result<Self, Error> {
         machine::check()?;
         let mut opened = object::open("policy", crate::policy::REPLAY)?;
@@ -30,13 +30,14 @@ impl AskedPolicy {
         Ok(Self(object::load(opened, "policy")?))
     }
 
-    /// What it remembers is zero again, as when a flow begins.
+    /// Sets its memory to zero, as when a flow begins.
     pub fn forget(&self) -> Result<(), Error> {
         let memory = self.0.maps().find(|map| map.name() == ".data.memory").expect("the object has this variable");
         object::write(&memory, &[])
     }
 
-    /// What it decides on a `struct sight`, and what one of so many decisions on it takes on average, ns. Each moves on what it remembers.
+    /// Decides on a `struct sight`. Returns the decision, and the mean time of `repeat` decisions, ns; each moves its
+    /// memory on.
     pub fn decide(&self, sight: &[u8; SIGHT], repeat: u32) -> Result<(i64, u64), Error> {
         let at_hand = self.0.maps().find(|map| map.name() == ".data.at_hand").expect("the object has this variable");
         object::write(&at_hand, sight)?;
@@ -54,7 +55,8 @@ impl AskedPolicy {
 }
 
 impl Replay {
-    /// Of a controller with these parameters; those in an [`Exchange`] count, but for the response of `HighSpeed`.
+    /// Replay of a controller with these parameters; those in an [`Exchange`] count, but for the response of
+    /// `HighSpeed`.
     pub fn new(program: &Program, config: &ackclock_cc::ControllerConfig) -> Result<Self, Error> {
         machine::check()?;
         let mut opened = object::open(program.name, program.replay)?;

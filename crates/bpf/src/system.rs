@@ -1,4 +1,4 @@
-//! What needs `unsafe` beside calls of C: values as octets, and system calls that no crate here wraps.
+//! Code that needs `unsafe` beside calls of C: values as octets, and system calls that no crate here wraps.
 
 #![allow(unsafe_code)]
 

@@ -12,16 +12,16 @@ use crate::{machine, object, system};
 
 const TRACE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/trace.bpf.o"));
 
-/// Which connections are watched.
+/// Selection of the watched connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// Those with this port at either end.
+    /// Connections with this port at either end.
     Port(u16),
-    /// Those of processes in the cgroup of this number.
+    /// Connections of processes in the cgroup of this number.
     Cgroup(u64),
 }
 
-/// What brought a record.
+/// Cause of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A segment arrived: what it finds.
@@ -81,7 +81,7 @@ macro_rules! record {
 }
 
 record! {
-    /// By the machine's monotonic clock, ns.
+    /// Time by the machine's monotonic clock, ns.
     time_ns: u64,
     /// The connection's number while this machine is up.
     flow: u64,
@@ -91,7 +91,7 @@ record! {
     bytes_acked: u64,
     /// Octets of payload sent, those sent again included.
     bytes_sent: u64,
-    /// Of these, those sent again.
+    /// Octets of payload that were retransmitted.
     bytes_retrans: u64,
     /// Octets received in order.
     bytes_received: u64,
@@ -99,35 +99,35 @@ record! {
     kind: u32,
     /// The kernel's congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
     state: u32,
-    /// This end's port.
+    /// Port of this end.
     local_port: u32,
-    /// The other end's.
+    /// Port of the other end.
     remote_port: u32,
-    /// Segments.
+    /// Congestion window, segments.
     cwnd: u32,
     /// Segments; 2^31 - 1 while it is arbitrarily high.
     ssthresh: u32,
-    /// us.
+    /// Smoothed round trip, microseconds.
     srtt_us: u32,
     /// The least round trip that the kernel remembers, us.
     min_rtt_us: u32,
     /// Segments sent and not acknowledged.
     packets_out: u32,
-    /// Of these, reported by SACK.
+    /// Outstanding segments reported by SACK.
     sacked_out: u32,
-    /// Of these, taken for lost.
+    /// Outstanding segments considered lost.
     lost_out: u32,
-    /// Of these, sent again.
+    /// Outstanding segments that were retransmitted.
     retrans_out: u32,
     /// Retransmissions since the connection began.
     total_retrans: u32,
-    /// Octets.
+    /// Largest segment, octets.
     mss: u32,
     /// Segments delivered in the latest sample of the delivery rate.
     rate_delivered: u32,
     /// The time of that sample, us.
     rate_interval_us: u32,
-    /// us.
+    /// Variation of the round trip, microseconds.
     rttvar_us: u32,
     /// The window that the other end advertises, octets.
     snd_wnd: u32,
@@ -135,27 +135,27 @@ record! {
     data_segs_out: u32,
     /// Duplicates that the other end reported.
     dsack_dups: u32,
-    /// Of addresses, as the kernel numbers it.
+    /// Address family, in the kernel's numbers.
     family: u32,
     /// Octets sent and not acknowledged.
     flight_bytes: u32,
-    /// The smoothed round trip as the kernel keeps it, eighths of a microsecond: from two of these a sample can be told.
+    /// Smoothed round trip in the kernel's unit, eighths of a microsecond: a sample follows from two of these.
     srtt_eighths: u32,
     /// Segments taken for lost since the connection began.
     lost: u32,
     /// This end's address as on the wire, filled up with zeros.
     local: [u8; 16],
-    /// The other end's.
+    /// Address of the other end.
     remote: [u8; 16],
     /// The controller's name in the kernel, filled up with zeros.
     controller: [u8; 16],
 }
 
-/// `AF_INET6` of Linux.
+/// Linux's number of `AF_INET6`.
 pub(crate) const FAMILY_OF_V6: u32 = 10;
 
 impl Record {
-    /// What brought it.
+    /// Cause of the record.
     pub fn kind(&self) -> Kind {
         match self.kind {
             0 => Kind::Segment,
@@ -207,7 +207,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Begins to watch.
+    /// Begins to trace the watched connections.
     pub fn new(watched: Watched) -> Result<Self, Error> {
         machine::check()?;
         let (cgroup, port) = match watched {
@@ -259,5 +259,5 @@ impl Trace {
     }
 }
 
-/// How often the ring is emptied: at 100,000 records a second it is then a seventh full.
+/// Interval at which the ring is emptied: at 100,000 records a second it is then a seventh full.
 pub const PAUSE: Duration = Duration::from_millis(200);

@@ -12,10 +12,10 @@ use lab::Lab;
 /// Linux's number of the state without losses, `TCP_CA_Open`.
 const OPEN: u32 = 0;
 
-/// What was decided for in turn, with the time since the beginning, and what was counted.
+/// Observations in turn, each with the time since the beginning.
 type Seen = Vec<(Duration, Observation)>;
 
-/// For a second a window of 60 segments is decided with every ACK, for another nothing, then an absurd one once.
+/// Decides a window of 60 segments with every ACK for a second, nothing for another, then an absurd one once.
 fn decide_for_a_second(lab: &Lab) -> (Seen, Counters) {
     let agent = Agent::new().expect("root, and a kernel that lets programs call its CUBIC");
     let command = lab.send(3.0);
@@ -40,8 +40,8 @@ fn decide_for_a_second(lab: &Lab) -> (Seen, Counters) {
     (seen, agent.counters().expect("registered"))
 }
 
-/// How often the kernel's CUBIC took over. A machine that has other work may let whoever decides wait for three round trips, which are 3 ms at
-/// the beginning.
+/// Number of times that the kernel's CUBIC took over. On a busy machine decisions may be late by three round trips,
+/// which are 3 ms at the beginning.
 fn falls(seen: &Seen) -> usize {
     seen.windows(2).filter(|pair| pair[0].1.is_led > pair[1].1.is_led).count()
 }

@@ -1,5 +1,5 @@
-//! The kernel's own CUBIC with a factor from user space, on a real connection: without one it is CUBIC, with one the window is what was
-//! asked for. Needs root, `ip` and `tc`; says so and passes where they are missing.
+//! The kernel's own CUBIC with a factor from user space, on a real connection: without one it is CUBIC, with one the
+//! window is as decided. Needs root, `ip` and `tc`; says so and passes where they are missing.
 
 mod lab;
 
@@ -9,7 +9,7 @@ use ackclock_bpf::agent::{Agent, CORRECTED_NAME, Counters, Decision, Observation
 use ackclock_bpf::command::Group;
 use lab::Lab;
 
-/// What a connection of some seconds shows with these decisions.
+/// Observations of a connection of some seconds with these decisions.
 fn run(
     lab: &Lab,
     seconds: f64,

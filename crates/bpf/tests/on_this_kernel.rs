@@ -14,13 +14,13 @@ use records::run;
 /// The kernel's state of a fast recovery.
 const RECOVERY: u32 = 3;
 
-/// What a paper says of a window, in segments.
+/// A paper's rule for the window, in segments.
 struct Law {
     controller: &'static str,
     params: &'static [(&'static str, &'static str)],
-    /// What a loss leaves, a fraction.
+    /// Fraction of the window after a loss.
     kept: fn(f64) -> f64,
-    /// What a round trip adds, segments.
+    /// Segments added in a round trip.
     added: fn(f64) -> f64,
 }
 
@@ -49,7 +49,8 @@ struct Growth {
     round_trips: f64,
 }
 
-/// What a connection's records show: each fast recovery's window before it and ssthresh, and each growth between two.
+/// Course of a connection from its records: each fast recovery's window before it and ssthresh, and each growth between
+/// two.
 fn history(records: &[Record]) -> (Vec<(f64, f64)>, Vec<Growth>) {
     let (mut losses, mut growths) = (Vec::new(), Vec::new());
     let mut growth: Option<Growth> = None;
@@ -172,7 +173,8 @@ fn what_is_missing_is_said() {
     }
 }
 
-/// What a connection came to after its first second: goodput in Mbit/s, the mean smoothed round trip in ms, and what was sent again.
+/// Performance of a connection after its first second: goodput in Mbit/s, the mean smoothed round trip in ms, and the
+/// number of retransmissions.
 fn came_to(records: &[Record]) -> (f64, f64, u32) {
     let first = records[0].time_ns;
     let later: Vec<&Record> = records

@@ -1,5 +1,5 @@
-//! The commands that the page docs/how-to/controllers-in-the-kernel.md tells a reader to give are commands, and those that need no
-//! network do what it says. Needs root for the latter, and says so.
+//! The commands of the page docs/how-to/controllers-in-the-kernel.md exist, and those that need no network do what it
+//! says. Needs root for the latter, and says so.
 
 use std::process::Command;
 

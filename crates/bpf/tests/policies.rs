@@ -181,8 +181,8 @@ fn the_kernel_remembers_as_the_engine_does_bit_for_bit() {
 /// The counting policy has counted by then, as slow start, and the losses that may end it, are over long before.
 const SETTLED_S: f64 = 2.9;
 
-/// What a connection's window gains from then on, in segments, if a policy is put in the place of its own after that; `None` if the window had
-/// not been the same for half a second, or if something else than the policy changes it later.
+/// Gain of a connection's window from then on, in segments, if a policy is put in the place of its own after that;
+/// `None` if the window had not been the same for half a second, or if something else than the policy changes it later.
 fn gained(lab: &Lab, alias: &'static str, swap: Option<String>) -> Option<i64> {
     let swapped = swap.map(|path| {
         std::thread::spawn(move || {

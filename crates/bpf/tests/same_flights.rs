@@ -71,7 +71,7 @@ fn assert_means(name: &str, path: (&str, &str, &str, &str), apart: &Apart, part:
     assert!((c - rust).abs() <= (part * rust).max(1.0), "{name} on {path:?}: {rust} and {c} segments");
 }
 
-/// Both are told of every event alike. Windows of BBR are within a hundredth, and those of Copa within a thousandth where nothing is lost. A
+/// Both receive every event alike. Windows of BBR are within a hundredth, and those of Copa within a thousandth where nothing is lost. A
 /// direction of Copa that turns an ACK later, as a least round trip is forgotten up to a 128th of its time late, parts its windows for a while:
 /// then the means are held; beside others they are shown and not held, since how long it competes hangs on such a turn.
 #[test]
@@ -121,8 +121,9 @@ fn only_an_application_that_pauses_makes_bbr_idle() {
     }
 }
 
-/// Pauses of the application are told, and both go on alike after them. (The rules of BBR in C begin here without the round trip of the
-/// handshake, which the kernel would have told, so that the first ACKs part the two by a segment.)
+/// Pauses of the application are reported, and both go on alike after them. (The rules of BBR in C begin here without
+/// the round trip of the handshake, which the kernel would have reported, so that the first ACKs part the two by a
+/// segment.)
 #[test]
 fn both_go_on_alike_after_pauses() {
     let apart = run_with("copa", PATHS[0], Told::AsTheKernel, &[("flow.mirror.app", PAUSING)]);

@@ -48,7 +48,7 @@ const PATHS: [Path; 6] = [
     },
 ];
 
-/// What two windows may differ by: a part of a segment that comes of octets there and fixed-point numbers here, and a part of the
+/// Tolerance between two windows: a part of a segment for octets there and fixed-point numbers here, and a part of the
 /// window that the least of its digits make up over a run.
 #[derive(Clone, Copy, Debug)]
 struct Tolerance {

@@ -18,19 +18,19 @@ pub trait Declared: Clone + Send + Sync + Sized + 'static {
     /// The values that hold where nothing is written, and under which word of which field others do.
     fn bases() -> Vec<Base<Self>>;
 
-    /// What several fields come to together.
+    /// Function that derives values from several fields together.
     const SETTLE: Option<Settle<Self>>;
 
-    /// What does not go together of values each in its range.
+    /// Check for combinations of values that are each in their range.
     const CHECK: Option<Check<Self>>;
 
     /// Settles what several fields decide together, those of structs within it included.
     fn settle_all(&mut self, given: &Table);
 
-    /// Looks at what does not go together, in structs within it too.
+    /// Checks combinations of values, in structs within it too.
     fn check_all(&self, review: &mut Review<'_>);
 
-    /// What holds where nothing but `given` is written.
+    /// Values where only `given` is written.
     #[inline(never)]
     fn base(given: &Table) -> Self {
         let mut bases = Self::bases();
@@ -44,19 +44,19 @@ pub trait Declared: Clone + Send + Sync + Sized + 'static {
 
 /// A table that may also be written as true or false, or as a word of one of its fields.
 pub trait Switched: Clone + Send + Sync + 'static {
-    /// What a table of it has.
+    /// Fields of its table.
     type Fields: Declared;
 
     /// The field of the table of which a word may stand for the whole table; empty for none.
     const CHOSEN_BY: &'static str = "";
 
-    /// What `true` and `false` stand for.
+    /// The value for `true` or `false`.
     fn switched(on: bool) -> Self;
 
-    /// What a table stands for.
+    /// The value of a table with these fields.
     fn of(fields: Self::Fields) -> Self;
 
-    /// What it has if it is on.
+    /// Its fields if it is on.
     fn fields(&self) -> Option<Self::Fields>;
 }
 
@@ -79,10 +79,10 @@ pub trait Tabled: Clone + Send + Sync + 'static {
     /// The fields of the table, each with its default and range.
     type Fields: Declared;
 
-    /// What a table stands for.
+    /// The value of a table with these fields.
     fn from_table(fields: Self::Fields) -> Self;
 
-    /// What it has if it is there.
+    /// Its fields if it is there.
     fn to_table(&self) -> Option<Self::Fields>;
 }
 
@@ -117,10 +117,10 @@ pub struct Base<C> {
     pub config: C,
 }
 
-/// What several fields come to together, given what was written of them.
+/// Function that derives values from several fields together, given those that were written.
 pub type Settle<C> = fn(&mut C, &Table);
 
-/// What does not go together, of values each in its range.
+/// Check for combinations of values that are each in their range.
 pub type Check<C> = fn(&C, &mut Review<'_>);
 
 /// Every field of `config` as a scenario would write it; what is absent is left out.

@@ -13,7 +13,7 @@ const MAX_COLUMNS: usize = 72;
 /// Columns shown before the place where the line is cut.
 const COLUMNS_BEFORE: usize = 24;
 
-/// What stands for a part of a line that is not shown.
+/// Mark for a part of a line that is not shown.
 const CUT: &str = "...";
 
 /// Columns of a tab.
@@ -24,7 +24,7 @@ const TAB: &str = "    ";
 pub struct Excerpt {
     /// The line, or a part of it.
     pub line: String,
-    /// Spaces and carets.
+    /// Line of spaces and carets.
     pub marks: String,
 }
 

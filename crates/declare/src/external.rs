@@ -1,4 +1,4 @@
-//! How something that is not built in comes to be.
+//! Creation of parts that are not built in.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ pub struct External<S, T: ?Sized> {
 type Make<S, T> = dyn Fn(&S) -> Box<T> + Send + Sync;
 
 impl<S, T: ?Sized> External<S, T> {
-    /// What `make` makes, called `name`.
+    /// A part that `make` creates, called `name`.
     pub fn new(name: &str, make: impl Fn(&S) -> Box<T> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), make: Arc::new(make) }
     }
 
-    /// What results call it.
+    /// Name in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A new one.
+    /// Creates a new one.
     pub fn make(&self, start: &S) -> Box<T> {
         (self.make)(start)
     }

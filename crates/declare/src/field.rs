@@ -65,7 +65,7 @@ pub(crate) fn meaning(comment: &[&str]) -> String {
     comment.trim().trim_end_matches('.').replace('`', "")
 }
 
-/// What can be done with a field without knowing its type.
+/// Access to a field without knowing its type.
 pub(crate) trait Access<C>: Send + Sync {
     /// Puts in what was written; what is wrong is of the field, or of one within.
     fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake>;
@@ -77,7 +77,7 @@ pub(crate) trait Access<C>: Send + Sync {
     fn is_required(&self) -> bool {
         false
     }
-    /// What `config` holds.
+    /// Value in `config`.
     fn get(&self, config: &C) -> Json;
     /// The default, out of a set of them.
     fn default_in(&self, base: &C) -> Json {
@@ -86,7 +86,7 @@ pub(crate) trait Access<C>: Send + Sync {
     fn declared(&self) -> Described;
 }
 
-/// What a field's declaration says, without its types.
+/// Declaration of a field, without its types.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     pub(crate) is_required: bool,
@@ -103,7 +103,7 @@ pub(crate) struct Described {
     pub(crate) canonical: fn(&Json) -> Result<Json, String>,
     pub(crate) inside: Vec<Json>,
     pub(crate) outside: Vec<Json>,
-    /// What there is to say of a table.
+    /// Description of the table, if it is one.
     pub(crate) table: Option<TableInfo>,
     /// The fields of each item of a list of tables.
     pub(crate) items: Vec<FieldInfo>,
@@ -153,7 +153,7 @@ fn explained<T: Value>(mistakes: Vec<Mistake>, kept: &T, spec: &Spec<T>) -> Vec<
     with_remedies(mistakes, &kept.write(), &described(spec))
 }
 
-/// What the declaration of a value says.
+/// Declaration of a value.
 #[inline(never)]
 pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
     Described {
@@ -175,7 +175,7 @@ pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
     }
 }
 
-/// Of these values those that are allowed, or those that are not, as a scenario writes them.
+/// Values, of these, that are allowed, or those that are not, as a scenario writes them.
 #[inline(never)]
 fn examples<T: Value>(spec: &Spec<T>, values: Vec<T>, allowed: bool) -> Vec<Json> {
     let mut written = Vec::new();
@@ -281,7 +281,7 @@ fn no_table(wanted: &str) -> Mistake {
     Mistake::new(format!("must be {wanted}"), format!("write {wanted}"))
 }
 
-/// What `table` makes of `config`, with everything that is wrong.
+/// Reads `table` over `config`, with all mistakes.
 pub(crate) fn read_table<K: Declared>(
     config: K,
     fields: &[Field<K>],
@@ -299,7 +299,7 @@ trait Form {
     fn names(&self) -> Vec<&'static str>;
     fn set(&mut self, field: usize, raw: &Json, context: &Context) -> Vec<Mistake>;
     fn leave_out(&mut self, field: usize, context: &Context) -> Vec<Mistake>;
-    /// What a field that has to be written might be.
+    /// Example of a field that has to be written.
     fn example(&self, field: usize) -> Option<Json>;
     fn settle(&mut self, given: &Table);
     fn check(&self, review: &mut Review<'_>);
@@ -401,7 +401,7 @@ fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], switch: 
     }
 }
 
-/// What is wrong, each with a remedy.
+/// Mistakes, each with a remedy.
 pub(crate) fn with_remedies(mut mistakes: Vec<Mistake>, default: &Json, described: &Described) -> Vec<Mistake> {
     for mistake in mistakes.iter_mut().filter(|mistake| mistake.remedy.is_empty()) {
         mistake.remedy = remedy(default, described);

@@ -97,7 +97,7 @@ pub fn with_kind(kind: &str, fields: Json) -> Json {
     std::iter::once(("kind".to_owned(), kind.into())).chain(fields).collect()
 }
 
-/// What was written of a kind, each field in the form in which its type writes, in the order of the declaration.
+/// Written fields of a kind, each in the form in which its type writes, in the order of the declaration.
 pub fn canonical_kind<K: Value>(kind: &str, fields: &Json) -> Result<Json, String> {
     let known = K::item_fields();
     let is_known = |name: &String| known.iter().any(|info| info.name == name);

@@ -35,7 +35,7 @@ pub fn summary_table<C, X>(kind: &str, parts: &Parts<C, X>) -> String {
     format!("| {kind} | |\n|---|---|\n") + &parts.iter().map(row).collect::<String>()
 }
 
-/// What each word of the fields of a part means, as a table of Markdown.
+/// Meaning of each word of a part's fields, as a table of Markdown.
 pub fn word_table<C, X>(name: &str, part: &Part<C, X>) -> String {
     let mut lines = vec![format!("| `{name}` | word | |"), "|---|---|---|".to_owned()];
     add_words(&mut lines, &part.fields, "");

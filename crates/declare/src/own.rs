@@ -53,7 +53,7 @@ impl OwnField {
         .map_err(wrong)
     }
 
-    /// What a table is to have if the field is left out, and what is wrong with that.
+    /// Value for a table from which the field is left out, and the mistakes in that.
     fn absent(&self) -> (Json, Vec<Mistake>) {
         if !self.info.is_required {
             return (self.info.default.clone().unwrap_or(Json::Null), Vec::new());
@@ -110,7 +110,7 @@ fn field<T: Value>(name: &str, description: &Json, spec: Spec<T>) -> OwnField {
     OwnField::new(kept(name), meaning.trim().trim_end_matches('.'), spec)
 }
 
-/// With its default, or an example if it is required.
+/// Specification with its default, or an example if it is required.
 fn spec_of<T: Value>(description: &Json) -> Result<Spec<T>, String> {
     match description.get("default").filter(|value| !value.is_null()) {
         Some(value) => T::read(value).map(default).map_err(|error| format!("has a default that {error}")),

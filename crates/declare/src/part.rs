@@ -17,27 +17,27 @@ impl About {
     }
 }
 
-/// What is said of a part beside its fields.
+/// Description of a part beside its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// As in a scenario.
+    /// Name in a scenario.
     pub name: &'static str,
     /// Other names that a scenario may use for it.
     pub aliases: &'static [&'static str],
-    /// What it is, in one line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// RFC, paper, or who else did it.
     pub source: &'static str,
-    /// Where it leaves its source.
+    /// Departures from its source.
     pub departures: &'static str,
 }
 
 /// A field of a part, without its types.
 #[derive(Clone)]
 pub struct FieldInfo {
-    /// As in a scenario.
+    /// Name in a scenario.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Meaning in a sentence.
     pub meaning: String,
     /// The default as a scenario would write it, where there is one.
     pub default: Option<Json>,
@@ -47,9 +47,9 @@ pub struct FieldInfo {
     pub range: String,
     /// The words that may stand there, each with what it means.
     pub words: Vec<(&'static str, &'static str)>,
-    /// What it counts, such as "segments"; empty where the value says so itself.
+    /// Unit, such as "segments"; empty where the value contains it.
     pub unit: &'static str,
-    /// Where default and range come from.
+    /// Source of default and range.
     pub source: &'static str,
     /// True if it has to be written.
     pub is_required: bool,
@@ -157,7 +157,7 @@ impl FieldInfo {
         }
     }
 
-    /// As a catalogue shows it, under this name.
+    /// Entry of a catalogue, under this name.
     pub fn to_json(&self, name: &str) -> Json {
         json!({ "name": name, "default": self.default_text, "range": self.range, "meaning": self.meaning })
     }
@@ -170,7 +170,7 @@ impl FieldInfo {
     }
 }
 
-/// What a table comes to.
+/// Result of reading a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading<C> {
     /// The configuration; with mistakes it has defaults in their places.
@@ -190,7 +190,7 @@ pub struct Part<C, X = ()> {
     pub about: About,
     /// Its fields, described when somebody first asks: reading a scenario does not.
     pub fields: LazyLock<Vec<FieldInfo>, Describe>,
-    /// What else its kind says of it.
+    /// Further properties of its kind.
     pub extra: X,
     field_names: Vec<&'static str>,
     read: Read<C>,
@@ -235,7 +235,7 @@ impl<C: 'static, X> Part<C, X> {
         Self { about, fields: LazyLock::new(Box::new(move || fields)), extra, field_names, read: Box::new(read) }
     }
 
-    /// What `table` comes to, with everything that is wrong with it.
+    /// Reads `table`, with all its mistakes.
     pub fn read(&self, table: &Table, context: &Context) -> Reading<C> {
         (self.read)(table, context)
     }
@@ -259,7 +259,7 @@ impl<C, X> Part<C, X> {
         schema
     }
 
-    /// As `ackclock controllers` shows it.
+    /// Its entry in a catalogue, as `ackclock list` shows it.
     pub fn to_json(&self) -> Json {
         let About { name, summary, source, departures, .. } = self.about;
         let parameters: Vec<Json> = self.fields.iter().map(|field| field.to_json(field.name)).collect();
@@ -308,7 +308,7 @@ pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
     schema
 }
 
-/// What is said of a field beside its types.
+/// Description of a field.
 #[inline(never)]
 pub(crate) fn info<K: 'static>(field: &Field<K>, bases: &[Base<K>]) -> FieldInfo {
     let defaults: Vec<(When, Json)> =
@@ -350,7 +350,7 @@ pub(crate) fn info_of(name: &'static str, meaning: String, described: Described,
     }
 }
 
-/// `2; "ns2": 1`.
+/// Default in words, with those of other bases: `2; "ns2": 1`.
 fn default_text<'a>(
     described: &Described,
     bases: impl Iterator<Item = ((&'static str, &'static str), &'a Json)>,

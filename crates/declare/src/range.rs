@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-/// What a range is made of.
+/// Type of a range's ends.
 pub trait Bound: Clone + PartialOrd + Display + Send + Sync + 'static {
     /// The next larger value; itself at the end of the type.
     #[must_use]
@@ -21,7 +21,7 @@ pub trait Bound: Clone + PartialOrd + Display + Send + Sync + 'static {
     #[must_use]
     fn between(&self, other: &Self) -> Self;
 
-    /// As a person would write it in a sentence.
+    /// Text for a sentence.
     fn in_words(&self) -> String {
         self.to_string()
     }
@@ -107,7 +107,7 @@ fn bytes_in_words(amount: Bytes) -> String {
     round.map_or_else(|| amount.to_string(), |(unit, bits)| format!("{} {unit}", amount.0 >> bits))
 }
 
-/// For values that have no order: a range of them has no ends.
+/// Bound of values that have no order: a range of them has no ends.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Unordered {}
 
@@ -139,7 +139,7 @@ struct End<B> {
     is_in: bool,
 }
 
-/// What a value has to be. Without ends: anything.
+/// Requirement on a value. Without ends: anything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range<B> {
     least: Option<End<B>>,

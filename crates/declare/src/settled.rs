@@ -7,15 +7,15 @@ use crate::spec::Spec;
 use crate::table::{Context, Mistake};
 use crate::value::Value;
 
-/// What a scenario writes of a field that a `C` holds in another form: "10 segments" of a window in octets.
+/// Written form of a field that a `C` holds in another form: "10 segments" for a window in octets.
 pub trait Settles<C>: Value {
     /// The form that `C` holds.
     type Held: Clone + Send + Sync + 'static;
 
-    /// What it comes to; the fields of `config` that are declared before have been read.
+    /// Converts it to the held form; the fields of `config` that are declared before have been read.
     fn settle(self, config: &C) -> Self::Held;
 
-    /// What would be written for `held`.
+    /// Written form of `held`.
     fn unsettle(held: &Self::Held, config: &C) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! What is declared of a field beside its type: default, range, unit, source.
+//! Declaration of a field beside its type: default, range, unit, source.
 
 use serde_json::Value as Json;
 
@@ -16,16 +16,16 @@ pub struct Spec<T: Value> {
     pub(crate) must: Option<Must<T>>,
     pub(crate) unit: &'static str,
     pub(crate) source: &'static str,
-    /// What holds where the field is left out and has no default value of its own.
+    /// Effect of leaving the field out, where it has no default value of its own.
     pub(crate) absent: &'static str,
     /// The default where it depends on what stands around.
     pub(crate) in_context: Option<InContext<T>>,
 }
 
-/// What a field that is left out comes to in a context; nothing if its default holds.
+/// Value of a field that is left out, in a context; `None` if its default holds.
 pub type InContext<T> = fn(&Context) -> Option<Result<T, Vec<Mistake>>>;
 
-/// What no range can say, in words and as a test.
+/// Requirement that a range cannot express, in words and as a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Must<T> {
     pub(crate) words: &'static str,
@@ -55,28 +55,28 @@ pub fn unset<T: Value>(absent: &'static str) -> Spec<Option<T>> {
 }
 
 impl<T: Value> Spec<T> {
-    /// With values of more than `least` only.
+    /// Requires values of more than `least`.
     #[must_use]
     pub fn above(mut self, least: T::Bound) -> Self {
         self.range.from(least, false);
         self
     }
 
-    /// With values of `least` or more only.
+    /// Requires values of `least` or more.
     #[must_use]
     pub fn at_least(mut self, least: T::Bound) -> Self {
         self.range.from(least, true);
         self
     }
 
-    /// With values of less than `most` only.
+    /// Requires values of less than `most`.
     #[must_use]
     pub fn below(mut self, most: T::Bound) -> Self {
         self.range.to(most, false);
         self
     }
 
-    /// With values of `most` or less only.
+    /// Requires values of `most` or less.
     #[must_use]
     pub fn at_most(mut self, most: T::Bound) -> Self {
         self.range.to(most, true);
@@ -90,14 +90,14 @@ impl<T: Value> Spec<T> {
         self
     }
 
-    /// What the number counts: "segments".
+    /// Sets the unit of the number: "segments".
     #[must_use]
     pub fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Where default or range come from: "RFC 6817 section 2.4.2".
+    /// Sets the source of default or range: "RFC 6817 section 2.4.2".
     #[must_use]
     pub fn source(mut self, source: &'static str) -> Self {
         self.source = source;
@@ -116,7 +116,7 @@ impl<T: Value> Spec<T> {
         self.default
     }
 
-    /// What was written, if it is in the range.
+    /// The written value, if it is in the range.
     #[inline(never)]
     pub(crate) fn read(&self, raw: &Json, context: &Context) -> Result<T, Vec<Mistake>> {
         let value = T::read_in(raw, context)?;

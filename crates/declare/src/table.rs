@@ -1,4 +1,4 @@
-//! What was written of a part, and what is wrong with it.
+//! Table of a part as written, and its mistakes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::range::Bound;
 /// Fields as they were written, each of its type already.
 pub type Table = Map<String, Json>;
 
-/// What holds around a part and bears on its values.
+/// Context of a part that bears on its values.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// Payload of a full segment, octets.
@@ -24,9 +24,9 @@ pub struct Context {
 pub struct LinkContext {
     /// The rate of the link.
     pub rate: Bandwidth,
-    /// How much may wait where a queue does not say.
+    /// Limit of a queue that does not have one of its own.
     pub default_limit: Json,
-    /// What crosses it; unknown until the flows have found their ways.
+    /// Flows that cross it; unknown until they are routed.
     pub crossing: Option<Crossing>,
 }
 
@@ -43,7 +43,7 @@ pub struct Crossing {
 }
 
 impl Context {
-    /// What crosses the link, once that is known.
+    /// Flows that cross the link, once they are known.
     pub fn crossing(&self) -> Option<&Crossing> {
         self.link.as_ref()?.crossing.as_ref()
     }
@@ -61,7 +61,7 @@ impl Default for Context {
     }
 }
 
-/// What is said of a field that has to be written and was not.
+/// Message for a field that has to be written and was not.
 pub(crate) const MISSING: &str = "is missing";
 
 /// Something wrong with a field.
@@ -69,16 +69,16 @@ pub(crate) const MISSING: &str = "is missing";
 pub struct Mistake {
     /// The field, `rto.min` or `bands[0].limit` for one of a table within; empty for the part as a whole.
     pub field: String,
-    /// What is wrong: "must be ...".
+    /// The mistake: "must be ...".
     pub message: String,
-    /// What to write instead.
+    /// Instruction what to write instead.
     pub remedy: String,
     /// True if the field does not go together with others, by themselves in range.
     pub is_of_rule: bool,
 }
 
 impl Mistake {
-    /// Of the value at hand; without a remedy it is to be as its field is by default.
+    /// Mistake in the value at hand; without a remedy the message suggests the field's default.
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { field: String::new(), message: message.into(), remedy: remedy.into(), is_of_rule: false }
     }
@@ -109,7 +109,7 @@ impl Mistake {
 #[derive(Debug)]
 pub struct Review<'a> {
     given: &'a Table,
-    /// What holds around the part.
+    /// Context of the part.
     pub context: &'a Context,
     mistakes: Vec<Mistake>,
 }

@@ -1,4 +1,4 @@
-//! What a field may hold, and how a scenario writes it.
+//! Types of values that a field may hold, and their form in a scenario.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -12,16 +12,16 @@ use crate::table::{Context, Mistake};
 
 /// A type of fields: read from a plain value, written as one.
 pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
-    /// What its range is made of; [`Unordered`] if it has none.
+    /// Type of its range's ends; [`Unordered`] if it has none.
     type Bound: Bound;
 
-    /// What belongs there, in words: "a number".
+    /// Expected value in words: "a number".
     fn wanted() -> String;
 
     /// Reads a value. The error says what is wrong: "must be ...; write ...".
     fn read(raw: &Json) -> Result<Self, String>;
 
-    /// As [`Self::read`], where more than the value itself decides what it comes to.
+    /// Same as [`Self::read`], where the context takes part in the result.
     fn read_in(raw: &Json, _: &Context) -> Result<Self, Vec<Mistake>> {
         Self::read(raw).map_err(|message| vec![Mistake::new(message, "")])
     }
@@ -29,7 +29,7 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Writes what [`Self::read`] reads as this.
     fn write(&self) -> Json;
 
-    /// What was written, in the form in which this type writes.
+    /// Written value in the form in which this type writes.
     fn canonical(raw: &Json) -> Result<Json, String> {
         Self::read(raw).map(|value| value.write())
     }

@@ -7,7 +7,7 @@ pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'sta
     /// Each value with its word and what it means.
     const ALL: &'static [(&'static str, Self, &'static str)];
 
-    /// Every word.
+    /// List of all words.
     fn every() -> Vec<&'static str> {
         Self::ALL.iter().map(|(word, ..)| *word).collect()
     }

@@ -8,10 +8,10 @@ use ackclock_units::{Amount, Bytes, SimDuration};
 use serde_json::json;
 
 words! {
-    /// Whose rules.
+    /// Authors of the rules.
     #[derive(Default)]
     enum Variant {
-        /// The paper's.
+        /// Rules of the paper.
         #[default]
         "paper" = Paper,
         /// Linux's.
@@ -20,7 +20,7 @@ words! {
 }
 
 declare! {
-    /// How it learns.
+    /// Parameters of learning.
     struct Learning {
         /// Nodes of each layer.
         hidden: Vec<usize> = default(vec![3, 2])
@@ -33,28 +33,28 @@ declare! {
 }
 
 declare! {
-    /// A timer.
+    /// Bounds of a timer.
     struct Timer {
-        /// Lower bound.
+        /// Lower bound of the timer.
         min: SimDuration = default(SimDuration::from_secs(1)).above(SimDuration::ZERO),
-        /// Upper bound.
+        /// Upper bound of the timer.
         max: SimDuration = default(SimDuration::from_secs(60)).above(SimDuration::ZERO),
     }
     check |timer, review| review.at_most(("min", &timer.min), ("max", &timer.max));
 }
 
 declare! {
-    /// Pacing.
+    /// Parameters of pacing.
     struct Spread {
-        /// How fast.
+        /// Ratio of the rate.
         ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
     }
 }
 
 kinds! {
-    /// Which rule.
+    /// Rule with its parameters.
     enum Rule {
-        /// Of a timer.
+        /// Table of a timer.
         "timer" = Timed(Timer),
         /// Spread.
         "spread" = Spread(Spread),
@@ -62,9 +62,9 @@ kinds! {
 }
 
 declare! {
-    /// Parameters.
+    /// Parameters of the test.
     struct Config {
-        /// Whose rules.
+        /// Authors of the rules.
         variant: Variant = Variant::Paper,
         /// The delay
         /// to hold.
@@ -73,15 +73,15 @@ declare! {
         low as "alpha": u32 = default(2).at_least(1).at_most(100).unit("segments"),
         /// More make it shrink.
         high as "beta": u32 = default(4).at_least(1).at_most(100).unit("segments"),
-        /// On a mark.
+        /// Factor on a mark.
         beta_ecn: Option<f64> = unset("as on a loss").above(0.0).below(1.0),
     }
     within {
-        /// Of the agent.
+        /// Parameters of the agent.
         learning: Learning = Learning { hidden: vec![5], ..Learning::default() },
     }
     tables {
-        /// Of a timer.
+        /// Table of a timer.
         timer: Timer = Timer::default(),
     }
     switched {
@@ -89,7 +89,7 @@ declare! {
         spread as "pacing": Option<Spread> = None,
     }
     apart {
-        /// Of its random stream.
+        /// Seed of its random stream.
         seed: u64 = 7,
     }
     bases by variant: Variant = Config::of;
@@ -259,27 +259,27 @@ fn parts_share_an_entry_with_their_names_before_what_is_their_own() {
 }
 
 declare! {
-    /// A step.
+    /// A step in time.
     struct Step {
-        /// When.
+        /// Time of the step.
         at: SimDuration = required(SimDuration::from_secs(1)),
     }
 }
 
 declare! {
-    /// What is held in another form than written, and may be left out.
+    /// Field that is held in another form than written, and may be left out.
     struct Window {
         /// Octets of a segment.
         segment: u64 = default(100).at_least(1),
-        /// The most.
+        /// Largest value.
         most: u64 = 1_000,
     }
     settled {
-        /// To start with.
+        /// Initial value.
         start as "window": Bytes as Amount = default(Amount::Segments(3)).at_least(1).unit("segments"),
     }
     tables {
-        /// Once.
+        /// Step that happens once.
         step as "jump": Option<Step> = None,
     }
     settle Window::settle;
@@ -308,11 +308,11 @@ impl Window {
 declare! {
     /// A window beside another field.
     struct Holder {
-        /// Another.
+        /// Another field.
         other: bool = false,
     }
     within {
-        /// The window.
+        /// Parameters of the window.
         window: Window = Window::default(),
     }
 }
@@ -354,16 +354,16 @@ fn a_table_that_is_an_option_may_be_left_out_but_lacks_nothing_if_it_is_there() 
 #[test]
 fn tables_for_documents_show_tables_within_and_what_words_mean() {
     let rows = parameter_table(&["ours"], &part());
-    assert!(rows.contains("| `timer` | as below | a table | Of a timer |\n| `timer.min` | \"1 s\" |"), "{rows}");
+    assert!(rows.contains("| `timer` | as below | a table | Table of a timer |\n| `timer.min` | \"1 s\" |"), "{rows}");
     assert!(word_table("ours", &part()).contains("| `variant` | \"linux\" | Linux's |"));
 }
 
 words! {
-    /// Where it waits.
+    /// Place of waiting.
     enum Place {
-        /// In the sender.
+        /// Waiting in the sender.
         "sender" = Sender,
-        /// In the host.
+        /// Waiting in the host.
         "host" = Host,
     }
 }
@@ -371,13 +371,13 @@ words! {
 declare! {
     /// A table that a word of one of its fields stands for.
     struct Waiting {
-        /// Where it waits.
+        /// Place of waiting.
         place: Place = Place::Sender,
-        /// How long.
+        /// Time of waiting.
         time: f64 = default(2.0).above(0.0),
     }
     apart {
-        /// It waits.
+        /// Waiting is on.
         is_on: bool = false,
     }
 }
@@ -399,7 +399,7 @@ impl Switched for Waiting {
 }
 
 declare! {
-    /// What has such a table.
+    /// Struct with such a table.
     struct Sender {}
     switched {
         /// Whether it waits.

@@ -10,7 +10,7 @@ use ackclock_units::{Bytes, RandomStream, SimTime};
 
 use crate::error::EnvironmentError;
 
-/// How a step ended.
+/// End of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Nothing more can happen to an agent's flow: every such flow has delivered all it had, or was given up.
@@ -32,20 +32,20 @@ pub struct Environment {
     scenario: Arc<Scenario>,
     bindings: Arc<[AgentBinding]>,
     simulation: Simulation,
-    /// What each agent starts from, in its place until the handshake of its connection is over.
+    /// Initial state of each agent, in its place until the handshake of its connection is over.
     unopened: Vec<Agent>,
-    /// When the scenario's time is over.
+    /// End of the scenario's time.
     end: SimTime,
-    /// Where the bound flows are in the simulation, which may differ where their number is drawn.
+    /// Indices of the bound flows in the simulation, which may differ where their number is drawn.
     flows: Arc<[FlowId]>,
-    /// What is due to each agent.
+    /// Pending payment of each agent.
     dues: Vec<Due>,
     /// The seed of the episode, and what it drew.
     seed: u64,
     drawn: Arc<[Drawn]>,
 }
 
-/// The payment that is due to an agent.
+/// Pending payment of an agent.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     /// Nothing: it has not acted yet, or has had its last reward.
@@ -63,7 +63,7 @@ struct AgentBinding {
     config: Arc<AgentConfig>,
 }
 
-/// So many networks are drawn for an episode until one is right: values that are each right may not go together.
+/// Number of networks drawn for an episode until one is valid: values that are each valid may not go together.
 const DRAWS: usize = 100;
 
 impl Clone for Environment {
@@ -112,12 +112,12 @@ impl Environment {
         })
     }
 
-    /// How many agents there are.
+    /// Number of agents.
     pub fn agents(&self) -> usize {
         self.bindings.len()
     }
 
-    /// How an agent is set up.
+    /// Configuration of an agent.
     pub fn config(&self, agent: usize) -> &AgentConfig {
         &self.bindings[agent].config
     }
@@ -227,7 +227,7 @@ impl Environment {
         self.simulation.now()
     }
 
-    /// The simulation, to look at.
+    /// The simulation, for inspection.
     pub fn simulation(&mut self) -> &mut Simulation {
         &mut self.simulation
     }
@@ -300,7 +300,7 @@ fn needs_care(simulation: &Simulation, flow: FlowId) -> bool {
     wants_to_stop(simulation, flow) || simulation.is_over(flow)
 }
 
-/// Where the bound flows are. Each is there, and its own controller leaves the decisions to the agent.
+/// Indices of the bound flows. Each is there, and its own controller leaves the decisions to the agent.
 fn flow_indices(scenario: &Scenario, bindings: &[AgentBinding]) -> Result<Vec<FlowId>, EnvironmentError> {
     bindings.iter().map(|binding| bound_flow(scenario, &binding.flow)).collect()
 }

@@ -1,10 +1,10 @@
-//! Why there is no such environment.
+//! Errors in creating an environment.
 
 use std::fmt;
 
 use ackclock_sim::FlowConfig;
 
-/// Why an environment cannot be made; the text says what is wrong and what would be right.
+/// Error in creating an environment; the text says what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvironmentError {
     /// No flow was given an agent.
@@ -20,7 +20,7 @@ pub enum EnvironmentError {
     PolicyFlow {
         /// The name of the flow.
         name: String,
-        /// What results call its controller.
+        /// Name of its controller in results.
         controller: String,
     },
     /// The controller of an agent's flow has its own agent in common with other flows.
@@ -37,14 +37,14 @@ pub enum EnvironmentError {
     },
     /// An agent's numbers do not fit into one table with the others' (vector form only).
     NotOneAgent {
-        /// How many there are.
+        /// Number of agents.
         agents: usize,
     },
-    /// A vector of no environments was asked for.
+    /// The vector was to have no environments.
     NoEnvironments,
     /// Threads could not be had.
     Threads {
-        /// What the system said.
+        /// Message of the system.
         reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! An agent on a real connection: what the kernel tells of its ACKs becomes the events of a sender, and what the agent decides the
-//! window of a socket.
+//! An agent on a real connection: the kernel's reports of ACKs become the events of a sender, and the agent's decisions
+//! the window of a socket.
 //!
 //! Source: the observations of crates/bpf (`struct observation` of src/programs/led.h), which are the kernel's own counts. Departures from a
 //! simulated flow: time is the kernel's, and an action counts from the next ACK on; the flow's own controller is that of this project, and
@@ -20,10 +20,10 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use crate::environment::bound_flow;
 use crate::error::EnvironmentError;
 
-/// An ACK as the kernel tells of it.
+/// An ACK in the kernel's report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelAck {
-    /// By the machine's monotonic clock, ns.
+    /// Time by the machine's monotonic clock, ns.
     pub time_ns: u64,
     /// The window that the kernel had then, segments.
     pub cwnd: u32,
@@ -31,11 +31,11 @@ pub struct KernelAck {
     pub srtt_us: u32,
     /// The least one, us.
     pub min_rtt_us: u32,
-    /// That which the ACK shows, us; 0 if none.
+    /// Round-trip sample of the ACK, us; 0 if none.
     pub rtt_us: u32,
-    /// In flight after it, segments.
+    /// Segments in flight after it.
     pub inflight: u32,
-    /// Newly delivered.
+    /// Number newly delivered.
     pub acked: u32,
     /// Newly taken for lost.
     pub lost: u32,
@@ -109,7 +109,7 @@ impl LiveFlow {
         Bytes(count.into() * self.mss)
     }
 
-    /// What left since the last ACK is what is in flight beyond what was.
+    /// Sends the segments that left since the last ACK: those in flight beyond the ones that were.
     fn send(&mut self, ack: &KernelAck) {
         let after = in_flight_before(ack);
         let sent = after.saturating_sub(self.inflight);
@@ -191,7 +191,7 @@ impl LiveFlow {
         }
     }
 
-    /// What happened since the last action pays.
+    /// Reward for the time since the last action.
     pub fn reward(&mut self) -> f64 {
         self.agent.reward(self.now)
     }
@@ -206,7 +206,7 @@ impl LiveFlow {
         observation.value(&self.agent.view(self.now))
     }
 
-    /// Takes an action.
+    /// Applies an action.
     pub fn act(&mut self, action: f64) {
         self.agent.act(self.now, action);
     }
@@ -217,7 +217,7 @@ impl LiveFlow {
         (u32::try_from(segments).unwrap_or(u32::MAX), self.agent.pacing_rate())
     }
 
-    /// How it is set up.
+    /// Configuration of the agent.
     pub fn config(&self) -> &AgentConfig {
         self.agent.config()
     }
@@ -228,7 +228,7 @@ impl LiveFlow {
     }
 }
 
-/// In flight before the ACK came, but for what has left since: segments.
+/// Segments in flight before the ACK came, but for those that have left since.
 fn in_flight_before(ack: &KernelAck) -> u64 {
     u64::from(ack.inflight) + u64::from(ack.acked) + u64::from(ack.lost)
 }

@@ -14,7 +14,7 @@ pub(crate) struct Slot {
     is_over: bool,
 }
 
-/// What a step of one environment gives.
+/// Result of a step of one environment.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlotStep {
     reward: f64,
@@ -22,7 +22,7 @@ struct SlotStep {
     truncated: bool,
 }
 
-/// What a thread is to do with its environments.
+/// Task of a thread with its environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Begin an episode in each, with its seed.
@@ -36,10 +36,10 @@ pub(crate) enum Task {
 pub(crate) struct Shard {
     pub(crate) slots: Vec<Slot>,
     pub(crate) task: Task,
-    /// Of the episodes to begin; an environment without one is left as it is.
+    /// Seeds of the episodes to begin; an environment without one is left as it is.
     pub(crate) seeds: Vec<Option<u64>>,
     pub(crate) actions: Vec<f64>,
-    /// Rows of observations.
+    /// Observations, a row each.
     pub(crate) observations: Vec<f32>,
     pub(crate) rewards: Vec<f64>,
     pub(crate) terminated: Vec<bool>,
@@ -47,7 +47,7 @@ pub(crate) struct Shard {
     autoreset: Autoreset,
     /// Rows: the last observations of episodes that ended, with the next under way.
     pub(crate) finals: Vec<f32>,
-    /// What episodes came to that ended in the last step, with the next under way.
+    /// Outcomes of episodes that ended in the last step, while the next is running.
     pub(crate) outcomes: Vec<Option<Outcome>>,
 }
 

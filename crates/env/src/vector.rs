@@ -10,7 +10,7 @@ use crate::error::EnvironmentError;
 use crate::shard::{Shard, Slot, Task};
 use crate::worker::{LONGEST_LOOK, Worker};
 
-/// Where a step's results go: one place for each environment, `observation_len` numbers in `observations`.
+/// Destination of a step's results: one place for each environment, `observation_len` numbers in `observations`.
 #[derive(Debug)]
 pub struct Buffers<'a> {
     /// A row of observations for each environment.
@@ -26,10 +26,10 @@ pub struct Buffers<'a> {
     pub finals: &'a mut [f32],
 }
 
-/// When an environment whose episode is over begins another.
+/// Time at which an environment whose episode is over begins another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Autoreset {
-    /// With the next step, for which its action counts for nothing and its reward is zero (Gymnasium's
+    /// Begins with the next step, whose action is ignored and whose reward is zero (Gymnasium's
     /// `AutoresetMode.NEXT_STEP`).
     #[default]
     NextStep,
@@ -42,7 +42,7 @@ pub enum Autoreset {
 /// caller's. After a panic of a simulation, which the caller gets, it cannot be used.
 #[derive(Debug)]
 pub struct VectorEnvironment {
-    /// In the order of the environments, as many in each but the last; the first is the caller's.
+    /// Shards in the order of the environments, as many in each but the last; the first is the caller's.
     #[allow(clippy::vec_box, reason = "a thread takes one without moving what is in it")]
     shards: Vec<Box<Shard>>,
     /// A thread for each shard but the first.
@@ -53,7 +53,7 @@ pub struct VectorEnvironment {
 }
 
 impl VectorEnvironment {
-    /// So many copies of an environment with one agent, on so many threads, the caller's among them.
+    /// Vector of `count` copies of an environment with one agent, on `threads` threads, the caller's among them.
     pub fn new(
         environment: &Environment,
         count: usize,
@@ -82,7 +82,7 @@ impl VectorEnvironment {
         Ok(Self { shards: self.shards.clone(), workers, count, autoreset, observation_len })
     }
 
-    /// How many environments there are.
+    /// Number of environments.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -98,7 +98,7 @@ impl VectorEnvironment {
         &self.shards[index / most].slots[index % most].environment
     }
 
-    /// What the i-th environment's latest episode that ended came to, or else the one under way up to now.
+    /// Outcome of the i-th environment's latest episode that ended, or else of the current one up to now.
     pub fn outcome(&self, index: usize) -> Outcome {
         let (shard, place) = (&self.shards[index / self.most()], index % self.most());
         shard.outcomes[place].clone().unwrap_or_else(|| shard.slots[place].environment.outcome())
@@ -153,7 +153,7 @@ impl VectorEnvironment {
         }
     }
 
-    /// How many environments the shards have, but for the last, which may have fewer.
+    /// Number of environments in each shard, but for the last, which may have fewer.
     fn most(&self) -> usize {
         self.shards.first().expect("it is not used after a panic").slots.len()
     }

@@ -17,14 +17,14 @@ use ackclock_units::interrupt::{ask, stop_by};
 use crate::error::EnvironmentError;
 use crate::shard::Shard;
 
-/// How long to look at most: longer than a thread takes to wake, and than a caller mostly takes between two steps.
+/// Longest time of polling: longer than a thread takes to wake, and than a caller mostly takes between two steps.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_micros(200);
 
-/// How long to wait for a shard before asking whether it is still wanted.
+/// Longest wait for a shard before asking whether it is still wanted.
 const NAP: Duration = Duration::from_millis(20);
 
-/// What a shard comes back as: itself, or what a simulation in it panicked with, which may be the exception of a part of
-/// one's own.
+/// Result of a shard's task: itself, or the panic of a simulation in it, which may be the exception of a user's own
+/// part.
 pub(crate) type Done = Result<Box<Shard>, Box<dyn Any + Send>>;
 
 /// See the module. The thread ends with it.
@@ -37,7 +37,7 @@ pub(crate) struct Worker {
     done: Mutex<PollingReceiver<Done>>,
 }
 
-/// Where something arrives: looks for a while before it sleeps.
+/// Receiver that polls for a while before it sleeps.
 #[derive(Debug)]
 struct PollingReceiver<T> {
     sent: Receiver<T>,
@@ -112,7 +112,7 @@ impl<T> PollingReceiver<T> {
         })
     }
 
-    /// The same, asking from time to time whether it is still wanted.
+    /// The next item, checking from time to time whether it is still wanted.
     fn next_if_wanted(&mut self) -> Result<T, RecvError> {
         if let Some(found) = self.look() {
             return found;

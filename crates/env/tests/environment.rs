@@ -109,7 +109,7 @@ fn a_copy_goes_on_alike_and_apart() {
     assert_ne!(one.now(), other.now());
 }
 
-/// What a step of many gives, but for the observations.
+/// Results of a vector's step, but for the observations.
 struct Given {
     rewards: Vec<f64>,
     terminated: Vec<bool>,

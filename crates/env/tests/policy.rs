@@ -59,7 +59,7 @@ impl Drawn {
         policy_file(agent, None, self.layers.iter().map(|(weights, biases)| (&weights[..], &biases[..])))
     }
 
-    /// What a program outside makes of an observation, sum by sum.
+    /// Decision of an independent program on an observation, sum by sum.
     fn decide(&self, observation: &[f32]) -> f64 {
         let sums = |(weights, biases): &(Vec<f32>, Vec<f32>), x: &[f32]| {
             let rows = weights.chunks(x.len()).zip(biases);
@@ -167,7 +167,7 @@ fn an_agent_and_a_policy_do_not_share_a_flow() {
         assert!(error.contains(words), "{words:?} is not in: {error}");
     }
     // Beside each other is another matter.
-    let mut beside = on("other").expect("CUBIC is no policy");
+    let mut beside = on("other").expect("CUBIC is not a policy");
     beside.reset(1);
     assert!(told(beside.simulation(), "decisions") > 0.0);
 }

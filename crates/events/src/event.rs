@@ -1,4 +1,4 @@
-//! The events themselves.
+//! Events of a run.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use ackclock_wire::{Ecn, Flags};
@@ -16,7 +16,7 @@ pub struct PacketInfo {
     pub acknowledgment: u32,
     /// TCP's flags; none for a datagram.
     pub flags: Flags,
-    /// Payload in octets.
+    /// Payload of the packet, octets.
     pub payload: Bytes,
     /// The IP packet in octets.
     pub size: Bytes,
@@ -24,7 +24,7 @@ pub struct PacketInfo {
     pub ecn: Ecn,
 }
 
-/// Why a packet went no further.
+/// Cause for which a packet went no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
     /// The queue discipline dropped it, on arrival or later.
@@ -38,9 +38,9 @@ pub enum DropCause {
 /// A data segment left a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentSent {
-    /// Where it begins in the stream; the SYN is at 0, the first octet of data at 1.
+    /// Offset in the stream; the SYN is at 0, the first octet of data at 1.
     pub offset: u64,
-    /// Its payload.
+    /// Payload of the segment.
     pub size: Bytes,
     /// It had been sent before.
     pub is_retransmission: bool,
@@ -57,11 +57,11 @@ pub struct AckArrived {
     pub acknowledged: u64,
     /// Its SACK blocks, as `[start, end)` of the stream, without those that only repeat the ACK before; empty ones behind them.
     pub sacked: [(u64, u64); 4],
-    /// The congestion window.
+    /// Congestion window after the ACK.
     pub cwnd: Bytes,
     /// The slow-start threshold; none while it is arbitrarily high.
     pub ssthresh: Option<Bytes>,
-    /// `FlightSize` (RFC 5681).
+    /// Data in flight, `FlightSize` (RFC 5681).
     pub flight_size: Bytes,
     /// The RTT sample of this ACK; none under Karn's rule.
     pub rtt_sample: Option<SimDuration>,
@@ -75,7 +75,7 @@ pub struct AckArrived {
     pub pacing_rate: Option<Bandwidth>,
 }
 
-/// By what segments were taken for lost.
+/// Method by which segments were considered lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// Duplicate ACKs or SACKed segments above it (RFC 5681, RFC 6675).
@@ -86,10 +86,10 @@ pub enum LossDetection {
     Timeout,
 }
 
-/// What began a recovery.
+/// Cause of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryCause {
-    /// Loss, told by ACKs or by time: fast recovery.
+    /// Loss, detected by ACKs or by time: fast recovery.
     Loss,
     /// A mark of the network (RFC 3168): the window is reduced, nothing is sent again.
     Ecn,
@@ -106,16 +106,16 @@ pub enum ProbeKind {
     ZeroWindow,
 }
 
-/// Why slow start ended.
+/// Cause of the end of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartExit {
-    /// A loss, told by ACKs or by time.
+    /// A loss, detected by ACKs or by time.
     Loss,
     /// A mark of the network.
     Ecn,
     /// The retransmission timer expired.
     Timeout,
-    /// cwnd reached ssthresh.
+    /// The congestion window reached ssthresh.
     Threshold,
     /// The round trip grew (`HyStart`'s delay, HyStart++'s).
     Delay,
@@ -130,35 +130,35 @@ pub enum SlowStartExit {
 pub struct ControllerState {
     /// Before, such as `"slow_start"`, `"probe_bw_up"`.
     pub from: &'static str,
-    /// After.
+    /// State after the change.
     pub to: &'static str,
 }
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The first bit of a packet entered the wire of a link, having waited in its queue.
     PacketSent {
-        /// Which.
+        /// The packet that left.
         packet: PacketInfo,
-        /// From its arrival at the link.
+        /// Time from its arrival at the link.
         waited: SimDuration,
     },
     /// A packet went no further.
     PacketDropped {
-        /// Which.
+        /// The packet that was dropped.
         packet: PacketInfo,
-        /// Why.
+        /// Cause of the drop.
         cause: DropCause,
     },
     /// A queue set a packet's ECN field to CE.
     PacketMarked {
-        /// Which, as it was marked.
+        /// The packet, as it was marked.
         packet: PacketInfo,
     },
     /// The last bit of a packet came out at the far end of a link.
     PacketDelivered {
-        /// Which.
+        /// The packet that was delivered.
         packet: PacketInfo,
     },
     /// A data segment left a sender.
@@ -167,14 +167,14 @@ pub enum Event {
     AckArrived(AckArrived),
     /// A sender took data for lost.
     MarkedLost {
-        /// How much.
+        /// Octets considered lost.
         lost: Bytes,
-        /// By what.
+        /// Method of detection.
         by: LossDetection,
     },
     /// A sender began to recover, or to reduce its window for a mark.
     RecoveryEntered {
-        /// By what.
+        /// Cause of the recovery.
         cause: RecoveryCause,
         /// The recovery ends when all before this offset is acknowledged.
         until: u64,
@@ -202,16 +202,16 @@ pub enum Event {
         /// The congestion window after it.
         cwnd: Bytes,
     },
-    /// A probe left.
+    /// A probe left the sender.
     ProbeSent {
-        /// What for.
+        /// Purpose of the probe.
         kind: ProbeKind,
     },
     /// A controller went from one of its states to another.
     ControllerState(ControllerState),
     /// A flow left slow start.
     SlowStartExited {
-        /// Why.
+        /// Cause of the end.
         cause: SlowStartExit,
         /// The congestion window then.
         cwnd: Bytes,
@@ -225,7 +225,7 @@ pub enum Event {
     RelayReleased {
         /// Octets in its buffer.
         buffered: Bytes,
-        /// How long it had held.
+        /// Time for which it had held.
         held: SimDuration,
     },
 }

@@ -1,4 +1,4 @@
-//! Which events are wanted.
+//! Kinds of events, and sets of them.
 
 use crate::event::Event;
 
@@ -14,7 +14,7 @@ macro_rules! kinds {
             /// Each, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
 
-            /// As scenarios and tables name it.
+            /// Name in scenarios and tables.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
             }
@@ -24,14 +24,14 @@ macro_rules! kinds {
                 Self::ALL.iter().copied().find(|kind| kind.name() == name)
             }
 
-            /// What it means, in a sentence.
+            /// Meaning in a sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$kind => concat!($($doc),+).trim_ascii(),)* }
             }
         }
 
         impl Event {
-            /// Which kind it is of.
+            /// Kind of the event.
             pub const fn kind(&self) -> EventKind {
                 match self { $($pattern => EventKind::$kind,)* }
             }
@@ -56,7 +56,7 @@ kinds! {
     MarkedLost = "marked_lost" of Event::MarkedLost { .. },
     /// A recovery, or the answer to a mark, began.
     RecoveryEntered = "recovery_entered" of Event::RecoveryEntered { .. },
-    /// It was over.
+    /// A recovery, or the answer to a mark, was over.
     RecoveryLeft = "recovery_left" of Event::RecoveryLeft { .. },
     /// The retransmission timer expired.
     TimedOut = "timed_out" of Event::TimedOut { .. },
@@ -79,9 +79,9 @@ kinds! {
 pub struct EventKinds(u32);
 
 impl EventKinds {
-    /// No event.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Every event.
+    /// The set of every event.
     pub const ALL: Self = Self((1 << EventKind::ALL.len()) - 1);
 
     /// True if no kind is in it.
@@ -94,7 +94,7 @@ impl EventKinds {
         self.0 & (1 << kind as u32) != 0
     }
 
-    /// With `kind`.
+    /// The set with `kind` added.
     #[must_use]
     pub const fn with(self, kind: EventKind) -> Self {
         Self(self.0 | 1 << kind as u32)

@@ -1,4 +1,4 @@
-//! What happens in a run, as typed events: a packet is dropped, a segment is taken for lost, a recovery begins.
+//! Typed events of a run: a packet is dropped, a segment is taken for lost, a recovery begins.
 //!
 //! A run that is watched hands each [`Record`] to an [`Observer`], in the order of time. Which [`EventKind`]s of which
 //! sources are wanted is chosen before the run ([`EventKinds`]); what nobody wants is never made.

@@ -1,4 +1,4 @@
-//! What tables and files call causes and the like.
+//! Names of causes and the like in tables and files.
 
 use ackclock_wire::Ecn;
 
@@ -8,7 +8,7 @@ use crate::source::SourceKind;
 macro_rules! names {
     ($($type:ident { $($variant:ident = $name:literal,)* })*) => {$(
         impl $type {
-            /// As tables name it.
+            /// Name in tables.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -65,7 +65,7 @@ names! {
 }
 
 impl RecoveryCause {
-    /// What a sender is doing then.
+    /// State of a sender in a recovery with this cause.
     pub const fn state(self) -> &'static str {
         match self {
             Self::Loss => "fast_recovery",

@@ -1,4 +1,4 @@
-//! Who is told.
+//! Observers of events.
 
 use ackclock_units::SimTime;
 
@@ -8,11 +8,11 @@ use crate::source::{Source, SourceId};
 /// An event with when and where it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub time: SimTime,
-    /// Where: an index into the sources that [`Observer::begin`] was told of.
+    /// Source of the event: an index into the sources that [`Observer::begin`] received.
     pub source: SourceId,
-    /// What.
+    /// The event itself.
     pub event: Event,
 }
 
@@ -25,7 +25,7 @@ pub trait Observer {
     fn on_event(&mut self, record: &Record);
 }
 
-/// Keeps every record.
+/// Keeps every record in the vector.
 impl Observer for Vec<Record> {
     fn on_event(&mut self, record: &Record) {
         self.push(*record);

@@ -25,7 +25,7 @@ use tracks::{Tracks, values};
 
 /// Writes a trace as things happen.
 ///
-/// `out` gets a write for each event: buffer it. An error of `out` ends the writing, and [`PerfettoWriter::finish`] tells it.
+/// `out` gets a write for each event: buffer it. An error of `out` ends the writing, and [`PerfettoWriter::finish`] returns it.
 #[derive(Debug)]
 pub struct PerfettoWriter<W: Write> {
     encoder: Encoder<W>,

@@ -33,7 +33,7 @@ const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// Writes the events of one source, as they happen.
 ///
-/// `out` gets several writes for each event: buffer it. An error of `out` ends the writing, and [`QlogWriter::finish`] tells it.
+/// `out` gets several writes for each event: buffer it. An error of `out` ends the writing, and [`QlogWriter::finish`] returns it.
 #[derive(Debug)]
 pub struct QlogWriter<W: Write> {
     out: W,
@@ -109,7 +109,7 @@ impl<W: Write> QlogWriter<W> {
         self.metrics(time, &Reading::of_ack(ack))
     }
 
-    /// What has changed, if anything has.
+    /// Writes the metrics that have changed, if any.
     fn metrics(&mut self, time: SimTime, reading: &Reading) -> io::Result<()> {
         let Some(changes) = self.metrics.update(reading) else { return Ok(()) };
         self.write(time, "recovery_metrics_updated", &changes)

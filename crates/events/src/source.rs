@@ -1,10 +1,10 @@
-//! Where events come from.
+//! Sources of events.
 
 /// The number of a [`Source`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);
 
-/// What a source is.
+/// Kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// The sending end of a flow of the scenario.
@@ -18,9 +18,9 @@ pub enum SourceKind {
 /// Something that events come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it is.
+    /// Kind of the source.
     pub kind: SourceKind,
-    /// As results name it: the flow's name, the link's; for an appliance its name, the flow's and the direction.
+    /// Name in results: the flow's name, the link's; for an appliance its name, the flow's and the direction.
     pub name: String,
     /// The controller at work there; empty for a link.
     pub controller: String,

@@ -22,7 +22,7 @@ use crate::namespace::Namespace;
 /// The largest IP packet on any device: that of Ethernet.
 const MTU: u16 = 1500;
 
-/// Where a host stands: `NODE=DEVICE@NAMESPACE:ADDRESS/BITS`.
+/// Location of a host: `NODE=DEVICE@NAMESPACE:ADDRESS/BITS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPlace {
     node: String,
@@ -31,7 +31,7 @@ pub struct HostPlace {
     address: (Ipv4Addr, u8),
 }
 
-/// What is wrong with the text of a [`HostPlace`].
+/// Mistake in the text of a [`HostPlace`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongPlace(String);
 
@@ -63,7 +63,7 @@ impl FromStr for HostPlace {
     }
 }
 
-/// Why nothing was carried.
+/// Reason for which no packets were carried.
 #[derive(Debug)]
 pub enum Failure {
     /// A host cannot stand where it is said to.
@@ -78,8 +78,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Carries packets between hosts for as long as is asked, or until `stop` is set. Writes a line to `told` once everything that is sent
-/// is carried.
+/// Carries packets between hosts for the requested time, or until `stop` is set. Writes a line to `told` once all
+/// packets sent by the hosts are carried.
 pub fn carry(
     config: &SimulationConfig,
     hosts: &[HostPlace],

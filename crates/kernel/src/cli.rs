@@ -31,9 +31,9 @@ pub struct Cli {
 enum Command {
     /// Run a scenario in real time, between real sockets.
     Run(RunArgs),
-    /// Say whether the kernel can run a scenario, and what would be set.
+    /// Check whether the kernel can run a scenario, and print the settings.
     Check(ScenarioArgs),
-    /// Carry what is sent in namespaces of others over a scenario's network, until Ctrl-C.
+    /// Carry packets between other network namespaces over a scenario's network, until Ctrl-C.
     Carry(CarryArgs),
     /// Controllers as programs of the kernel.
     #[cfg(feature = "bpf")]
@@ -48,7 +48,7 @@ struct ScenarioArgs {
     /// Override a value, such as duration='5 s'. May be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
-    /// In place of the scenario's seed; draws all that the scenario has drawn.
+    /// Replace the scenario's seed, which draws all its random values.
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -57,16 +57,16 @@ struct ScenarioArgs {
 struct RunArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Write the results into this folder, made if there is none: summary.json, kernel.json and tables of Arrow.
+    /// Write the results into this folder, which is created if missing: summary.json, kernel.json and tables of Arrow.
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// Write the results to standard output as one stream: a line of JSON with the lengths of tables, then these as Arrow.
     #[arg(long, conflicts_with = "into")]
     stream: bool,
-    /// End when the program that started this one ends.
+    /// Exit when the program that started this one exits.
     #[arg(long)]
     tied: bool,
-    /// A controller that the kernel has, or that is registered, in the place of the one that a flow has in the scenario. May be repeated.
+    /// Use another controller for a flow, one that the kernel has or that is registered. May be repeated.
     #[arg(long = "controller", value_name = "FLOW=NAME", value_parser = choice)]
     controllers: Vec<Choice>,
 }
@@ -75,10 +75,10 @@ struct RunArgs {
 struct CarryArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// A host: a namespace (of ip netns, or a path such as /proc/PID/ns/net) that gets a device with an address at a node of the network.
+    /// Attach a namespace (of ip netns, or a path such as /proc/PID/ns/net) to a node, by a device with this address. At least two.
     #[arg(long = "host", value_name = "NODE=DEVICE@NAMESPACE:ADDRESS/BITS", required = true)]
     hosts: Vec<HostPlace>,
-    /// End by itself after so long.
+    /// Stop after this many seconds.
     #[arg(long, value_parser = positive)]
     seconds: Option<f64>,
 }
@@ -93,7 +93,7 @@ fn positive(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "must be a number of seconds, 0.001 at least".to_owned())
 }
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
@@ -133,7 +133,7 @@ fn run_command(args: &RunArgs) -> Ended {
     Ok(())
 }
 
-/// Becomes true with a wish to end.
+/// A flag that becomes true at a signal to stop.
 fn stopped_by_signals() -> Result<Arc<AtomicBool>, (u8, String)> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -143,7 +143,7 @@ fn stopped_by_signals() -> Result<Arc<AtomicBool>, (u8, String)> {
     Ok(stop)
 }
 
-/// Ctrl-C is how it is meant to end: what was carried is told.
+/// Carries packets until Ctrl-C, which is the normal end, and prints the counts.
 fn carry_command(args: &CarryArgs) -> Ended {
     let scenario = load(&args.scenario)?;
     let stop = stopped_by_signals()?;

@@ -11,7 +11,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// Begins now.
+    /// A clock that begins now.
     pub fn start() -> Self {
         Self { start: Instant::now() }
     }
@@ -21,17 +21,17 @@ impl WallClock {
         Self { start: Instant::now() + wait }
     }
 
-    /// How long the run has lasted; zero before it begins.
+    /// Time since the begin of the run; zero before it.
     pub fn now(&self) -> SimTime {
         SimTime(Instant::now().saturating_duration_since(self.start).as_nanos() as u64)
     }
 
-    /// From now until `time`; zero if that has passed.
+    /// Time from now until `time`; zero if that has passed.
     pub fn until(&self, time: SimTime) -> Duration {
         (self.start + Duration::from_nanos(time.0)).saturating_duration_since(Instant::now())
     }
 
-    /// Sleeps until `time`.
+    /// Sleeps until `time` of the run.
     pub fn sleep_until(&self, time: SimTime) {
         std::thread::sleep(self.until(time));
     }

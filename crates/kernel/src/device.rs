@@ -41,7 +41,8 @@ pub struct Device {
     address: Ipv4Addr,
 }
 
-/// What was taken from a device with one call: the segments of a super-packet, or a packet. It is made once and used again.
+/// Packets taken from a device with one call: the segments of a super-packet, or a packet. It is made once and used
+/// again.
 #[derive(Debug, Default)]
 pub struct Batch {
     raw: Vec<u8>,
@@ -51,7 +52,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// For devices whose largest IP packet is `mtu`.
+    /// A batch for devices whose largest IP packet is `mtu`.
     pub fn new(mtu: u16) -> Self {
         Self {
             raw: vec![0; VIRTIO_NET_HDR_LEN + LARGEST],
@@ -70,9 +71,9 @@ impl Batch {
 /// Packets that a device has dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDrops {
-    /// That hosts sent, before they were read.
+    /// Packets that hosts sent, dropped before they were read.
     pub sent: u64,
-    /// That were written to it.
+    /// Packets written to the device, dropped before hosts received them.
     pub received: u64,
 }
 
@@ -82,7 +83,7 @@ impl Device {
         Self::named(namespace, NAME, (address, PREFIX), mtu)
     }
 
-    /// The same under a name, in a network of its address and so many bits, in a namespace that may be others'.
+    /// Device with a name, in a network of its address and prefix length, in a namespace that others may use.
     pub fn named(namespace: &Namespace, name: &str, (address, prefix): (Ipv4Addr, u8), mtu: u16) -> io::Result<Self> {
         let tun = namespace.within(|| {
             let device = DeviceBuilder::new()
@@ -122,7 +123,7 @@ impl Device {
         self.tun.send_vectored(&[IoSlice::new(&NO_OFFLOAD), IoSlice::new(packet)]).map(|_| ())
     }
 
-    /// What it has dropped.
+    /// Counts of packets that the device has dropped.
     pub fn drops(&self, namespace: &Namespace) -> io::Result<DeviceDrops> {
         let text = namespace.within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         let missing = || io::Error::other(format!("no counters of {} in /proc/net/dev", self.name));

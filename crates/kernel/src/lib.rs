@@ -2,7 +2,7 @@
 //!
 //! [`run`] takes a checked scenario. [`plan`] says what it comes to in parameters of the kernel, or what the kernel cannot do of it;
 //! [`namespace`] and [`device`] make hosts' surroundings, which vanish with the process; [`emulator`] moves packets along the links of
-//! `ackclock_net`; [`hosts`] sends and receives, and looks at what the kernel tells. What is left behind is a [`run::Outcome`], in the form
+//! `ackclock_net`; [`hosts`] sends and receives, and reads the kernel's reports. The result is a [`run::Outcome`], in the form
 //! of the simulator's results. [`carry`] gives the network alone to programs of others.
 
 pub mod carry;

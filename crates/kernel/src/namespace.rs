@@ -61,7 +61,7 @@ impl Namespace {
         })
     }
 
-    /// Reads a parameter.
+    /// Reads a parameter of the namespace.
     pub fn get(&self, name: &str) -> io::Result<String> {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         self.within(|| Ok(fs::read_to_string(&path)?.trim().to_owned()))

@@ -35,8 +35,9 @@ fn file_name(name: &str) -> String {
     format!("{}.pcapng", name.chars().map(usual).collect::<String>())
 }
 
-/// The same as one stream, for a program that reads it, so that nothing is on a disk that could be left there: a line of JSON with
-/// `summary`, `kernel` and the lengths in octets of the `tables` and of the `captures`, then the tables and the captures in that order.
+/// Writes the outcome as one stream, for a program that reads it, so that nothing is on a disk that could be left
+/// there: a line of JSON with `summary`, `kernel` and the lengths in octets of the `tables` and of the `captures`, then
+/// the tables and the captures in that order.
 pub fn write_stream(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     let (mut lengths, mut octets) = (serde_json::Map::new(), Vec::new());
     for (name, table) in tables(outcome) {

@@ -1,9 +1,10 @@
-//! What a scenario asks of hosts, as what the kernel has: parameters of a namespace, options of sockets, names of controllers.
+//! Plan of a scenario's hosts in the kernel's terms: parameters of a namespace, options of sockets, names of
+//! controllers.
 //!
 //! The measure is the profile `linux-6.x`, which describes the kernel as it comes: a switch that is as there needs nothing, one that the
 //! kernel has too is set, and any other is refused with its reason, as the run would be of another scenario.
 //!
-//! Source: Documentation/networking/ip-sysctl.rst and tcp(7), as far as the names of parameters go; their effect was looked at by reading
+//! Source: Documentation/networking/ip-sysctl.rst and tcp(7), as far as the names of parameters go; their effect was checked by reading
 //! them back.
 
 #[cfg_attr(not(feature = "bpf"), path = "plan/no_loads.rs")]
@@ -19,14 +20,14 @@ use ackclock_sim::{FlowConfig, SimulationConfig};
 pub use loads::Loads;
 pub use switches::{HostPlan, SocketOptions};
 
-/// What the kernel cannot do, and where the scenario asks for it.
+/// A feature that the kernel lacks, and its place in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// As in the scenario: `flow[0].tcp.rto`.
+    /// Path in the scenario: `flow[0].tcp.rto`.
     pub place: String,
-    /// What is asked for, and why the kernel cannot do it.
+    /// The requested feature, and the reason for which the kernel lacks it.
     pub reason: String,
-    /// What to do.
+    /// Instruction what to do.
     pub remedy: String,
 }
 
@@ -41,7 +42,7 @@ impl fmt::Display for Refusal {
 pub struct Plan {
     /// Parameters of the namespaces, of openers and of acceptors.
     pub sides: [HostPlan; 2],
-    /// Of each flow, in the scenario's order, and then of each group of short flows.
+    /// Plan of each flow, in the scenario's order, and then of each group of short flows.
     pub flows: Vec<FlowPlan>,
     /// The largest IP packet.
     pub mtu: u16,
@@ -49,16 +50,16 @@ pub struct Plan {
     pub loads: Loads,
 }
 
-/// What a flow's sockets are told.
+/// Controllers and socket options of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
     /// The kernel's name of its controller.
     pub controller: String,
-    /// That of who accepts the connection, if it is another.
+    /// Controller of the accepting end, if it is a different one.
     pub acceptors: Option<String>,
-    /// Of the socket that opens the connection.
+    /// Options of the socket that opens the connection.
     pub opener: SocketOptions,
-    /// Of the one that accepts it.
+    /// Options of the socket that accepts it.
     pub acceptor: SocketOptions,
 }
 
@@ -81,7 +82,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What the scenario comes to, or everything in it that the kernel cannot do. `available` are the kernel's controllers.
+    /// Plan for the scenario, or everything in it that the kernel cannot do. `available` are the kernel's controllers.
     pub fn new(config: &SimulationConfig, available: &[String]) -> Result<Self, Vec<Refusal>> {
         let mut refusals = refusals::of_scenario(config);
         let mut sides = [None, None];

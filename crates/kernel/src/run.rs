@@ -27,14 +27,14 @@ use crate::summary;
 
 /// The network of the namespaces, which nobody else sees.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 128, 1)];
-/// From the making of the threads to the time zero of the run.
+/// Time from the creation of the threads to the time zero of the run.
 const LEAD: Duration = Duration::from_millis(50);
 /// Connections of short flows that wait to be accepted.
 const BACKLOG: i32 = 1_024;
-/// How often it is looked whether somebody wants the run to end.
+/// Interval at which interruption is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Why there are no results.
+/// Reason for which there are no results.
 #[derive(Debug)]
 pub enum Failure {
     /// The scenario asks for what the kernel cannot do.
@@ -53,34 +53,34 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// What a run leaves behind, in the form of the simulator's.
+/// Results of a run, in the form of the simulator's.
 #[derive(Debug)]
 pub struct Outcome {
-    /// As `summary.json` has it.
+    /// Content of `summary.json`.
     pub summary: Summary,
-    /// Series of flows.
+    /// Series of flows over time.
     pub flows: Table,
-    /// Series of links.
+    /// Series of links over time.
     pub links: Table,
-    /// Times of congestion.
+    /// Episodes of congestion.
     pub episodes: Table,
     /// Requests that were answered.
     pub completions: Table,
     /// Packets that links and hosts recorded.
     pub captures: Vec<CaptureFile>,
-    /// What the machine did.
+    /// Report on the machine.
     pub report: Report,
 }
 
-/// What the machine did: the manifest's entry `kernel`.
+/// Report on the machine: the manifest's entry `kernel`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Of the kernel, as `uname -r` says.
+    /// Release of the kernel, as `uname -r` prints it.
     pub release: String,
     /// Whether the run can be believed.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// How late packets were handed to hosts, microseconds.
+    /// Lateness of packets handed to hosts, microseconds.
     pub late_us: LatenessSummary,
     /// True if the emulator ran before all ordinary threads.
     pub real_time: bool,
@@ -104,7 +104,7 @@ pub struct Report {
     pub cpu_s: f64,
 }
 
-/// The kernel's controllers.
+/// Names of the kernel's controllers.
 pub fn available_controllers() -> io::Result<Vec<String>> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
@@ -198,7 +198,7 @@ fn connections(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> 
     config.flows.iter().zip(&plan.flows).enumerate().map(make).collect()
 }
 
-/// Where the acceptors of each group of short flows wait.
+/// Listening sockets for the acceptors of each group of short flows.
 fn listeners(config: &SimulationConfig, plan: &Plan, sides: &Surroundings) -> io::Result<Vec<(Socket, SocketAddrV4)>> {
     let first = config.flows.len() + config.traffic.datagrams.len();
     let make = |(index, plan): (usize, &FlowPlan)| {
@@ -252,13 +252,13 @@ fn datagram_sockets(config: &SimulationConfig, sides: &Surroundings) -> io::Resu
     (0..config.traffic.datagrams.len()).map(make).collect()
 }
 
-/// What the threads of a run leave behind.
+/// Results of a run's threads.
 pub(crate) struct Done {
     pub(crate) pump: PumpOutcome,
     pub(crate) sampled: Sampled,
-    /// By flow.
+    /// Results of each flow.
     pub(crate) held: Vec<Held>,
-    /// By group of short flows.
+    /// Results of each group of short flows.
     pub(crate) groups: Vec<ShortFlowsDone>,
     device_drops: u64,
 }
@@ -319,7 +319,7 @@ fn work(
     })
 }
 
-/// How many datagrams the kernel would not take from their senders: no queue of the scenario has seen them.
+/// Number of datagrams that the kernel refused to take from their senders: no queue of the scenario has seen them.
 fn refused(
     sending: Vec<ScopedJoinHandle<'_, io::Result<u64>>>,
     draining: Vec<ScopedJoinHandle<'_, io::Result<()>>>,

@@ -2,7 +2,7 @@
 //!
 //! Departures: `lost_segments` are those retransmitted less those that the receiver reported as duplicates, since the kernel keeps no
 //! count of what it took for lost; `fast_recoveries` and episodes are those that lasted a millisecond at least; of what limited the
-//! sender the kernel tells three shares ([`limits`]), over a life whose ends are known within a millisecond.
+//! sender the kernel reports three shares ([`limits`]), over a life whose ends are known within a millisecond.
 
 use ackclock_net::Router;
 use ackclock_sim::{
@@ -107,8 +107,8 @@ fn flow_summary(
     }
 }
 
-/// The limits of a sender whose connection was open for so long, as far as the kernel counts them: busy time, the
-/// receiver's window and the send buffer. Ticks of its clock may be counted beyond the life.
+/// Limits of a sender whose connection was open for `life`, as far as the kernel counts them: busy time, the receiver's
+/// window and the send buffer. Ticks of its clock may be counted beyond the life.
 fn limits(info: &TcpInfo, life: SimDuration) -> Option<LimitShares> {
     let share = |micros: u64| (micros as f64 * 1e3 / life.0 as f64).min(1.0);
     (!life.is_zero()).then(|| LimitShares {
@@ -122,7 +122,7 @@ fn limits(info: &TcpInfo, life: SimDuration) -> Option<LimitShares> {
     })
 }
 
-/// By flow: the requests that were answered, of one that makes any.
+/// Logs of each flow's answered requests, if it makes any.
 fn exchange_logs(config: &SimulationConfig, held: &[Held]) -> Vec<Option<CompletionLog>> {
     let mut router = Router::new(&config.network);
     let mut log = |(flow, held): (&FlowConfig, &Held)| {

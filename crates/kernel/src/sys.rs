@@ -15,13 +15,13 @@ pub const CLOSED: u8 = 7;
 pub mod ca_state {
     /// The answer to a mark, or to congestion at the host itself.
     pub const CWR: u8 = 2;
-    /// Fast recovery.
+    /// State of fast recovery.
     pub const RECOVERY: u8 = 3;
-    /// After a timeout.
+    /// State after a timeout.
     pub const LOSS: u8 = 4;
 }
 
-/// State of a TCP socket, as the kernel tells it.
+/// State of a TCP socket, as the kernel reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// State of the connection (`enum` in `net/tcp_states.h`; 1 is established).
@@ -115,7 +115,7 @@ impl TcpInfo {
             .then(|| u64::from(self.ssthresh_segments) * u64::from(self.snd_mss))
     }
 
-    /// What was sent and not cumulatively acknowledged, in octets, of whole segments.
+    /// Octets sent and not cumulatively acknowledged, in whole segments.
     pub fn flight_size(&self) -> u64 {
         u64::from(self.unacked) * u64::from(self.snd_mss)
     }

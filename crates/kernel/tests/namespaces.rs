@@ -22,7 +22,7 @@ const BULK: &str = r#"
     controller = "cubic"
 "#;
 
-/// What a run needs and this machine lacks.
+/// Requirement of a run that this machine lacks.
 fn missing() -> Option<&'static str> {
     let is_root = fs::read_to_string("/proc/self/status").is_ok_and(|text| text.contains("Uid:\t0\t0"));
     if !is_root {

@@ -22,7 +22,7 @@ use crate::replay::{Replay, index_below};
 use crate::returns::Returns;
 
 declare! {
-    /// How an agent learns.
+    /// Parameters of an agent's learning.
     pub struct Learning {
         /// Nodes of each hidden layer.
         hidden: Vec<usize> = default(vec![30; 3])
@@ -32,9 +32,9 @@ declare! {
             .unit("nodes"),
         /// Probability that a hidden node is silent in a step of learning.
         dropout: f64 = default(0.1).at_least(0.0).at_most(0.9),
-        /// What takes the steps.
+        /// Optimizer that takes the steps.
         optimiser as "optimizer": OptimiserKind = OptimiserKind::Adam,
-        /// Of the optimizer.
+        /// Learning rate of the optimizer.
         learning_rate: f64 = default(1e-3).at_least(1e-9).at_most(1.0),
         /// gamma: what a reward is worth a step later.
         discount: f64 = default(0.9).at_least(0.0).at_most(0.9999),
@@ -44,7 +44,7 @@ declare! {
         double: bool = false,
         /// Drawn for a step of learning.
         batch: usize = default(32).at_least(1).at_most(4_096).unit("tuples"),
-        /// From a copy of the network for the targets to the next; 0: the network is its own target.
+        /// Interval between copies of the network for the targets; 0: the network is its own target.
         target_update: u64 = default(100).at_most(1_000_000_000).unit("steps of learning"),
         /// The most that are kept; the oldest makes room.
         replay_capacity: usize = default(10_000).at_least(1).at_most(10_000_000).unit("tuples"),
@@ -55,22 +55,22 @@ declare! {
     }
 }
 
-/// What an agent is made of.
+/// Parameters of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentConfig {
     /// Numbers that it sees.
     pub inputs: usize,
-    /// In so many readings that its network takes one after the other, or 1 ([`Shape::readings`]).
+    /// Number of readings that its network takes one after the other, or 1 ([`Shape::readings`]).
     pub readings: usize,
     /// Actions that it has.
     pub actions: usize,
-    /// How it brings what it sees to size.
+    /// Normalisation of its observations.
     pub normalisation: Normalisation,
-    /// How and when it learns.
+    /// Parameters of learning.
     pub learning: Learning,
 }
 
-/// What an agent chose.
+/// Choice of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The number of the action.
@@ -110,7 +110,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// With a network drawn from `random`, from which everything else is drawn too.
+    /// An agent with a network drawn from `random`, from which all later draws are taken too.
     pub fn new(config: &AgentConfig, mut random: RandomStream) -> Self {
         let learning = config.learning.clone();
         let (inputs, readings) = (config.inputs, config.readings);
@@ -147,7 +147,7 @@ impl Agent {
         Returns::new(self.learning.n_step, self.learning.discount as f32, self.inputs)
     }
 
-    /// Stores what came of an action in the replay, from which it will learn: that it `gained` so much, and what was seen
+    /// Stores the result of an action in the replay, from which it will learn: the reward `gained`, and the observation
     /// `next`. The state of one step of a chain is that after the one before, unless [`Self::end`] came between.
     pub fn store(&mut self, chain: &mut Returns, state: &[f32], action: usize, gained: f32, next: &[f32]) {
         self.tuples += 1;
@@ -156,7 +156,7 @@ impl Agent {
         chain.add(state, action, gained, next, |tuple| replay.push(tuple));
     }
 
-    /// What comes next does not follow from a chain's last step: rewards of several steps end with it.
+    /// Ends a chain: the next step does not follow from its last, and rewards of several steps end with it.
     pub fn end(&mut self, chain: &mut Returns) {
         let replay = &mut self.replay;
         chain.end(|tuple| replay.push(tuple));
@@ -252,7 +252,7 @@ impl Agent {
         self.tuples
     }
 
-    /// How many decisions it has made so far.
+    /// Number of decisions so far.
     pub fn decisions(&self) -> u64 {
         self.decisions
     }
@@ -267,7 +267,7 @@ impl Agent {
         self.loss
     }
 
-    /// How it brings what it sees to size, as that is now.
+    /// Normaliser of its observations, in its present state.
     pub fn normaliser(&self) -> &Normaliser {
         &self.normaliser
     }
@@ -278,7 +278,7 @@ impl Agent {
     }
 }
 
-/// Which of the numbers at every `stride`-th place is the greatest, the first of equals.
+/// Index of the greatest of the numbers at every `stride`-th place, the first of equals.
 fn greatest(numbers: &[f32], stride: usize) -> usize {
     let each = numbers.iter().step_by(stride).enumerate();
     each.fold(0, |best, (at, number)| if *number > numbers[best * stride] { at } else { best })

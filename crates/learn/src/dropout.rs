@@ -8,12 +8,12 @@ use ackclock_units::RandomStream;
 /// Draws of 16 bits in one of 64.
 const LANES: usize = 4;
 
-/// See the module.
+/// Dropout of nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Dropout {
     /// A node is silent if its 16 bits are below.
     threshold: u16,
-    /// What the others are multiplied by.
+    /// Factor of the nodes that stay.
     scale: f32,
 }
 

@@ -17,19 +17,19 @@ const COLUMNS: usize = 2;
 /// A, as it lies in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Left<'a> {
-    /// Row by row.
+    /// The matrix lies row by row.
     Rows(&'a [f32]),
-    /// Column by column.
+    /// The matrix lies column by column.
     Columns(&'a [f32]),
 }
 
-/// What to multiply.
+/// Operands of a product of matrices.
 #[derive(Debug)]
 pub(crate) struct Product<'a> {
     pub(crate) a: Left<'a>,
     /// Row by row, `width` elements each: as many rows as A has columns.
     pub(crate) b: &'a [f32],
-    /// Where each row of C starts from; `None` is zero.
+    /// Initial value of each row of C; `None` is zero.
     pub(crate) bias: Option<&'a [f32]>,
     /// Row by row, `width` elements each: as many rows as A has.
     pub(crate) c: &'a mut [f32],
@@ -69,7 +69,7 @@ struct Block<'a, S> {
     a: Left<'a>,
     /// The first of the rows.
     first: usize,
-    /// Columns of A.
+    /// Number of columns of A.
     inner: usize,
     b: &'a [f32],
     bias: Option<&'a [f32]>,

@@ -10,8 +10,8 @@ use ackclock_units::RandomStream;
 pub struct Shape {
     /// Numbers that go in.
     pub inputs: usize,
-    /// In so many readings, alike, which the first hidden layer takes one after the other, each with what it gave for the one
-    /// before; 1 takes all at once.
+    /// Number of equal readings into which the inputs are divided; the first hidden layer takes one after the other,
+    /// each with its output for the one before; 1 takes all at once.
     pub readings: usize,
     /// Nodes of each hidden layer; may be none, with one reading.
     pub hidden: Vec<usize>,
@@ -20,7 +20,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of every layer: inputs and outputs.
+    /// Inputs and outputs of every layer.
     pub(crate) fn layers(&self) -> impl Iterator<Item = (usize, usize)> {
         let carried = if self.readings > 1 { self.hidden[0] } else { 0 };
         let first = self.inputs / self.readings + carried;
@@ -29,13 +29,13 @@ impl Shape {
         from.zip(to)
     }
 
-    /// How many weights and biases there are.
+    /// Number of weights and biases.
     pub fn parameters(&self) -> usize {
         self.layers().map(|(inputs, outputs)| (inputs + 1) * outputs).sum()
     }
 }
 
-/// Where a layer's numbers lie among all parameters: first its weights, a row for each output, then its biases.
+/// Position of a layer's numbers among all parameters: first its weights, a row for each output, then its biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layer {
     pub(crate) inputs: usize,
@@ -70,8 +70,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// With every weight and bias uniform within `1/sqrt(inputs)` of zero, inputs being those of its layer: what `PyTorch`'s
-    /// linear layers begin with.
+    /// A network with every weight and bias uniform within `1/sqrt(inputs)` of zero, inputs being those of its layer:
+    /// the initial values of `PyTorch`'s linear layers.
     pub fn new(shape: &Shape, random: &mut RandomStream) -> Self {
         let mut parameters = Vec::with_capacity(shape.parameters());
         let mut layers = Vec::new();
@@ -117,8 +117,8 @@ impl Network {
         self.layers.last().expect("a network has a layer").outputs
     }
 
-    /// What comes out for one input, without dropout; the same bits as in a batch. `scratch` is room to work in, and
-    /// holds the outputs afterwards.
+    /// Outputs for one input, without dropout; the same bits as in a batch. `scratch` is room to work in, and holds the
+    /// outputs afterwards.
     pub fn evaluate<'a>(&self, input: &[f32], scratch: &'a mut [Vec<f32>; 2]) -> &'a [f32] {
         let [from, into] = scratch;
         from.clear();
@@ -163,7 +163,7 @@ pub fn affine(weights: &[f32], biases: &[f32], input: &[f32], out: &mut Vec<f32>
     }
 }
 
-/// Outputs computed together.
+/// Number of outputs computed together.
 const EVALUATED: usize = 8;
 
 /// Adds to each sum its row's products, in the order of the inputs.

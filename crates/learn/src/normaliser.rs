@@ -3,14 +3,14 @@
 //! Source: `LeCun`, Bottou, Orr, Mueller, "Efficient `BackProp`", 1998, section 4.3, for inputs of mean 0 and deviation 1;
 //! Welford 1962 for the running moments. Departures: what lies beyond five deviations counts as five.
 
-/// How what an agent sees is brought to size.
+/// Method of normalising an agent's observations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Normalisation {
     /// Numbers stay as they are.
     Raw,
     /// Each divided by a number of its own.
     Scale(Vec<f64>),
-    /// By mean and standard deviation of all that was seen so far.
+    /// Normalisation by mean and standard deviation of all observations so far.
     Running,
 }
 
@@ -26,13 +26,13 @@ pub struct Normaliser {
     means: Vec<f64>,
     /// Sums of squared distances from the mean.
     squares: Vec<f64>,
-    /// What is taken away, and what the rest is multiplied by.
+    /// Numbers that are subtracted, and factors of the rest.
     shifts: Vec<f32>,
     factors: Vec<f32>,
 }
 
 impl Normaliser {
-    /// For so many numbers.
+    /// A normaliser for rows of `width` numbers.
     pub fn new(normalisation: &Normalisation, width: usize) -> Self {
         let factors = match normalisation {
             Normalisation::Scale(scales) => scales.iter().map(|scale| (1.0 / scale) as f32).collect(),
@@ -62,7 +62,7 @@ impl Normaliser {
         }
     }
 
-    /// What is taken away from each number, what the rest is multiplied by, and how far from zero the product counts.
+    /// Numbers that are subtracted, factors of the rest, and bound of the product.
     pub fn parameters(&self) -> (&[f32], &[f32], Option<f32>) {
         (&self.shifts, &self.factors, self.is_running.then_some(FARTHEST))
     }

@@ -19,7 +19,7 @@ const EPSILON: f32 = 1e-8;
 const NO_SLOPE: f32 = 1e-17;
 
 words! {
-    /// Which.
+    /// Name of the optimizer.
     #[derive(Default)]
     pub enum OptimiserKind {
         /// Steps of a size that each parameter's own gradients decide.
@@ -48,7 +48,7 @@ struct Adam {
 }
 
 impl Optimiser {
-    /// For so many parameters.
+    /// An optimizer for this number of parameters.
     pub fn new(kind: OptimiserKind, learning_rate: f64, parameters: usize) -> Self {
         let moments = vec![0.0; parameters];
         let adam = Adam { first: moments.clone(), second: moments, power_1: 1.0, power_2: 1.0 };

@@ -17,18 +17,18 @@ pub struct Pass {
     samples: usize,
     /// Inputs of each layer, and last the outputs.
     values: Vec<Vec<f32>>,
-    /// Of the hidden nodes: how an output follows its sum, which is 0 where the rectifier or dropout silences it.
+    /// Slope of each hidden node's output over its sum, which is 0 where the rectifier or dropout silences it.
     slopes: Vec<Vec<f32>>,
     /// The first layer, where it takes reading by reading.
     unrolled: Option<Unrolled>,
     transposed: Vec<f32>,
-    /// What the loss changes by, for each number of the layer at hand and of the one before it.
+    /// Gradient of the loss by each number of the current layer and of the one before it.
     delta: Vec<f32>,
     before: Vec<f32>,
 }
 
 impl Pass {
-    /// For batches of so many samples through networks of this shape.
+    /// Buffers for batches of `samples` samples through networks of this shape.
     pub fn new(network: &Network, samples: usize) -> Self {
         let widths = std::iter::once(network.inputs()).chain(network.layers().iter().map(|layer| layer.outputs));
         let values: Vec<Vec<f32>> = widths.map(|width| vec![0.0; width * samples]).collect();
@@ -41,7 +41,7 @@ impl Pass {
         &mut self.values[0]
     }
 
-    /// What came out: a row for each output, a column for each sample.
+    /// Outputs: a row for each output, a column for each sample.
     pub fn outputs(&self) -> &[f32] {
         &self.values[self.values.len() - 1]
     }

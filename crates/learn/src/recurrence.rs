@@ -13,9 +13,9 @@ use crate::network::Network;
 pub(crate) struct Unrolled {
     readings: Vec<Reading>,
     transposed: Vec<f32>,
-    /// What one reading adds to the gradient.
+    /// Contribution of one reading to the gradient.
     weights: Vec<f32>,
-    /// What the loss changes by with each of a reading's inputs.
+    /// Gradient of the loss by each of a reading's inputs.
     before: Vec<f32>,
 }
 

@@ -7,15 +7,15 @@ use ackclock_units::RandomStream;
 /// One step: what was seen (`state`), done, gained, and seen next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuple<'a> {
-    /// What was seen before the action.
+    /// Observation before the action.
     pub state: &'a [f32],
     /// The number of the action.
     pub action: usize,
-    /// What the action gained.
+    /// Reward of the action.
     pub reward: f32,
-    /// What was seen after it.
+    /// Observation after it.
     pub next: &'a [f32],
-    /// What the value of `next` counts for.
+    /// Discount of the value of `next`.
     pub discount: f32,
 }
 
@@ -28,12 +28,12 @@ pub struct Replay {
     actions: Vec<u32>,
     rewards: Vec<f32>,
     discounts: Vec<f32>,
-    /// Where the next one goes once it is full.
+    /// Place of the next tuple once it is full.
     oldest: usize,
 }
 
 impl Replay {
-    /// For states of `width` numbers; at most `capacity` tuples, at least one.
+    /// Replay for states of `width` numbers; at most `capacity` tuples, at least one.
     pub fn new(capacity: usize, width: usize) -> Self {
         Self {
             capacity,
@@ -46,7 +46,7 @@ impl Replay {
         }
     }
 
-    /// How many it holds.
+    /// Number of tuples.
     pub fn len(&self) -> usize {
         self.actions.len()
     }

@@ -1,4 +1,4 @@
-//! What several steps gained together: the reward of a tuple that reaches further than one step.
+//! Returns of several steps: the reward of a tuple that reaches further than one step.
 //!
 //! Source: Sutton, "Learning to Predict by the Methods of Temporal Differences", Machine Learning 3, 1988; n-step returns of
 //! Rainbow (Hessel et al., AAAI 2018), from memory. Departures: where a chain of steps ends, what has fewer steps behind it is
@@ -27,12 +27,12 @@ pub struct Returns {
 struct Pending {
     action: usize,
     gained: f32,
-    /// What the next reward, or the value of what follows, counts for.
+    /// Discount of the next reward, or of the value of what follows.
     discount: f32,
 }
 
 impl Returns {
-    /// Of so many steps, at least one, between states of `width` numbers.
+    /// Returns of `steps` steps, at least one, between states of `width` numbers.
     pub(crate) fn new(steps: usize, discount: f32, width: usize) -> Self {
         let (pending, states) = (VecDeque::with_capacity(steps), VecDeque::with_capacity(steps * width));
         Self {

@@ -11,7 +11,7 @@ use crate::scream::{Scream, ScreamConfig};
 use crate::scream_v1::{ScreamV1, ScreamV1Config};
 
 kinds! {
-    /// What sets the rate of a flow of media.
+    /// Controller of a media flow's rate.
     pub enum RateControl {
         /// Google congestion control, as libwebrtc has it.
         "gcc" = Gcc(GccConfig),
@@ -23,7 +23,7 @@ kinds! {
 }
 
 impl RateControl {
-    /// By its name in scenarios.
+    /// Name in scenarios.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Gcc(_) => "gcc",
@@ -48,17 +48,17 @@ const FASTEST: Bandwidth = Bandwidth(1_000_000_000);
 declare! {
     /// An encoder of video whose rate a controller sets from the receiver's reports.
     pub struct MediaApp {
-        /// What sets its rate.
+        /// Controller of the rate.
         controller: RateControl = RateControl::Gcc(GccConfig::default()),
         /// The least rate of the encoder, of payload.
         min_rate: Bandwidth = default(Bandwidth(150_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("RFC 8698 section 5"),
-        /// Its largest rate.
+        /// Largest rate of the encoder.
         max_rate: Bandwidth = default(Bandwidth(1_500_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("RFC 8698 section 5"),
         /// Its rate before the first report.
         start_rate: Bandwidth = default(Bandwidth(300_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("libwebrtc"),
-        /// Frames a second.
+        /// Number of frames a second.
         frame_rate: f64 = default(30.0).at_least(1.0).at_most(1_000.0).unit("frames a second").source("RFC 8698 section 5"),
-        /// From one change of the encoder's rate to the next, at least.
+        /// Least time from one change of the encoder's rate to the next.
         lag: SimDuration = default(SimDuration::from_millis(100)).at_most(SimDuration::from_secs(60)).source("syncodecs"),
         /// Size of a key frame: the first, and one when the rate changes by more than half.
         key_frame: Bytes = default(Bytes(4_270)).at_least(Bytes(1)).at_most(Bytes(100_000_000)).source("syncodecs"),
@@ -70,7 +70,7 @@ declare! {
         interval_noise: f64 = default(0.15).at_least(0.0).at_most(1.0).source("syncodecs"),
         /// Packets that have waited longer at the sender are thrown away, with the rest of their frame.
         discard_after: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(1)).source("libwebrtc"),
-        /// From one report of the receiver to the next; reports then come for no other reason.
+        /// Time from one report of the receiver to the next; reports then come for no other reason.
         feedback: Option<SimDuration> = unset("as the controller has it").at_least(SimDuration::from_micros(100)).at_most(SimDuration::from_secs(10)),
     }
     check MediaApp::review;
@@ -100,7 +100,7 @@ impl MediaApp {
         self.min_rate.min(self.max_rate)
     }
 
-    /// From a frame to the next.
+    /// Time from a frame to the next.
     pub fn frame_interval(&self) -> SimDuration {
         SimDuration::from_secs_f64(1.0 / self.frame_rate)
     }
@@ -116,7 +116,7 @@ impl MediaApp {
         }
     }
 
-    /// How its receiver reports.
+    /// Reporting of its receiver.
     pub fn reporting(&self, controller: &Controller) -> Reporting {
         let own = controller.reporting();
         match self.feedback {

@@ -1,4 +1,4 @@
-//! What every controller of a media rate is told, and what it is asked.
+//! Interface of every controller of a media rate: its events, and its decisions.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -12,11 +12,11 @@ use crate::scream_v1::ScreamV1;
 pub struct Limits {
     /// The least rate of the encoder.
     pub least: Bandwidth,
-    /// Its largest rate.
+    /// Largest rate of the encoder.
     pub most: Bandwidth,
     /// The rate before anything is known.
     pub start: Bandwidth,
-    /// From a frame to the next.
+    /// Time from a frame to the next.
     pub frame_interval: SimDuration,
     /// Packets are ECT(1): marks are those of L4S.
     pub is_l4s: bool,
@@ -32,46 +32,46 @@ impl Limits {
 /// A packet has left the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentEvent {
-    /// When.
+    /// Time of departure.
     pub now: SimTime,
-    /// Its octets.
+    /// Size of the packet.
     pub size: Bytes,
-    /// Octets sent and not acknowledged, this one among them: up to the highest number that a report told of.
+    /// Octets sent and not acknowledged, this one among them: up to the highest number in a report.
     pub in_flight: Bytes,
 }
 
 /// A frame comes out of the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameEvent {
-    /// When.
+    /// Time of the frame.
     pub now: SimTime,
-    /// Its octets.
+    /// Size of the frame.
     pub size: Bytes,
-    /// How long the oldest packet has been in the sender's queue; none if that is empty.
+    /// Waiting time of the oldest packet in the sender's queue; zero if that is empty.
     pub waited: SimDuration,
     /// Octets in that queue, this frame not among them.
     pub queued: Bytes,
 }
 
-/// What has become of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketResult {
     /// Counts the packets of a flow.
     pub number: u32,
-    /// Its octets.
+    /// Size of the packet.
     pub size: Bytes,
-    /// When it left, by the sender's clock.
+    /// Time of departure, by the sender's clock.
     pub sent: SimTime,
-    /// When it arrived, by the receiver's; `None` if it is lost.
+    /// Time of arrival, by the receiver's clock; `None` if it is lost.
     pub arrived: Option<SimTime>,
-    /// It was marked.
+    /// It arrived with a mark.
     pub is_marked: bool,
 }
 
 /// A report with news has come back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback<'a> {
-    /// When.
+    /// Time of the report's arrival.
     pub now: SimTime,
     /// Packets that are now known to have arrived, or to be lost, in the order of their numbers.
     pub packets: &'a [PacketResult],
@@ -79,9 +79,9 @@ pub struct Feedback<'a> {
     pub advanced: Bytes,
     /// Octets sent beyond it.
     pub in_flight: Bytes,
-    /// From the sending of the packet with that number to now, if the report brought it.
+    /// Time from the sending of the packet with that number to now, if the report brought it.
     pub rtt: Option<SimDuration>,
-    /// How long the receiver kept it before it reported.
+    /// Time for which the receiver kept it before it reported.
     pub held: SimDuration,
 }
 
@@ -91,12 +91,12 @@ impl Feedback<'_> {
         self.packets.iter().filter_map(|packet| packet.arrived.map(|at| (packet, at)))
     }
 
-    /// How many are lost.
+    /// Number of lost packets.
     pub(crate) fn lost(&self) -> usize {
         self.packets.iter().filter(|packet| packet.arrived.is_none()).count()
     }
 
-    /// How many came with a mark.
+    /// Number of marked packets.
     pub(crate) fn marked(&self) -> usize {
         self.packets.iter().filter(|packet| packet.is_marked).count()
     }
@@ -110,9 +110,9 @@ pub trait RateController {
     fn on_feedback(&mut self, feedback: &Feedback<'_>);
     /// A frame has been encoded.
     fn on_frame(&mut self, _frame: &FrameEvent) {}
-    /// What the encoder is to make.
+    /// Target rate of the encoder.
     fn target_rate(&self) -> Bandwidth;
-    /// How fast the queue may empty.
+    /// Rate at which the queue may empty.
     fn pacing_rate(&self) -> Bandwidth;
     /// A packet leaves only while fewer octets than this are under way.
     fn window(&self) -> Option<Bytes> {
@@ -123,9 +123,9 @@ pub trait RateController {
 /// A controller at work.
 #[derive(Clone, Debug)]
 pub enum Controller {
-    /// Google congestion control.
+    /// Google congestion control (GCC).
     Gcc(Box<Gcc>),
-    /// SCReAM version 2.
+    /// Version 2 of SCReAM.
     Scream(Box<Scream>),
     /// SCReAM of RFC 8298.
     ScreamV1(Box<ScreamV1>),
@@ -148,7 +148,7 @@ impl Controller {
         }
     }
 
-    /// How its receiver reports.
+    /// Reporting of its receiver.
     pub fn reporting(&self) -> Reporting {
         match self {
             Self::Gcc(_) => crate::gcc::REPORTING,

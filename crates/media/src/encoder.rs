@@ -16,40 +16,40 @@ const TRANSIENT: u32 = 10;
 const STEP: f64 = 0.1;
 /// A change by more than this part is taken at once.
 const BIG_CHANGE: f64 = 0.5;
-/// Of a frame, in octets.
+/// Largest size of a frame, in octets.
 const LARGEST: u64 = 1 << 30;
 /// The smallest a frame of a transient gets, as part of the nominal size.
 const SMALLEST: f64 = 0.2;
 
-/// How an encoder works.
+/// Parameters of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderConfig {
-    /// From a frame to the next.
+    /// Time from a frame to the next.
     pub interval: SimDuration,
-    /// From one change of its rate to the next, at least.
+    /// Least time from one change of its rate to the next.
     pub lag: SimDuration,
     /// Octets of a key frame.
     pub key_frame: Bytes,
-    /// From one key frame to the next; `None`: only with big changes of the rate.
+    /// Time from one key frame to the next; `None`: only with big changes of the rate.
     pub key_interval: Option<SimDuration>,
     /// Scale of the Laplacian noise of sizes, as part of the size.
     pub size_noise: f64,
-    /// The same of intervals.
+    /// Scale of the Laplacian noise of intervals, as part of the interval.
     pub interval_noise: f64,
 }
 
-/// See the module.
+/// A model of a video encoder.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     config: EncoderConfig,
-    /// In bit/s.
+    /// Current rate in bit/s.
     rate: f64,
     /// No change is taken before.
     settled: SimTime,
     /// Frames of a transient that are still to come.
     transient: u32,
     next_key: SimTime,
-    /// When the next frame comes.
+    /// Time of the next frame.
     next: SimTime,
     random: RandomStream,
 }
@@ -61,12 +61,12 @@ impl Encoder {
         Self { config, rate, settled: start, transient: TRANSIENT, next_key: start, next: start, random }
     }
 
-    /// When the next frame comes.
+    /// Time of the next frame.
     pub fn next(&self) -> SimTime {
         self.next
     }
 
-    /// What it makes at the moment.
+    /// Current rate.
     pub fn rate(&self) -> Bandwidth {
         Bandwidth(self.rate as u64)
     }

@@ -45,7 +45,7 @@ declare! {
     pub struct GccConfig {
         /// Part of the rate that arrives to which overuse lowers the rate.
         beta: f64 = default(0.85).above(0.0).below(1.0).source("draft-ietf-rmcat-gcc-02 section 5.6"),
-        /// How much faster than the target rate the queue may empty.
+        /// Rate at which the queue may empty, as a multiple of the target rate.
         pacing: f64 = default(2.5).at_least(1.0).at_most(100.0).unit("times the target rate").source("libwebrtc"),
         /// Loss of less than this lets the second rate rise.
         low_loss: f64 = default(0.02).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
@@ -63,7 +63,7 @@ declare! {
     };
 }
 
-/// See the module.
+/// Google congestion control of a media rate.
 #[derive(Clone, Debug)]
 pub struct Gcc {
     pacing: f64,
@@ -73,7 +73,7 @@ pub struct Gcc {
     throughput: Throughput,
     aimd: Aimd,
     loss: LossBased,
-    /// In bit/s.
+    /// Target rate in bit/s.
     target: f64,
 }
 
@@ -101,7 +101,7 @@ impl Gcc {
         }
     }
 
-    /// What the delay says; none while too little is known of the rate that arrives.
+    /// Updates the rate by delay; while the throughput is unknown, overuse halves it.
     fn by_delay(&mut self, now: SimTime) {
         let rate = self.throughput.rate();
         let usage = self.trend.usage();

@@ -1,4 +1,4 @@
-//! What has been sent, and what reports have said of it.
+//! Packets that have been sent, and their reports.
 //!
 //! Source of the reordering window: draft-ietf-ccwg-rfc8298bis-screamv2, "Detecting Lost Data Units". A packet that a report says has
 //! not arrived, though one with a higher number has, is lost once the window has passed; the window is at first nothing, and
@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use crate::control::PacketResult;
 use crate::report::Report;
 
-/// What reports may still speak of, behind the highest that has arrived.
+/// Number of packets, behind the highest that has arrived, that reports may still cover.
 const KEPT: u32 = 1_024;
 /// libwebrtc forgets packets after a minute.
 const OLD: SimDuration = SimDuration::from_secs(60);
@@ -21,9 +21,9 @@ const WIDEST_WINDOW: SimDuration = SimDuration::from_secs(1);
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When it left.
+    /// Time of departure.
     pub at: SimTime,
-    /// Its octets.
+    /// Size of the packet.
     pub size: u32,
     /// The frame that it belongs to.
     pub frame: u32,
@@ -45,7 +45,7 @@ enum Fate {
     Arrived,
 }
 
-/// What a report came to.
+/// New information in a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
     pub(crate) advanced: Bytes,
@@ -53,7 +53,7 @@ pub(crate) struct News {
     pub(crate) held: SimDuration,
 }
 
-/// See the module.
+/// Packets sent, for as long as reports may cover them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     packets: VecDeque<Sent>,

@@ -2,7 +2,7 @@
 //!
 //! A [`Sender`] has an [`Encoder`], a queue of packets and a [`RateController`]: [`gcc`], as browsers have it, or SCReAM, of the draft
 //! ([`scream`]) or of RFC 8298 ([`scream_v1`]). A [`Receiver`] notes when packets arrive and with what mark, and reports it
-//! ([`Report`]). Neither knows a socket, a clock or a simulator: both are told the time, and say when they are to be asked again.
+//! ([`Report`]). Neither knows a socket, a clock or a simulator: both receive the time, and return when they must be called again.
 //!
 //! ```
 //! use ackclock_media::{Limits, RateControl, RateController, ScreamConfig};

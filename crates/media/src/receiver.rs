@@ -10,17 +10,17 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::report::{Arrival, Report, Reporting};
 
-/// A report speaks of at most so many packets.
+/// Largest number of packets in a report.
 const LONGEST: u32 = 512;
 /// Octets of a report with its headers, as the adaptive interval supposes.
 const TYPICAL_OCTETS: f64 = 68.0;
-/// Of what arrives, reports may take this.
+/// Share of the arriving octets that reports may take.
 const SHARE: f64 = 0.05;
 const SHORTEST_INTERVAL: SimDuration = SimDuration::from_millis(50);
 const LONGEST_INTERVAL: SimDuration = SimDuration::from_millis(250);
 const FIRST_INTERVAL: SimDuration = SimDuration::from_millis(100);
 
-/// See the module.
+/// Receiver of media, which reports the arrivals.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     reporting: Reporting,
@@ -35,7 +35,7 @@ pub struct Receiver {
     packets: u32,
     octets: u64,
     last_report: Option<SimTime>,
-    /// When the next leaves.
+    /// Time of the next report.
     due: SimTime,
     interval: SimDuration,
 }
@@ -57,7 +57,7 @@ impl Receiver {
         }
     }
 
-    /// When it is to be asked for a report.
+    /// Time at which the next report is due.
     pub fn deadline(&self) -> SimTime {
         self.due
     }
@@ -81,7 +81,7 @@ impl Receiver {
         self.due = self.due.min(if at_once { now } else { regular });
     }
 
-    /// The report that is due, into `packets`, whose room is used again.
+    /// The pending report, in `packets`, whose memory is reused.
     pub fn report(&mut self, now: SimTime, mut packets: Vec<Arrival>) -> Option<Report> {
         if now < self.due {
             return None;
@@ -104,7 +104,7 @@ impl Receiver {
         Some(report)
     }
 
-    /// When the next may come.
+    /// Schedules the next report.
     fn pace(&mut self, now: SimTime) {
         if let (None, Some(last)) = (self.reporting.interval, self.last_report) {
             let seconds = now.saturating_since(last).as_secs_f64().max(1e-3);

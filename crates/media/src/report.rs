@@ -1,4 +1,4 @@
-//! What a receiver of media reports: which packets have arrived, when, and with what mark.
+//! Reports of a media receiver: the packets that have arrived, their times, and their marks.
 //!
 //! Sources: RFC 8888 (one SSRC a report); draft-holmer-rmcat-transport-wide-cc-extensions-01, from memory. Departures: what counts is
 //! what a report says and how many octets it takes; its bits are not written. Arrival times are as coarse as the formats have them:
@@ -16,7 +16,7 @@ const TICK: u64 = 250_000;
 /// The largest difference of arrival times, in ticks, that takes one octet there.
 const SMALL_DELTA: u64 = 255;
 
-/// How a report is written.
+/// Format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFormat {
     /// RFC 8888: two octets a packet, with its mark.
@@ -25,25 +25,26 @@ pub enum ReportFormat {
     TransportWide,
 }
 
-/// When a receiver reports, and how.
+/// Times and format of a receiver's reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reporting {
-    /// How it is written.
+    /// Format of the reports.
     pub format: ReportFormat,
-    /// From one report to the next, while packets arrive; `None`: so that reports take a twentieth of what arrives, 50 to 250 ms.
+    /// Time from one report to the next, while packets arrive; `None`: so that reports take a twentieth of what
+    /// arrives, 50 to 250 ms.
     pub interval: Option<SimDuration>,
-    /// At once after so many packets.
+    /// Number of packets after which a report leaves at once.
     pub packets: Option<u32>,
-    /// At once with the last packet of a frame.
+    /// A report leaves at once with the last packet of a frame.
     pub at_frame_ends: bool,
-    /// How many packets before the first new one are told of again.
+    /// Number of packets before the first new one that are reported again.
     pub overlap: u32,
 }
 
-/// What is said of a packet.
+/// Entry of a packet in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it arrived, by the receiver's clock; `None` if it has not.
+    /// Time of arrival, by the receiver's clock; `None` if it has not arrived.
     pub at: Option<SimTime>,
     /// It was marked (CE).
     pub is_marked: bool,
@@ -52,11 +53,11 @@ pub struct Arrival {
 /// A report under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// When it was sent, by the receiver's clock.
+    /// Time of departure, by the receiver's clock.
     pub sent: SimTime,
     /// Number of the first packet that it speaks of.
     pub first: u32,
-    /// That one and those after it; the last has arrived.
+    /// Entries of that packet and of those after it; the last has arrived.
     pub packets: Vec<Arrival>,
 }
 

@@ -46,7 +46,7 @@ declare! {
     pub struct ScreamConfig {
         /// Target of the queueing delay (`QDELAY_TARGET_LO`).
         target: SimDuration = default(SimDuration::from_millis(60)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("the draft"),
-        /// To which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
+        /// Largest target to which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
         highest_target: SimDuration = default(SimDuration::from_millis(400)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("the draft"),
         /// Raise the target where flows that heed losses only compete.
         competing: bool = true,
@@ -69,7 +69,7 @@ const MIN_REF_WND: f64 = 3_000.0;
 const BYTES_IN_FLIGHT_HEAD_ROOM: f64 = 1.5;
 const POST_CONGESTION_DELAY_RTTS: f64 = 100.0;
 const MUL_INCREASE_FACTOR: f64 = 0.02;
-/// Seconds.
+/// Round trip to which growth is scaled, seconds.
 const VIRTUAL_RTT: f64 = 0.025;
 const ACKED_BITRATE_MARGIN: f64 = 0.8;
 const BACKOFF_SCALE_LOW_TARGET_RATE: f64 = 0.25;
@@ -87,16 +87,16 @@ const FRAME_SIZE_DEV_ALPHA: f64 = 1.0 / 64.0;
 /// RFC 6298's gain of the smoothed round trip.
 const RTT_GAIN: f64 = 1.0 / 8.0;
 
-/// What a reaction is to.
+/// Sign of congestion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Congestion {
     Loss,
     Marks,
-    /// Of the part that the delay stands for.
+    /// Queueing delay, with the part of a reaction that it stands for.
     Delay(f64),
 }
 
-/// What is noted of the round under way, and of the one before.
+/// State of the current round and of the one before.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     most: f64,
@@ -144,7 +144,7 @@ pub struct Scream {
     config: ScreamConfig,
     limits: Limits,
     ref_wnd: f64,
-    /// Where the window was when congestion last came (`ref_wnd_i`).
+    /// Window at the last congestion (`ref_wnd_i`).
     inflection: f64,
     inflection_set: f64,
     s_rtt: f64,
@@ -221,7 +221,7 @@ impl Scream {
         SimDuration::from_secs_f64(self.s_rtt.max(2.0 * self.limits.frame_interval.as_secs_f64()))
     }
 
-    /// How far the window is from where congestion last came: small near it, at most one (`scl_t`).
+    /// Distance of the window from that at the last congestion: small near it, at most one (`scl_t`).
     fn distance(&self) -> f64 {
         let apart = (self.ref_wnd - self.inflection) / self.inflection * 8.0;
         (apart * apart).clamp(0.1, 1.0)

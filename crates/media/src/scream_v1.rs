@@ -21,7 +21,7 @@ use crate::report::{ReportFormat, Reporting};
 use crate::scream::competing::Competing;
 use crate::scream::queue_delay::BaseDelay;
 
-/// RFC 8298 section 4.2.1: 20 ms for media of 500 kbit/s and more. Each report tells again of the last 32 packets.
+/// RFC 8298 section 4.2.1: 20 ms for media of 500 kbit/s and more. Each report repeats the last 32 packets.
 pub(crate) const REPORTING: Reporting = Reporting {
     format: ReportFormat::CongestionControl,
     interval: Some(SimDuration::from_millis(20)),
@@ -36,11 +36,11 @@ declare! {
     pub struct ScreamV1Config {
         /// Target of the queueing delay (`QDELAY_TARGET_LO`).
         target: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("RFC 8298 section 4.1.1.1"),
-        /// To which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
+        /// Largest target to which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
         highest_target: SimDuration = default(SimDuration::from_millis(400)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("RFC 8298 section 4.1.1.1"),
         /// Raise the target where flows that heed losses only compete.
         competing: bool = true,
-        /// How fast the rate rises at most, in a second (`RAMP_UP_SPEED`).
+        /// Largest increase of the rate in a second (`RAMP_UP_SPEED`).
         ramp_up: Bandwidth = default(Bandwidth(200_000)).at_least(Bandwidth(1_000)).at_most(Bandwidth(1_000_000_000)).source("RFC 8298 section 4.1.1.1"),
         /// Part of the window kept on a loss (`BETA_LOSS`).
         beta_loss: f64 = default(0.8).above(0.0).below(1.0).source("RFC 8298 section 4.1.1.1"),
@@ -66,14 +66,14 @@ const PRE_CONGESTION_GUARD: f64 = 0.1;
 const TX_QUEUE_SIZE_FACTOR: f64 = 1.0;
 const TARGET_RATE_SCALE_RTP_QDELAY: f64 = 0.95;
 const RATE_PACE_MIN: f64 = 50_000.0;
-/// Seconds.
+/// Interval of rate adjustments, seconds.
 const RATE_ADJUST_INTERVAL: f64 = 0.2;
 const RTP_QDELAY_TH: f64 = 0.02;
 const T_RESUME_FAST_INCREASE: f64 = 5.0;
 const TREND_INTERVAL: f64 = 0.05;
-/// For how long what was under way counts.
+/// Time for which octets in flight count, seconds.
 const IN_FLIGHT_SPAN: f64 = 5.0;
-/// Of the media rates of which the median is taken, half a second each: ten seconds and more.
+/// Number of media rates of which the median is taken, half a second each: ten seconds and more.
 const MEDIA_RATES: usize = 21;
 const MEDIA_SPAN: f64 = 0.5;
 const FRACTIONS: usize = 20;
@@ -89,7 +89,7 @@ struct Trend {
     now: f64,
     memory: f64,
     updated: f64,
-    /// When it was last above `QDELAY_TREND_LO`.
+    /// Time at which it was last above `QDELAY_TREND_LO`.
     last_high: f64,
 }
 
@@ -184,7 +184,7 @@ pub struct ScreamV1 {
     competing: Competing,
     in_fast_increase: bool,
     in_flight: f64,
-    /// What was under way, each more than those after it.
+    /// Octets in flight, each more than those after it.
     most_in_flight: VecDeque<(f64, f64)>,
     last_reaction: f64,
     rates: Rates,

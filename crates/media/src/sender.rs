@@ -15,7 +15,7 @@ use crate::encoder::Encoder;
 use crate::history::{History, Sent};
 use crate::report::Report;
 
-/// The draft's `RATE_PACE_MIN`.
+/// Least pacing rate (the draft's `RATE_PACE_MIN`).
 const LEAST_PACING: Bandwidth = Bandwidth(50_000);
 
 /// A packet that waits.
@@ -27,32 +27,32 @@ struct Waiting {
     is_last: bool,
 }
 
-/// What leaves.
+/// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// Counts the packets of the flow.
     pub number: u32,
-    /// Its octets.
+    /// Size of the packet.
     pub size: u32,
-    /// How long it has waited.
+    /// Time for which it has waited.
     pub waited: SimDuration,
 }
 
-/// What a sender did at a moment.
+/// Action of a sender at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The encoder made a frame of so many packets.
+    /// The encoder made a frame of this many packets.
     Encoded {
         /// Counts the frames of the flow.
         frame: u32,
         /// Packets that it is sent in.
         packets: u32,
     },
-    /// A packet leaves.
+    /// This packet leaves.
     Sends(Departure),
 }
 
-/// See the module.
+/// Sender of media: an encoder, a controller and a queue.
 #[derive(Clone, Debug)]
 pub struct Sender {
     encoder: Encoder,
@@ -62,7 +62,7 @@ pub struct Sender {
     queued: u64,
     /// Frames that were made.
     frames: u32,
-    /// Of these, those that were thrown away in part or whole.
+    /// Number of frames that were discarded in part or whole.
     discarded: u64,
     payload: u32,
     discard_after: SimDuration,
@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// When it is to be asked again what it does.
+    /// Time at which it must act next.
     pub fn deadline(&self) -> SimTime {
         let frame = self.encoder.next();
         let frame = if frame < self.until { frame } else { SimTime::NEVER };
@@ -119,7 +119,7 @@ impl Sender {
         if departure < self.until { departure } else { SimTime::NEVER }
     }
 
-    /// What it does now; to be asked until it says that there is nothing.
+    /// The next action now; must be called until it returns `None`.
     pub fn act(&mut self, now: SimTime) -> Option<Action> {
         if self.encoder.next() <= now && self.encoder.next() < self.until {
             return Some(self.encode(now));
@@ -199,12 +199,12 @@ impl Sender {
         &self.controller
     }
 
-    /// What the encoder makes at the moment.
+    /// Current rate of the encoder.
     pub fn encoder_rate(&self) -> Bandwidth {
         self.encoder.rate()
     }
 
-    /// Octets that wait.
+    /// Octets that wait in the queue.
     pub fn queued(&self) -> Bytes {
         Bytes(self.queued)
     }

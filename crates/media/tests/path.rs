@@ -9,7 +9,7 @@ use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 const MS: u64 = 1_000_000;
 const PAYLOAD: u32 = 1_000;
 
-/// A queue of so many octets before a link, and the way back.
+/// A queue of limited length before a link, and the reverse path.
 struct Path {
     rate: Box<dyn Fn(SimTime) -> Bandwidth>,
     delay: SimDuration,

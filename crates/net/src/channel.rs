@@ -1,4 +1,4 @@
-//! What makes a link more than a fixed rate and a fixed delay.
+//! Properties of a link beyond a fixed rate and a fixed delay.
 
 use ackclock_declare::{About, Entry, declare};
 use ackclock_units::{Bandwidth, SimDuration};
@@ -26,7 +26,7 @@ declare! {
         policer: Option<PolicerConfig> = None,
         /// Lets packets travel in bursts.
         aggregate: Option<AggregateConfig> = None,
-        /// What it does to packets on their way.
+        /// Effects on packets on their way.
         impairments: ImpairmentConfig = ImpairmentConfig::default(),
     }
 }

@@ -5,7 +5,7 @@ use ackclock_units::{Bandwidth, SimDuration, SimTime};
 /// Bits in an octet times nanoseconds in a second.
 const OCTET_AT_ONE_BIT_PER_SECOND: u64 = 8_000_000_000;
 
-/// How long an octet takes at some rate: exactly `numerator / denominator` nanoseconds, in lowest terms.
+/// Time that an octet takes at some rate: exactly `numerator / denominator` nanoseconds, in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
     numerator: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Of a rate above zero.
+    /// Pace of a rate above zero.
     pub(crate) fn of(rate: Bandwidth) -> Self {
         let divisor = greatest_common_divisor(OCTET_AT_ONE_BIT_PER_SECOND, rate.0);
         Self { numerator: OCTET_AT_ONE_BIT_PER_SECOND / divisor, denominator: rate.0 / divisor }
@@ -25,7 +25,7 @@ impl Pace {
         self.denominator == 1
     }
 
-    /// How long so many octets take: whole nanoseconds, and what is left in units of one `denominator`-th of one.
+    /// Time that `octets` octets take: whole nanoseconds, and what is left in units of one `denominator`-th of one.
     #[inline]
     fn parts(self, octets: u64) -> (u64, u64) {
         debug_assert!(octets < 1 << 31, "the product has 64 bits");
@@ -45,7 +45,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// When the link is free, exactly: what rounding to nanoseconds leaves is carried to the next packet.
+/// Time at which the link is free, exactly: the remainder of rounding to nanoseconds is carried to the next packet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkClock {
     free_at: SimTime,
@@ -59,7 +59,7 @@ pub(crate) struct LinkClock {
 }
 
 impl LinkClock {
-    /// That of a link which has a clock of another kind, and of which it is not known when it will be free.
+    /// Clock of a link which has a clock of another kind, and of which it is not known when it will be free.
     pub(crate) fn stopped() -> Self {
         Self { free_at: SimTime::NEVER, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! What a network consists of: checked values, ready to be built.
+//! Configuration of a network: checked values, ready to be built.
 
 use ackclock_declare::words;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -21,7 +21,7 @@ pub struct NetworkConfig {
     pub links: Vec<LinkConfig>,
     /// Discarders, referred to by nodes and links.
     pub discarders: Vec<DiscarderConfig>,
-    /// What is changed of links while they work.
+    /// Changes of links while they work.
     pub changes: Vec<LinkChange>,
 }
 
@@ -29,24 +29,24 @@ pub struct NetworkConfig {
 /// the rate at which it began; what waits stays, and the queue looks at its new limit as it does at any other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
-    /// From when on.
+    /// Time of the change.
     pub at: SimTime,
-    /// Of which link.
+    /// Link that changes.
     pub link: LinkId,
-    /// How fast packets are clocked onto it; nothing leaves at zero.
+    /// Rate at which packets are clocked onto it; nothing leaves at zero.
     pub rate: Option<Bandwidth>,
     /// Propagation delay, one way, of packets whose last bit leaves from then on.
     pub delay: Option<SimDuration>,
     /// Probability that a packet that was sent is lost, in place of any other loss of the link.
     pub loss: Option<f64>,
-    /// How much may wait.
+    /// Limit of its queue.
     pub limit: Option<QueueLimit>,
 }
 
 /// A node. Hosts are the nodes at which flows begin and end; a node that forwards is a router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeConfig {
-    /// As in the scenario.
+    /// Name in the scenario.
     pub name: String,
     /// A packet discarder: every packet that this node forwards passes this one first (index into
     /// [`NetworkConfig::discarders`]).
@@ -56,19 +56,19 @@ pub struct NodeConfig {
 /// A one-way link: a queue, serialisation at `rate`, then propagation for `delay`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// As in the scenario; the second direction of a cable has a name of its own.
+    /// Name in the scenario; the second direction of a cable has a name of its own.
     pub name: String,
     /// The node that sends onto it.
     pub from: NodeId,
     /// The node at its far end.
     pub to: NodeId,
-    /// How fast packets are clocked onto it.
+    /// Rate at which packets are clocked onto it.
     pub rate: Bandwidth,
     /// Propagation delay, one way.
     pub delay: SimDuration,
     /// Octets that the link layer adds to each IP packet.
     pub framing: Bytes,
-    /// What waits for the link.
+    /// Queue in front of the link.
     pub queue: QueueConfig,
     /// Packets that the device behind the queue takes, beside the one that it sends.
     pub device_queue: Option<u32>,
@@ -78,10 +78,9 @@ pub struct LinkConfig {
     pub capture: bool,
     /// Write its state into packets with data (in-band telemetry).
     pub telemetry: bool,
-    /// The link of which this is the way back, whose file has what both recorded.
+    /// Link of which this is the reverse direction, whose file has the packets of both.
     pub way_back_of: Option<LinkId>,
-    /// What makes it more than a fixed rate and a fixed delay; `rate` and `delay` are then those that buffers are sized
-    /// for.
+    /// Properties beyond a fixed rate and a fixed delay; `rate` and `delay` are then those that buffers are sized for.
     pub channel: Option<Box<ChannelConfig>>,
 }
 
@@ -141,9 +140,9 @@ impl NetworkConfig {
 }
 
 words! {
-    /// Which packets a rule looks at.
+    /// Class of packets to which a rule applies.
     pub enum PacketClass {
-        /// All.
+        /// Any packet.
         "any" = Any,
         /// Packets with data in them.
         "data" = Data,
@@ -163,7 +162,7 @@ impl PacketClass {
     }
 }
 
-/// Which of the packets that a rule looks at it drops. Positions count from 1.
+/// Selection of the packets that a rule drops, among those to which it applies. Positions count from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
     /// Those at the given positions.
@@ -181,7 +180,7 @@ pub enum Selection {
 /// One rule of a discarder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscardRule {
-    /// Which packets it looks at, and counts.
+    /// Class of packets to which it applies, and which it counts.
     pub class: PacketClass,
     /// Only those of these connections ([`Packet::connection`]); `None` is all.
     pub flows: Option<Vec<usize>>,
@@ -189,7 +188,7 @@ pub struct DiscardRule {
     pub from: SimTime,
     /// Only those that pass before this time.
     pub until: SimTime,
-    /// Which of them are dropped.
+    /// Selection of those that are dropped.
     pub selection: Selection,
 }
 

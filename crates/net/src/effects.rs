@@ -1,4 +1,4 @@
-//! What a link may do beside sending at a fixed rate, as a scenario names it.
+//! Effects of a link beside sending at a fixed rate, by their names in a scenario.
 //!
 //! Each effect's file says everything of it, its parameters as a scenario writes them too. Here they stand in the order of the
 //! catalogue.

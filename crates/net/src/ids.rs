@@ -40,7 +40,7 @@ typed_index! {
     pub struct HopIndex;
 }
 
-/// Where the records are that links have written into a packet; none of most packets.
+/// Place of the records that links have written into a packet; none for most packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TelemetryId(u32);
 
@@ -71,19 +71,19 @@ impl HopIndex {
     }
 }
 
-/// Which of the connections that have had a place it is, modulo 2^16: nothing is under way for as long as it takes so many to
-/// be over, one after the other.
+/// Index among the connections that have had a place, modulo 2^16: no packet is on its way for as long as so many take
+/// to be over, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generation(u16);
 
 impl Generation {
-    /// Of the connection that has the place after this one.
+    /// Generation of the connection that has the place after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
-    /// How many have had the place before it, modulo 2^16.
+    /// Number of connections that have had the place before it, modulo 2^16.
     pub const fn number(self) -> u32 {
         self.0 as u32
     }
@@ -107,7 +107,7 @@ impl Direction {
         self as usize
     }
 
-    /// As results call it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -143,18 +143,18 @@ impl EndpointId {
         Self(self.0 ^ 1)
     }
 
-    /// Where packets for this end are going.
+    /// Direction of packets for this end.
     pub const fn inbound(self) -> Direction {
         if self.0.is_multiple_of(2) { Direction::Backward } else { Direction::Forward }
     }
 
-    /// Where packets from this end are going.
+    /// Direction of packets from this end.
     pub const fn outbound(self) -> Direction {
         self.peer().inbound()
     }
 
-    /// A number for each end: openers have even ones, their peers the next. Queues tell flows apart by that of the end that a
-    /// packet goes to, as they would by the 5-tuple.
+    /// Number of each end: openers have even ones, their peers the next. Queues separate flows by that of the end that
+    /// a packet goes to, as they would by the 5-tuple.
     pub const fn number(self) -> u32 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What a link does to packets after they were sent: it loses, delays, reorders and copies them.
+//! Effects of a link on packets after they were sent: it loses, delays, reorders and copies them.
 //!
 //! Departures: a link that impairs is two things one behind the other, a wire that loses and a wire that delays: a packet
 //! that is lost is neither copied nor counted as reordered.
@@ -25,13 +25,13 @@ pub use policer::{Policer, PolicerConfig};
 pub use reorder::{Reorder, ReorderEvery, ReorderProbability, reorders};
 
 declare! {
-    /// What a link does to packets; nothing by default.
+    /// Effects of a link on packets; none by default.
     pub struct ImpairmentConfig {
         /// Probability that a packet arrives twice: duplicate = 0.001.
         duplicate: f64 = default(0.0).at_least(0.0).at_most(1.0),
     }
     apart {
-        /// Loses some.
+        /// Loss of packets.
         loss: Option<LossConfig> = None,
         /// Delays each by a random time.
         jitter: Option<Jitter> = None,
@@ -59,7 +59,7 @@ impl ImpairmentConfig {
     }
 }
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet never arrives.
@@ -68,7 +68,7 @@ pub enum Fate {
     Arrives {
         /// Random delay, besides propagation.
         jitter: SimDuration,
-        /// Held back for so long, while others pass.
+        /// Time for which it is held back, while others pass.
         held: SimDuration,
         /// A copy arrives right behind it.
         copied: bool,
@@ -79,7 +79,7 @@ impl Fate {
     /// A packet that arrives.
     pub const ARRIVES: Self = Self::Arrives { jitter: SimDuration::ZERO, held: SimDuration::ZERO, copied: false };
 
-    /// What becomes of a packet of which two things become.
+    /// Fate of a packet under two effects.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Arrives { jitter, held, copied }, Self::Arrives { jitter: more, held: longer, copied: too }) => {
@@ -125,7 +125,7 @@ impl Impairments {
         }
     }
 
-    /// The last bit of a packet, of so many octets with its framing, left at `now`.
+    /// Fate of a packet, of `octets` octets with its framing, whose last bit left at `now`.
     pub fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64) -> Fate {
         if self.loss.as_mut().is_some_and(|(loss, random)| loss.loses(octets, random)) {
             return Fate::Lost;
@@ -134,7 +134,7 @@ impl Impairments {
         self.effect.as_mut().map_or(fate, |effect| fate.and(effect.on_packet(now, packet, octets)))
     }
 
-    /// What becomes of a packet that is not lost.
+    /// Fate of a packet that is not lost.
     fn arrive(&mut self) -> Fate {
         Fate::Arrives {
             jitter: self.jitter.as_mut().map_or(SimDuration::ZERO, |(jitter, random)| jitter.draw(random)),

@@ -45,7 +45,7 @@ struct InTransit {
 pub struct Delivery {
     /// The packet that comes out.
     pub packet: UnderWay,
-    /// When the next one arrives, unless that has an event of its own.
+    /// Time of the next arrival, unless that has an event of its own.
     pub next: Option<SimTime>,
 }
 
@@ -54,9 +54,9 @@ pub struct Delivery {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Link {
-    /// Of a served link it stands still: its rate has a clock of its own.
+    /// Clock of the link; it stands still for a served link, whose rate has a clock of its own.
     clock: LinkClock,
-    /// What is to come out at the far end.
+    /// Packets that will come out at the far end.
     transit: Ring<InTransit>,
     wire: Arc<Wire>,
     rest: Box<Rest>,
@@ -65,15 +65,15 @@ pub struct Link {
 #[cfg(not(debug_assertions))]
 const _: () = assert!(size_of::<Link>() == 64, "what every packet looks at is one cache line");
 
-/// What a link has beside what every packet looks at.
+/// State of a link beside the fields that every packet needs.
 #[derive(Clone, Debug, Default)]
 struct Rest {
     counts: Counts,
-    /// How often the ring's count of what has left began anew.
+    /// Number of times that the ring's count of departures began anew.
     turns: u64,
-    /// What waits for a clocked link.
+    /// Packets that wait for a clocked link.
     waits: Waits,
-    /// What a served link has.
+    /// State of a served link.
     served: Option<Box<Served>>,
 }
 
@@ -189,7 +189,8 @@ impl Link {
         self.rest.counts.on_dropped();
     }
 
-    /// When it has sent all that has come; the end of time of a link that is served packet by packet, which does not know.
+    /// Time at which it has sent all that has come; the end of time for a link that is served packet by packet, which
+    /// does not know.
     #[inline]
     pub fn free_at(&self) -> SimTime {
         self.clock.free_at()
@@ -205,7 +206,7 @@ impl Link {
         Some(self.rest.served.as_ref()?.carried(now))
     }
 
-    /// What the discipline calls `name`, if it has such a thing, as it is at `now`.
+    /// Value that the discipline calls `name`, if it has one, as it is at `now`.
     pub fn inspect(&self, now: SimTime, name: &str) -> Option<f64> {
         self.rest.served.as_ref()?.inspect(now, name)
     }
@@ -278,8 +279,8 @@ impl Link {
         }
     }
 
-    /// As [`Self::check_invariants`], with what would be too slow to check at every call: every octet is counted, and those that
-    /// a link of changing rate has sent are no more than it could have sent until `now`.
+    /// Same as [`Self::check_invariants`], with checks that would be too slow at every call: every octet is counted,
+    /// and those that a link of changing rate has sent are no more than it could have sent until `now`.
     pub fn check_at_end(&self, now: SimTime) {
         self.check_invariants();
         if cfg!(debug_assertions) {
@@ -345,7 +346,7 @@ fn just_before(now: SimTime) -> SimTime {
     SimTime(now.0.saturating_sub(1))
 }
 
-/// What a served link has.
+/// Served part of the link.
 fn served_of(served: &mut Option<Box<Served>>) -> &mut Served {
     served.as_mut().expect("the link is served packet by packet")
 }

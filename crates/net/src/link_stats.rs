@@ -1,8 +1,8 @@
-//! What is measured on a link.
+//! Measurements on a link.
 
 use ackclock_units::{Histogram, SimDuration, SimTime};
 
-/// What has come of a link's packets at an instant, since the beginning of the run.
+/// Counts of a link's packets at an instant, since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Window {
     pub(crate) at: SimTime,
@@ -10,14 +10,14 @@ pub(crate) struct Window {
     pub(crate) busy: SimDuration,
     /// Packets that came out at the far end.
     pub(crate) delivered: u64,
-    /// Packets whose service has begun; `None` where each is told to [`LinkStats::on_accepted`].
+    /// Packets whose service has begun; `None` where each is reported to [`LinkStats::on_accepted`].
     pub(crate) begun: Option<u64>,
 }
 
 /// Counts and distributions over the measurement window.
 #[derive(Clone, Debug, Default)]
 pub struct LinkStats {
-    /// Where the window begins.
+    /// Counts at the beginning of the window.
     start: Window,
     delivered_packets: u64,
     drops: u64,
@@ -38,8 +38,8 @@ pub struct LinkStats {
     used: Option<f64>,
 }
 
-/// For how long so many packets have waited. With every packet the number changes by one, twice, so that it is counted by the
-/// number itself, and made a histogram when it is asked for.
+/// Time for which each number of packets has waited. With every packet the number changes by one, twice, so that it is
+/// counted by the number itself, and made a histogram on request.
 #[derive(Clone, Debug, Default)]
 struct Occupancy {
     /// Nanoseconds of each number.

@@ -8,7 +8,7 @@ use ackclock_units::{Bandwidth, SimTime};
 use crate::impairment::Fate;
 use crate::packet::Packet;
 
-/// What a part of a link starts from.
+/// Initial values of a part of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartStart {
     /// The link's rate; of one whose rate changes, that for which buffers are sized.
@@ -17,7 +17,7 @@ pub struct PartStart {
     pub seed: u64,
 }
 
-/// What a link does to a packet after it has sent it: loses it, delays it, lets others overtake it, copies it.
+/// Effect of a link on a packet after it has sent it: loses it, delays it, lets others overtake it, copies it.
 pub trait LinkEffect: Debug + Send {
     /// The last bit of a packet left at `now`; `octets` is what it took of the link, framing included.
     fn on_packet(&mut self, now: SimTime, packet: &Packet, octets: u64) -> Fate;
@@ -28,7 +28,7 @@ external! {
     ExternalEffect: LinkEffect
 }
 
-/// How effects from outside come to be: one for each link that has it.
+/// Configuration of effects from outside: one effect is created for each link that has it.
 pub type ExternalEffectConfig = External<PartStart, dyn ExternalEffect>;
 
 static NONE: std::sync::LazyLock<Parts<ExternalEffectConfig>> = std::sync::LazyLock::new(|| Parts::new(Vec::new()));

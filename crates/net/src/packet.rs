@@ -8,7 +8,7 @@ use crate::ids::{ConnectionIndex, Direction, EndpointId, Generation, HopIndex, T
 /// Octets of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = 8;
 
-/// What a packet carries. Another transport is another variant.
+/// Content of a packet. Another transport is another variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A segment of TCP.
@@ -30,7 +30,7 @@ impl Default for Payload {
 pub struct Datagram {
     /// Counts the datagrams of a flow.
     pub number: u32,
-    /// When it left the sender.
+    /// Time at which it left the sender.
     pub sent: SimTime,
     /// Its payload in octets.
     pub payload: u32,
@@ -52,15 +52,15 @@ pub struct Packet {
     pub payload: Payload,
     /// The end that it goes to.
     pub to: EndpointId,
-    /// Which of the connections that have that place in turn it belongs to.
+    /// Generation of its connection among those that have that place in turn.
     pub generation: Generation,
-    /// Of its IP header; 0 for all where no packets are captured.
+    /// Identification of its IP header; 0 for all where no packets are captured.
     pub identification: u16,
-    /// Which hop of its route comes next, as of the last queue that held it whole; on the way links know ([`crate::UnderWay`]).
+    /// Next hop of its route, as of the last queue that held it whole; on the way links know ([`crate::UnderWay`]).
     pub hop: HopIndex,
     /// Octets of the IP packet.
     pub size: u32,
-    /// What links on the way have written into it, where any do.
+    /// Records that links on the way have written into it, where any do.
     pub telemetry: TelemetryId,
 }
 
@@ -127,7 +127,7 @@ impl Packet {
         self.to.connection()
     }
 
-    /// Where it is going.
+    /// Direction in which it travels.
     pub fn direction(&self) -> Direction {
         self.to.inbound()
     }

@@ -14,15 +14,15 @@ crate::typed_index! {
     pub struct PacketId;
 }
 
-/// A packet under way, as far as links need to know it: they look at nothing else, so that with many packets none has to be fetched
-/// before it arrives.
+/// A packet on a link, with the fields that links need: they read nothing else, so that with many packets none has to
+/// be fetched before it arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
-    /// Where it lies.
+    /// Place of the packet.
     pub packet: PacketId,
     /// Octets of the IP packet.
     pub size: u32,
-    /// Its next hop.
+    /// Next hop of the packet.
     pub hop: HopIndex,
     /// The end that it goes to.
     pub to: EndpointId,
@@ -33,7 +33,7 @@ pub struct UnderWay {
 pub struct Packets {
     /// None, or a power of two of them; one of no octets is free.
     places: Vec<Packet>,
-    /// Where the next free one is looked for.
+    /// Place at which the search for the next free one begins.
     next: usize,
     count: usize,
 }
@@ -67,7 +67,7 @@ impl Packets {
         }
     }
 
-    /// As many places again, of which the first is the next.
+    /// Adds as many places again, of which the first is the next.
     #[cold]
     fn grow(&mut self) {
         self.next = self.places.len();
@@ -100,7 +100,7 @@ impl Packets {
         prefetch_index(&self.places, id.index() + 1); // where it ends
     }
 
-    /// How many are under way.
+    /// Number of packets in the network.
     pub fn len(&self) -> usize {
         self.count
     }

@@ -16,7 +16,7 @@ use self::aggregate::{Aggregator, Held};
 
 pub use aggregate::AggregateConfig;
 
-/// See the module.
+/// The wire of a link with a channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Propagation {
     delay: Schedule<SimDuration>,
@@ -37,12 +37,12 @@ pub(crate) struct Propagation {
 pub(crate) struct Arrival {
     pub(crate) time: SimTime,
     pub(crate) packet: Packet,
-    /// How many left before it; of a copy nothing.
+    /// Number of packets that left before it; `None` for a copy.
     pub(crate) place: Option<u64>,
 }
 
 impl Propagation {
-    /// Of the link `name`, which has this rate.
+    /// Wire of the link `name`, which has this rate.
     pub(crate) fn new(config: &ChannelConfig, name: &str, rate: Bandwidth, seed: u64) -> Self {
         Self {
             delay: config.delay.clone(),
@@ -56,8 +56,8 @@ impl Propagation {
         }
     }
 
-    /// The last bit of a packet of so many octets left at `now`. Adds to `arrivals` what is now certain to arrive; false
-    /// if the packet is lost.
+    /// Takes a packet of `octets` octets whose last bit left at `now`. Adds the arrivals that are now certain to
+    /// `arrivals`; false if the packet is lost.
     pub(crate) fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64, arrivals: &mut Vec<Arrival>) -> bool {
         let Fate::Arrives { jitter, held, copied } = self.impairments.depart(now, packet, octets) else { return false };
         let packet = Held { packet: *packet, jitter, extra: held, copied, place: self.departed };
@@ -88,7 +88,7 @@ impl Propagation {
         self.aggregator.as_ref().map_or(0, Aggregator::len)
     }
 
-    /// When the packets that wait for their burst to be complete travel on at the latest.
+    /// Latest time at which the packets that wait for their burst to be complete travel on.
     pub(crate) fn release_at(&self) -> SimTime {
         self.aggregator.as_ref().map_or(SimTime::NEVER, Aggregator::release_at)
     }

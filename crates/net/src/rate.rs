@@ -1,4 +1,4 @@
-//! How fast a link sends: at a constant rate, by a schedule, or by a recorded trace.
+//! Rate of a link: constant, by a schedule, or by a recorded trace.
 //!
 //! Departures: none from the two sources that `rate/trace.rs` names; a schedule and a constant rate are exact.
 
@@ -22,7 +22,7 @@ pub use trace::{Trace, TraceError, TraceReader};
 /// The rate of a link over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateConfig {
-    /// Always the same.
+    /// Constant rate.
     Constant(Bandwidth),
     /// One rate after the other; zero is an outage.
     Schedule(Schedule<Bandwidth>),
@@ -66,8 +66,8 @@ impl RateProcess {
         Self { source }
     }
 
-    /// When a packet that waits at `now`, the link being free, can begin to leave: then it is to be taken from the
-    /// queue, not before. [`SimTime::NEVER`] if it never can.
+    /// Time at which a packet that waits at `now`, the link being free, can begin to leave: then it must be taken from
+    /// the queue, not before. [`SimTime::NEVER`] if it never can.
     pub fn service_start(&mut self, now: SimTime) -> SimTime {
         match &mut self.source {
             Source::Constant(..) => now,
@@ -85,9 +85,9 @@ impl RateProcess {
         }
     }
 
-    /// When the last bit of a packet has left whose first bit leaves at `start`, which [`Self::service_start`] has
-    /// allowed; [`SimTime::NEVER`] if it never does. A packet that starts where the last one ended continues without a
-    /// gap.
+    /// Time at which the last bit of a packet has left whose first bit leaves at `start`, which [`Self::service_start`]
+    /// has allowed; [`SimTime::NEVER`] if it never does. A packet that starts where the last one ended continues
+    /// without a gap.
     pub fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
         match &mut self.source {
             Source::Constant(pace, clock) => clock.serve(*pace, start, octets),
@@ -176,7 +176,8 @@ impl RateProcess {
 /// Nanoseconds in a second times bits in an octet: one octet's work, in bit/s times nanoseconds.
 const WORK_OF_OCTET: u64 = 8_000_000_000;
 
-/// After so many changes in a row without a rate there will never be one: outages cover all that a repeated list sends.
+/// Number of consecutive changes without a rate after which there will never be one: outages cover all that a repeated
+/// list sends.
 const MOST_CHANGES: u32 = 1_000_000;
 
 /// A rate that changes at instants. Work is counted in bit/s times nanoseconds, so that nothing is ever rounded but the
@@ -266,8 +267,8 @@ impl StepClock {
         (SimTime::NEVER, 0)
     }
 
-    /// Of a rate that only outages change: how long it takes from `now` on until all is as it is now, and the work that fits in
-    /// between. The first period has no outage.
+    /// Period of a rate that only outages change: the time from `now` on until all is as it is now, and the work that
+    /// fits in between. The first period has no outage.
     fn period_at(&self, now: SimTime) -> Option<(SimDuration, u64)> {
         let outage = self.outage.filter(|outage| now.0 >= outage.period().0)?;
         let rate = self.steps.only_value()?;
@@ -360,8 +361,8 @@ mod tests {
         assert_eq!(rate.service_end(SimTime(219_000_000), 1500), SimTime(221_000_000));
     }
 
-    /// Of three seconds without a rate half a million outages are no part: 12 000 bit begun at 1.999 s have 1 ms at half of
-    /// 5 Mbit/s, 2500 bit, and the other 9500 take 3.8 ms from 5 s on.
+    /// Half a million outages within three seconds without a rate have no effect: 12 000 bit begun at 1.999 s have 1 ms
+    /// at half of 5 Mbit/s, 2500 bit, and the other 9500 take 3.8 ms from 5 s on.
     #[test]
     fn outages_while_nothing_is_sent_count_for_nothing() {
         let outage = Outage::new(SimDuration(4_000), SimDuration(2_000));

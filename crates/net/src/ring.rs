@@ -3,12 +3,13 @@
 //! Beside the queue of the standard library it is half as large, which is a quarter of a cache line of each link; it counts what
 //! has left; and places are found by a mask.
 
-/// See the module.
+/// A queue in a ring of slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
     /// None, or a power of two of them.
     slots: Box<[T]>,
-    /// How many have left, modulo 2^32: the first that is there lies at this number, modulo the number of slots.
+    /// Number of items that have left, modulo 2^32: the first that is there lies at this number, modulo the number of
+    /// slots.
     left: u32,
     len: u32,
 }
@@ -34,12 +35,12 @@ impl<T: Copy + Default> Ring<T> {
         self.len() == self.slots.len()
     }
 
-    /// How many have left since the beginning, modulo 2^32.
+    /// Number of items that have left since the beginning, modulo 2^32.
     pub(crate) fn left(&self) -> u32 {
         self.left
     }
 
-    /// The slot of the one that has so many before it.
+    /// Slot of the item that has `place` before it.
     #[inline]
     fn slot(&self, place: u32) -> usize {
         self.left.wrapping_add(place) as usize & self.slots.len().wrapping_sub(1)
@@ -114,7 +115,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// As the queue of the standard library, also where the count of what has left begins anew.
+        /// The ring equals the queue of the standard library, also where the count of departures begins anew.
         #[test]
         fn what_enters_behind_leaves_in_front(steps in proptest::collection::vec(0_u8..5, 0..400), left in prop_oneof![Just(0), Just(u32::MAX - 20)]) {
             let mut ring = Ring { left, ..Ring::default() };

@@ -1,4 +1,4 @@
-//! Static shortest-path routes.
+//! Routes along shortest paths, which never change.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -56,7 +56,7 @@ impl<'a> Router<'a> {
         found
     }
 
-    /// Breadth first.
+    /// Searches breadth first.
     fn search(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let mut arrived_by: Vec<Option<LinkId>> = vec![None; self.network.nodes.len()];
         let mut queue = VecDeque::from([from]);

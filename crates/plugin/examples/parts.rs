@@ -7,7 +7,7 @@ use ackclock_plugin::prelude::*;
 declare! {
     /// Parameters of [`Fraction`].
     pub struct FractionConfig {
-        /// What remains of the window on congestion.
+        /// Factor of the window on congestion.
         beta: f64 = default(0.8).above(0.0).below(1.0),
         /// Panic with the first congestion.
         panics: bool = false,
@@ -83,7 +83,7 @@ declare! {
     pub struct CoinConfig {
         /// Packets that may wait.
         packets: usize = default(50_usize).at_least(1).unit("packets"),
-        /// How likely one that finds others waiting is marked, or dropped if it allows no marks.
+        /// Probability that one that finds others waiting is marked, or dropped if it allows no marks.
         p: f64 = default(0.01).at_least(0.0).at_most(1.0),
     }
 }
@@ -138,7 +138,7 @@ impl QueueDiscipline for Coin {
 declare! {
     /// Parameters of [`SlowData`].
     pub struct SlowDataConfig {
-        /// How much later than ACKs data arrives.
+        /// Extra delay of data.
         by: SimDuration = default(SimDuration::from_millis(5)),
         /// Each packet of this number is lost; 0 loses none.
         each: u64 = 0,
@@ -168,14 +168,14 @@ declare! {
     pub struct BurstsConfig {
         /// Octets of a burst.
         size: Bytes = default(Bytes(50_000)).at_least(Bytes(1)),
-        /// How many; the connection closes after the last.
+        /// Number of bursts; the connection closes after the last.
         count: u64 = required(3_u64).at_least(1),
-        /// From one to the next; 0 s waits until the receiver has read.
+        /// Time from one to the next; 0 s waits until the receiver has read.
         gap: SimDuration = SimDuration::ZERO,
     }
 }
 
-/// Bursts of data.
+/// A source of bursts of data.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     config: BurstsConfig,
@@ -197,12 +197,12 @@ impl TrafficSource for Bursts {
 declare! {
     /// Parameters of [`Level`].
     pub struct LevelConfig {
-        /// What remains of earlier values.
+        /// Weight of earlier values.
         kept: f64 = default(0.5).at_least(0.0).below(1.0),
     }
 }
 
-/// How many segments wait on the path, smoothed.
+/// Number of segments that wait on the path, smoothed.
 #[derive(Clone, Debug)]
 pub struct Level {
     kept: f64,
@@ -243,7 +243,7 @@ impl OwnReward for Toll {
     }
 }
 
-/// What this plug-in has.
+/// Parts of this plug-in.
 pub fn plugin() -> Plugin {
     Plugin::new()
         .controller(About::new("fraction", "gives way by a fraction"), |config: &FractionConfig, start: &Start| {

@@ -1,9 +1,9 @@
-//! What crosses the boundary: types laid out as C lays them out, and a table of functions.
+//! Types and functions across the boundary: types in the layout of C, and a table of functions.
 //!
 //! Both sides may come from different compilers, and in time from different releases: [`VERSION`] names the form of
 //! everything here, and a host refuses a plug-in of another. Each side frees what it has made. Texts are UTF-8, what is
 //! declared of parts crosses as JSON, and `u64::MAX` stands for no value. No function unwinds: one that has panicked says
-//! so ([`Status`]), and [`Table::take_panic`] tells the message.
+//! so ([`Status`]), and [`Table::take_panic`] writes the message.
 
 mod events;
 
@@ -16,7 +16,7 @@ pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC
 /// The form of everything in this module.
 pub const VERSION: u32 = 7;
 
-/// No value.
+/// Number that stands for an absent value.
 pub const NONE: u64 = u64::MAX;
 
 /// The name of the function that a plug-in exports: it takes nothing and returns a `*const Table`.
@@ -26,23 +26,23 @@ pub const ENTRY: &str = "ackclock_plugin";
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
-    /// Its first octet.
+    /// Address of its first octet.
     pub data: *const u8,
-    /// How many octets.
+    /// Length in octets.
     pub len: usize,
 }
 
-/// Where a callee leaves a text for its caller.
+/// Receiver of a text that a callee returns to its caller.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sink {
-    /// Handed to `write`.
+    /// Context that `write` receives.
     pub context: *mut c_void,
     /// Takes the text over; called at most once.
     pub write: extern "C" fn(context: *mut c_void, text: Text),
 }
 
-/// How a call went.
+/// Result of a call.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -58,25 +58,26 @@ pub enum Status {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// [`VERSION`]; the only field that is looked at before it is known to fit.
+    /// [`VERSION`]; the only field that is read before it is known to fit.
     pub version: u32,
-    /// Tells of the parts, as a list of JSON: `kind`, `about`, `fields`, `stack`.
+    /// Describes the parts, as a list of JSON: `kind`, `about`, `fields`, `stack`.
     pub describe: extern "C" fn(out: Sink) -> Status,
     /// A written value of a field in the form in which its type writes it: `Done`, or `Nothing` with what is wrong.
     pub canonical: extern "C" fn(part: u32, field: u32, raw: Text, out: Sink) -> Status,
-    /// What a table comes to in a context, and the mistakes as a list of JSON: a configuration, to be freed.
+    /// Reads a table in a context, and writes the mistakes as a list of JSON. Returns a configuration, which must be
+    /// freed.
     pub read: extern "C" fn(part: u32, table: Text, context: Text, mistakes: Sink) -> *mut c_void,
-    /// Frees a configuration.
+    /// Frees a configuration that `read` returned.
     pub drop_config: extern "C" fn(config: *mut c_void),
-    /// Tells what the last panic of this thread said.
+    /// Writes the message of this thread's last panic.
     pub take_panic: extern "C" fn(out: Sink),
-    /// Controllers.
+    /// Functions of controllers.
     pub controller: ControllerTable,
-    /// Queues.
+    /// Functions of queues.
     pub queue: QueueTable,
-    /// Effects of links.
+    /// Functions of effects of links.
     pub effect: EffectTable,
-    /// Sources of traffic.
+    /// Functions of sources of traffic.
     pub source: SourceTable,
     /// Observations and rewards of agents.
     pub agent: AgentTable,
@@ -90,42 +91,42 @@ pub struct ControllerTable {
     pub make: extern "C" fn(config: *const c_void, start: *const StartC) -> *mut ControllerHead,
     /// A copy that goes on alike, or null if that panicked.
     pub clone: extern "C" fn(*const ControllerHead) -> *mut ControllerHead,
-    /// Frees it.
+    /// Frees the controller.
     pub drop: extern "C" fn(*mut ControllerHead),
     /// `on_feedback`: `Nothing` declines ECN.
     pub on_feedback: extern "C" fn(*mut ControllerHead, counted: bool) -> Status,
-    /// `on_ack`.
+    /// Handles the event `on_ack`.
     pub on_ack: extern "C" fn(*mut ControllerHead, *const AckC) -> Status,
-    /// `on_congestion`.
+    /// Handles the event `on_congestion`.
     pub on_congestion: extern "C" fn(*mut ControllerHead, *const CongestionC) -> Status,
-    /// `on_spurious`.
+    /// Handles the event `on_spurious`.
     pub on_spurious: extern "C" fn(*mut ControllerHead, now: u64) -> Status,
-    /// `on_restart`.
+    /// Handles the event `on_restart`.
     pub on_restart: extern "C" fn(*mut ControllerHead, *const RestartC) -> Status,
-    /// `on_send`.
+    /// Handles the event `on_send`.
     pub on_send: extern "C" fn(*mut ControllerHead, *const SendC) -> Status,
-    /// `on_delivered`.
+    /// Handles the event `on_delivered`.
     pub on_delivered: extern "C" fn(*mut ControllerHead, *const SegmentC) -> Status,
-    /// `on_lost`.
+    /// Handles the event `on_lost`.
     pub on_lost: extern "C" fn(*mut ControllerHead, *const SegmentC) -> Status,
-    /// `on_timer`.
+    /// Handles the event `on_timer`.
     pub on_timer: extern "C" fn(*mut ControllerHead, now: u64) -> Status,
-    /// What only those who watch a run ask for.
+    /// Writes the values that only observers of a run need.
     pub watched: extern "C" fn(*const ControllerHead, *mut WatchedC) -> Status,
-    /// `inspect`.
+    /// Calls back with each internal value.
     pub inspect: extern "C" fn(*const ControllerHead, context: *mut c_void, InspectC) -> Status,
 }
 
-/// Told of each internal of a part.
+/// Function that receives each internal value of a part.
 pub type InspectC = extern "C" fn(context: *mut c_void, name: Text, value: f64);
 
-/// What a controller shows, up to date after each call; its own state lies behind it.
+/// Visible state of a controller, updated in each call; its own state lies behind it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControllerHead {
-    /// Octets.
+    /// Congestion window in octets.
     pub cwnd: u64,
-    /// Octets, or [`NONE`].
+    /// Threshold in octets, or [`NONE`].
     pub ssthresh: u64,
     /// Bits per second, or [`NONE`].
     pub pacing_rate: u64,
@@ -149,15 +150,15 @@ pub struct ControllerHead {
     pub wants_at_once: bool,
 }
 
-/// What a controller tells to who watches it.
+/// Values of a controller for observers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct WatchedC {
-    /// What it is doing; the text stays while the plug-in is loaded.
+    /// Name of its state; the text stays while the plug-in is loaded.
     pub state: Text,
     /// It looks for what the path takes.
     pub is_in_slow_start: bool,
-    /// When a sign of a full path ended slow start last, in nanoseconds, or [`NONE`].
+    /// Time at which a sign of a full path last ended slow start, in nanoseconds, or [`NONE`].
     pub exit_at: u64,
     /// The place of that sign in [`ackclock_cc::ExitSign`].
     pub exit_sign: u8,
@@ -171,28 +172,28 @@ pub struct QueueTable {
     pub make: extern "C" fn(config: *const c_void, start: *const PartStartC) -> *mut QueueHead,
     /// A copy that goes on alike, or null if that panicked.
     pub clone: extern "C" fn(*const QueueHead) -> *mut QueueHead,
-    /// Frees it.
+    /// Frees the queue.
     pub drop: extern "C" fn(*mut QueueHead),
-    /// `enqueue`.
+    /// Takes an arriving packet (`enqueue`).
     pub enqueue: extern "C" fn(*mut QueueHead, now: u64, *const PacketC) -> Status,
     /// `dequeue`: `Done` and the packet's token, or `Nothing`.
     pub dequeue: extern "C" fn(*mut QueueHead, now: u64, token: *mut u32) -> Status,
     /// `ready_at`: `Done` and the time, or `Nothing`.
     pub ready_at: extern "C" fn(*const QueueHead, now: u64, time: *mut u64) -> Status,
-    /// `set_rate`, in bit/s.
+    /// Sets the link's rate in bit/s (`set_rate`).
     pub set_rate: extern "C" fn(*mut QueueHead, now: u64, rate: u64) -> Status,
-    /// `inspect`.
+    /// Calls back with each internal value.
     pub inspect: extern "C" fn(*const QueueHead, now: u64, context: *mut c_void, InspectC) -> Status,
 }
 
-/// What a queue shows, up to date after each call; its own state lies behind it. What waits in it the host knows: what it handed
-/// over and has not got back.
+/// Visible state of a queue, updated in each call; its own state lies behind it. The host knows the waiting packets:
+/// those handed over and not returned.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct QueueHead {
     /// Packets that the last call dropped or marked.
     pub treated: *const TreatedC,
-    /// How many they are.
+    /// Number of treated packets.
     pub treated_len: usize,
 }
 
@@ -200,13 +201,13 @@ pub struct QueueHead {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreatedC {
-    /// As it was handed over with.
+    /// Token with which it was handed over.
     pub token: u32,
     /// True if it was dropped.
     pub is_dropped: bool,
 }
 
-/// Calls of effects.
+/// Functions of effects.
 #[repr(C)]
 #[derive(Debug)]
 pub struct EffectTable {
@@ -214,25 +215,25 @@ pub struct EffectTable {
     pub make: extern "C" fn(config: *const c_void, start: *const PartStartC) -> *mut c_void,
     /// A copy that goes on alike, or null if that panicked.
     pub clone: extern "C" fn(*const c_void) -> *mut c_void,
-    /// Frees it.
+    /// Frees the effect.
     pub drop: extern "C" fn(*mut c_void),
     /// `on_packet`: `Nothing` if the packet is lost.
     pub on_packet: extern "C" fn(*mut c_void, now: u64, *const PacketC, fate: *mut FateC) -> Status,
 }
 
-/// What becomes of a packet that arrives.
+/// Fate of a packet that arrives.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FateC {
-    /// Nanoseconds.
+    /// Extra delay in nanoseconds.
     pub jitter: u64,
-    /// Nanoseconds.
+    /// Time for which it is held, in nanoseconds.
     pub held: u64,
     /// A copy arrives right behind it.
     pub copied: bool,
 }
 
-/// Calls of sources.
+/// Functions of sources.
 #[repr(C)]
 #[derive(Debug)]
 pub struct SourceTable {
@@ -240,21 +241,21 @@ pub struct SourceTable {
     pub make: extern "C" fn(config: *const c_void, seed: u64) -> *mut c_void,
     /// A copy that goes on alike, or null if that panicked.
     pub clone: extern "C" fn(*const c_void) -> *mut c_void,
-    /// Frees it.
+    /// Frees the source.
     pub drop: extern "C" fn(*mut c_void),
-    /// `next`.
+    /// Asks for the next action (`next`).
     pub next: extern "C" fn(*mut c_void, now: u64, unsent: u64, supply: *mut SupplyC) -> Status,
 }
 
-/// What a source does next.
+/// The next action of a source.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SupplyC {
-    /// Octets to write.
+    /// Number of octets to write.
     pub write: u64,
-    /// When it goes on: a time in nanoseconds; with [`NONE`] it closes, or waits for the reader.
+    /// Time at which it goes on, in nanoseconds; with [`NONE`] it closes, or waits for the reader.
     pub at: u64,
-    /// With no time: true if it closes.
+    /// True if it closes, with no time.
     pub closes: bool,
 }
 
@@ -266,19 +267,19 @@ pub struct AgentTable {
     pub make: extern "C" fn(config: *const c_void) -> *mut c_void,
     /// A copy that goes on alike, or null if that panicked.
     pub clone: extern "C" fn(*const c_void) -> *mut c_void,
-    /// Frees it.
+    /// Frees the observation or reward.
     pub drop: extern "C" fn(*mut c_void),
     /// The value at a decision, or what the interval that ends there pays.
     pub number: extern "C" fn(*mut c_void, *const ValuesC, number: *mut f64) -> Status,
 }
 
-/// [`ackclock_agent::Values`].
+/// Form of [`ackclock_agent::Values`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ValuesC {
     /// Nanoseconds of simulated time.
     pub now: u64,
-    /// Handed to `read`.
+    /// Context that `read` receives.
     pub context: *const c_void,
     /// The value of the observation with this name; NaN if the host knows none.
     pub read: extern "C" fn(context: *const c_void, name: Text) -> f64,
@@ -288,37 +289,37 @@ pub struct ValuesC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketC {
-    /// What the host knows it by.
+    /// Token by which the host knows it.
     pub token: u32,
     /// Number of the end that it goes to: even for those that opened their connection.
     pub to: u32,
     /// Sequence number; of a datagram its number.
     pub sequence: u32,
-    /// Acknowledgement number.
+    /// Acknowledgement number of the segment.
     pub acknowledgment: u32,
-    /// Payload in octets.
+    /// Payload of the packet, octets.
     pub payload: u32,
     /// Octets of the IP packet.
     pub size: u32,
-    /// TCP's flags.
+    /// Flags of the TCP header.
     pub flags: u16,
-    /// The ECN field.
+    /// ECN field of the IP header.
     pub ecn: u8,
     /// A datagram, not a segment.
     pub is_datagram: bool,
-    /// What it takes of the link, framing included.
+    /// Octets on the link, framing included.
     pub octets: u64,
-    /// When it arrived, in nanoseconds.
+    /// Time of arrival, in nanoseconds.
     pub since: u64,
 }
 
-/// [`ackclock_net::PartStart`].
+/// Form of [`ackclock_net::PartStart`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PartStartC {
-    /// Bits per second.
+    /// Rate of the link in bit/s.
     pub rate: u64,
-    /// Of the part's random stream.
+    /// Seed of the part's random stream.
     pub seed: u64,
 }
 

@@ -38,7 +38,7 @@ static TABLE: abi::Table = abi::Table {
     agent: agent::TABLE,
 };
 
-/// What a part comes to with its parameters.
+/// Configuration of a part with its parameters.
 pub(crate) enum Config {
     Controller(ControllerConfig),
     Queue(QueueConfig),
@@ -65,7 +65,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| PANIC.set(message_of(payload.as_ref()))).ok()
 }
 
-/// As [`guarded`], for what has nothing to hand back.
+/// Same as [`guarded`], for work without a result.
 pub(crate) fn status_of(work: impl FnOnce()) -> Status {
     guarded(work).map_or(Status::Panicked, |()| Status::Done)
 }
@@ -182,7 +182,7 @@ fn mistake_json(mistake: &Mistake) -> Json {
     json!([mistake.field, mistake.message, mistake.remedy, mistake.is_of_rule])
 }
 
-/// What [`crate::host`] writes of a context.
+/// Context as [`crate::host`] writes it.
 fn context_of(json: &Json) -> Context {
     let number = |value: &Json| value.as_u64().unwrap_or_default();
     let link = json.get("link").filter(|link| link.is_object()).map(|link| {

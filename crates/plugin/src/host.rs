@@ -20,12 +20,12 @@ use ackclock_declare::Library;
 
 use crate::abi::{self, Sink, Status};
 
-/// Why a file is no plug-in that can be used.
+/// Reason for which a file is not a plug-in that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// Instruction what to do about it.
     pub remedy: String,
 }
 
@@ -41,14 +41,14 @@ fn refused(message: impl Into<String>, remedy: impl Into<String>) -> LoadError {
     LoadError { message: message.into(), remedy: remedy.into() }
 }
 
-/// What unwinds a simulation when a plug-in panics.
+/// Payload with which a simulation unwinds when a plug-in panics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginFailure {
-    /// What the part is called.
+    /// Name of the part.
     pub part: String,
-    /// In which call.
+    /// Name of the call.
     pub call: &'static str,
-    /// What the panic said.
+    /// Message of the panic.
     pub message: String,
 }
 
@@ -84,7 +84,7 @@ impl Origin {
         resume_unwind(Box::new(PluginFailure { part: self.name.to_owned(), call, message }))
     }
 
-    /// What `make` or `clone` returned, if they did not panic.
+    /// Result of `make` or `clone`, if they did not panic.
     fn made<T>(&self, instance: *mut T, call: &'static str) -> *mut T {
         if instance.is_null() {
             self.fail(call);
@@ -117,7 +117,7 @@ pub fn load(file: &Path) -> Result<Library, LoadError> {
     Ok(library)
 }
 
-/// Which file it is, and which of those that have had its name: its length and the time of its last change.
+/// Identity of a file, and of its version: its length and the time of its last change.
 fn identity(file: &Path) -> Result<(PathBuf, u64, u128), LoadError> {
     let found = file.canonicalize().and_then(|path| Ok((path.metadata()?, path)));
     let (metadata, path) = found.map_err(|error| {
@@ -127,7 +127,7 @@ fn identity(file: &Path) -> Result<(PathBuf, u64, u128), LoadError> {
         )
     })?;
     if !metadata.is_file() {
-        return Err(refused("is no regular file", "name the library that `cargo build --release` made"));
+        return Err(refused("is not a regular file", "name the library that `cargo build --release` made"));
     }
     let changed = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     Ok((path, metadata.len(), changed.map_or(0, |since| since.as_nanos())))
@@ -145,7 +145,7 @@ fn open(file: &Path) -> Result<&'static abi::Table, LoadError> {
     let entry = unsafe { library.get::<extern "C" fn() -> *const abi::Table>(abi::ENTRY.as_bytes()) };
     let entry = entry.map_err(|_| {
         refused(
-            format!("is no plug-in of ackclock: it exports no {}", abi::ENTRY),
+            format!("is not a plug-in of ackclock: it does not export {}", abi::ENTRY),
             "write ackclock_plugin::export!(plugin) in it; crate-type = [\"cdylib\"] makes a library of a crate",
         )
     })?;

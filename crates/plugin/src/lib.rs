@@ -9,7 +9,7 @@
 //! declare! {
 //!     /// Parameters of [`Fraction`].
 //!     pub struct FractionConfig {
-//!         /// What remains of the window on congestion.
+//!         /// Factor of the window on congestion.
 //!         beta: f64 = default(0.8).above(0.0).below(1.0),
 //!     }
 //! }
@@ -62,7 +62,7 @@ mod text;
 
 pub use plugin::Plugin;
 
-/// What a plug-in is written with.
+/// Items that a plug-in's source needs.
 pub mod prelude {
     pub use ackclock_agent::{ObservationRange, OwnObservation, OwnReward, Values};
     pub use ackclock_cc::{
@@ -82,7 +82,7 @@ pub mod prelude {
 #[macro_export]
 macro_rules! export {
     ($plugin:path) => {
-        /// What a host calls when it has loaded this library.
+        /// Entry point that a host calls when it has loaded this library.
         #[unsafe(no_mangle)]
         pub extern "C" fn ackclock_plugin() -> *const $crate::abi::Table {
             $crate::guest::table($plugin)

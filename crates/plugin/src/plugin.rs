@@ -1,4 +1,4 @@
-//! What a plug-in consists of.
+//! Parts of a plug-in.
 
 use ackclock_agent::{
     ExternalObservation, ExternalObservationConfig, ExternalReward, ExternalRewardConfig, ObservationRange,
@@ -26,12 +26,12 @@ pub(crate) enum AnyPart {
 }
 
 impl Plugin {
-    /// Without parts.
+    /// A plug-in without parts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With a congestion controller that works on any TCP. `make` is called for either end of each connection, when the
+    /// Adds a congestion controller that works on any TCP. `make` is called for either end of each connection, when the
     /// handshake has settled the segment size.
     #[must_use]
     pub fn controller<K: Declared, C: ExternalController + 'static>(
@@ -42,7 +42,7 @@ impl Plugin {
         self.controller_on(about, Stack::ANY, make)
     }
 
-    /// The same, of a controller that needs something of the TCP under it.
+    /// Adds a controller that needs something of the TCP under it.
     #[must_use]
     pub fn controller_on<K: Declared, C: ExternalController + 'static>(
         self,
@@ -62,7 +62,7 @@ impl Plugin {
         )))
     }
 
-    /// With a queue discipline. `make` is called for each link that has it.
+    /// Adds a queue discipline. `make` is called for each link that has it.
     #[must_use]
     pub fn queue<K: Declared, Q: ExternalQueue + 'static>(
         self,
@@ -82,7 +82,7 @@ impl Plugin {
         )))
     }
 
-    /// With an effect of links. `make` is called for each link that has it.
+    /// Adds an effect of links. `make` is called for each link that has it.
     #[must_use]
     pub fn effect<K: Declared, E: ExternalEffect + 'static>(
         self,
@@ -101,7 +101,7 @@ impl Plugin {
         )))
     }
 
-    /// With a source of traffic. `make` is called for each flow that has it.
+    /// Adds a source of traffic. `make` is called for each flow that has it.
     #[must_use]
     pub fn source<K: Declared, S: ExternalSource + 'static>(
         self,
@@ -120,7 +120,7 @@ impl Plugin {
         )))
     }
 
-    /// With an observation for agents. `make` is called for each episode of an agent that is shown it.
+    /// Adds an observation for agents. `make` is called for each episode of an agent that observes it.
     ///
     /// # Panics
     ///
@@ -146,7 +146,7 @@ impl Plugin {
         self.with(AnyPart::Observation(part, range))
     }
 
-    /// With a reward for agents. `make` is called for each episode of an agent that is paid it.
+    /// Adds a reward for agents. `make` is called for each episode of an agent that receives it.
     #[must_use]
     pub fn reward<K: Declared, R: ExternalReward + 'static>(
         self,

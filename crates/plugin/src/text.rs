@@ -11,7 +11,7 @@ impl Text {
         Self { data: text.as_ptr(), len: text.len() }
     }
 
-    /// What the text says. A text that C writes as `{NULL, 0}` is empty, and so is what is not UTF-8.
+    /// Content of the text. A text that C writes as `{NULL, 0}` is empty, and so is one that is not UTF-8.
     ///
     /// # Safety
     ///

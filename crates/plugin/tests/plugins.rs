@@ -1,4 +1,4 @@
-//! A plug-in that is loaded does what its parts do in a program that has them built in, and tells what is wrong.
+//! A plug-in that is loaded behaves like the same parts built in, and reports mistakes.
 
 #[allow(unreachable_pub, reason = "the example is a library of its own")]
 #[path = "../examples/parts.rs"]
@@ -137,7 +137,7 @@ fn environment(library: &Library, agent: &str) -> Result<Environment, String> {
     Environment::new(everything(library), vec![("other".to_owned(), agent)]).map_err(|error| error.to_string())
 }
 
-/// What is shown and paid in an episode, to the bit.
+/// Observations and rewards of an episode, to the bit.
 fn course(mut environment: Environment) -> Vec<(Vec<u32>, u64)> {
     let mut row = vec![0.0; environment.config(0).observation_len()];
     let (mut step, mut seen) = (environment.reset(5), Vec::new());
@@ -186,9 +186,9 @@ fn what_is_no_plug_in_is_refused_with_a_remedy() {
     let error = load(&file().with_file_name("libnone.so")).expect_err("nothing is there");
     assert!(error.message.starts_with("cannot be read: ") && error.remedy.contains("cargo build --release"), "{error}");
     let error = load(&std::env::current_exe().unwrap()).expect_err("a program");
-    assert!(error.message.contains("cannot be loaded") || error.message.contains("is no plug-in"), "{error}");
+    assert!(error.message.contains("cannot be loaded") || error.message.contains("is not a plug-in"), "{error}");
     let error = load(file().parent().unwrap()).expect_err("a folder");
-    assert_eq!(error.message, "is no regular file");
+    assert_eq!(error.message, "is not a regular file");
 }
 
 #[test]

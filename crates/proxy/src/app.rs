@@ -18,28 +18,28 @@ use crate::service::{Service, Shared};
 use crate::side;
 use crate::worker::{Backlog, Command, ConnectionInfo, Handle, Pair, Worker};
 
-/// How often an end that is waited for is looked for.
+/// Interval between checks for an awaited end.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// A listener at work: its sockets are those of the threads, kept to hand them to a successor.
 #[derive(Debug)]
 pub struct Active {
-    /// Its address.
+    /// Address at which it listens.
     pub address: SocketAddr,
-    /// Its sockets.
+    /// Listening sockets, one for each thread.
     pub sockets: Vec<OwnedFd>,
-    /// What the threads have of it.
+    /// State of the listener that the threads share.
     pub service: Arc<Service>,
 }
 
-/// The program.
+/// The proxy's process: its configuration, threads and listeners.
 #[derive(Debug)]
 pub struct App {
     path: PathBuf,
     config: Config,
     /// It has given up what it does not need, and so has every successor.
     pub has_confined: bool,
-    /// What all threads share.
+    /// State that all threads share.
     pub shared: Arc<Shared>,
     handles: Vec<Handle>,
     threads: Vec<JoinHandle<()>>,
@@ -82,12 +82,12 @@ fn try_far(of: &Listener) -> io::Result<()> {
     })
 }
 
-/// How soon a process that takes no more connections is to end.
+/// Time within which a process that takes no more connections must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Haste {
-    /// Within `timeouts.drain`.
+    /// It ends within `timeouts.drain`.
     InTime,
-    /// At once.
+    /// It ends at once.
     AtOnce,
 }
 
@@ -231,17 +231,17 @@ impl App {
         Ok(())
     }
 
-    /// What goes on, from every thread that answers.
+    /// Open connections, from every thread that answers.
     pub fn describe(handles: &[Handle]) -> Vec<ConnectionInfo> {
         Self::asked(handles, Command::Describe)
     }
 
-    /// What waits in the connections of each listener, from every thread that answers.
+    /// Waiting octets in the connections of each listener, from every thread that answers.
     pub fn backlogs(handles: &[Handle]) -> Vec<Backlog> {
         Self::asked(handles, Command::Survey)
     }
 
-    /// Which sockets belong together, from every thread that answers.
+    /// Pairs of sockets, from every thread that answers.
     pub fn pairs(handles: &[Handle]) -> Vec<Pair> {
         Self::asked(handles, Command::Pair)
     }

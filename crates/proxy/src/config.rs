@@ -46,9 +46,9 @@ entries! {
 /// Everything that was read, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// As it was written.
+    /// Configuration as written.
     pub file: File,
-    /// Threads.
+    /// Number of threads.
     pub workers: usize,
     /// The listeners with their rules.
     pub listeners: Vec<Listener>,
@@ -59,26 +59,26 @@ pub struct Config {
 pub struct Listener {
     /// Stands in messages and metrics.
     pub name: String,
-    /// As it was written.
+    /// Listener as written.
     pub listen: Listen,
-    /// Where connections may go, with mode forward.
+    /// Addresses to which connections may go, with mode forward.
     pub upstreams: Vec<SocketAddr>,
     /// The rules of the file, in their order.
     pub rules: Vec<Rule>,
-    /// Of all listeners: connections are not carried to them.
+    /// Addresses of all listeners: connections are not carried to them.
     pub own: Vec<SocketAddr>,
 }
 
-/// What a connection gets.
+/// Settings of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Treatment {
-    /// The client's side.
+    /// Options of the client's side.
     pub near: Side,
-    /// The server's side.
+    /// Options of the server's side.
     pub far: Side,
-    /// Of what the client sends.
+    /// Policy for the client's data.
     pub policy: DisciplineConfig,
-    /// Of what the server sends.
+    /// Policy for the server's data.
     pub policy_back: DisciplineConfig,
 }
 

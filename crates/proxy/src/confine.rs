@@ -1,4 +1,5 @@
-//! What the process gives up once it has read its configuration: files (landlock) and calls of the kernel (seccomp).
+//! Confinement: rights that the process gives up once it has read its configuration, to files (landlock) and system
+//! calls (seccomp).
 //!
 //! Whoever takes over a proxy through what it carries should find little to do with it. From here on it reads files, starts programs of
 //! the system's folders and writes nowhere; calls that it has no use for answer `ENOSYS`, which the C library takes for an older
@@ -24,19 +25,19 @@ use seccompiler::{
     apply_filter_all_threads,
 };
 
-/// Tells a successor that it is confined from its beginning.
+/// Variable that informs a successor that it is confined from its beginning.
 pub const CONFINED: &str = "ACKCLOCK_PROXY_CONFINED";
 
 /// The newest rights that are known here; a kernel without them enforces the others.
 const RIGHTS: ABI = ABI::V5;
 
-/// Programs and libraries.
+/// Folders of programs and libraries.
 const RUN: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"];
 
 /// Names of hosts, limits and controllers of the kernel.
 const READ: [&str; 4] = ["/etc", "/run", "/proc", "/sys"];
 
-/// What was given up.
+/// Rights that were given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Confined {
     /// Files that are not needed: by landlock.

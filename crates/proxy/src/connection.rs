@@ -15,14 +15,14 @@ use crate::service::Service;
 use crate::sys;
 use crate::upstream::Upstream;
 
-/// What a connection waits for.
+/// Stage of a connection: what it waits for.
 #[derive(Debug)]
 pub enum Stage {
     /// The client's header of the PROXY protocol.
     Header,
     /// The server's answer; those that did not give one.
     Connecting(Vec<SocketAddr>),
-    /// Octets, either way.
+    /// Both sides are open, and octets may come from either.
     Open,
     /// A reset is to be passed on to this side, once what came before it is acknowledged.
     Resetting(Side),
@@ -31,13 +31,13 @@ pub enum Stage {
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The client's.
+    /// The client's side.
     Near,
-    /// The server's.
+    /// The server's side.
     Far,
 }
 
-/// What becomes of a connection.
+/// Next action for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// It waits for its sockets.
@@ -50,48 +50,48 @@ pub enum After {
     Over(bool),
 }
 
-/// A connection.
+/// A connection between a client and a server.
 #[derive(Debug)]
 pub struct Connection {
-    /// Tells it from others that had its place before.
+    /// Distinguishes it from earlier connections in its place.
     pub generation: u32,
-    /// The client's socket.
+    /// Socket to the client.
     pub near: Endpoint,
     /// The server's socket, once there is one.
     pub far: Option<Endpoint>,
-    /// From client to server.
+    /// Direction from client to server.
     pub up: Direction,
-    /// From server to client.
+    /// Direction from server to client.
     pub down: Direction,
-    /// What it waits for.
+    /// Current stage.
     pub stage: Stage,
     /// The client, as it is known to be.
     pub client: SocketAddr,
     /// The address that the client connected to, where a header of the PROXY protocol named it.
     pub destination: Option<SocketAddr>,
-    /// Where it goes.
+    /// Address of the server.
     pub server: SocketAddr,
-    /// When anything last happened.
+    /// Time of its last event.
     pub active_at: Instant,
-    /// When it is looked at for silence: other timers for that are stale.
+    /// Time of the next check for silence: other timers for that are stale.
     pub silent_at: Option<Instant>,
-    /// When it was taken.
+    /// Time at which it was taken.
     pub opened_at: Instant,
     /// The listener that took it.
     pub service: Arc<Service>,
     /// Its server, where there are several.
     pub upstream: Option<Arc<Upstream>>,
-    /// How much is kept, of either direction.
+    /// Bounds on the octets kept, in both directions.
     pub bounded: Option<Box<[Bounded; 2]>>,
     /// Its sockets' settings, until it is open.
     pub treatment: Option<Box<Treatment>>,
-    /// Something is carried, and the next look at `bounded` has its timer.
+    /// Octets are being carried, and the next update of `bounded` has its timer.
     pub is_ticking: bool,
     /// It waits for a timer to be advanced again.
     pub is_retrying: bool,
     /// It is in the queue of those that have more to do.
     pub is_queued: bool,
-    /// How long to wait before looking whether a reset may be passed on.
+    /// Wait before the next check whether a reset may be passed on.
     pub patience: Duration,
     /// The client against whose limit it counts; none until a header of the PROXY protocol has named it.
     pub source: Option<SocketAddr>,
@@ -142,7 +142,7 @@ impl Connection {
         (again(up, near, far, first), again(down, far, near, second))
     }
 
-    /// Of a side that is gone: nothing can be sent to it, and what came from it ends with a reset.
+    /// Settles the directions of a side that is gone: nothing can be sent to it, and its data ends with a reset.
     fn settle_reset(gone: &Endpoint, from_it: &mut Direction, to_it: &mut Direction, carrier: &mut Carrier) {
         if gone.is_reset {
             to_it.abandon(carrier);
@@ -190,7 +190,7 @@ impl Connection {
         }
     }
 
-    /// How long nothing may happen.
+    /// Longest time without an event.
     pub fn idle_limit(&self) -> Duration {
         let timeouts = &self.service.timeouts;
         match self.stage {

@@ -37,7 +37,7 @@ fn names(table: &str) -> Vec<String> {
     rows.filter_map(|row| row.split_whitespace().nth(1)).map(str::to_owned).collect()
 }
 
-/// Those of a configuration that the kernel does not have.
+/// Controllers of a configuration that the kernel does not have.
 pub fn missing(config: &Config) -> Vec<String> {
     let of_listeners = config.listeners.iter().flat_map(|it| [&it.listen.near, &it.listen.far]);
     let of_rules = config.file.rule.iter().flat_map(|rule| rule.near.iter().chain(&rule.far));

@@ -24,13 +24,13 @@ const TURN: usize = 4 << 20;
 /// Octets that are copied at a time.
 pub const COPIED_AT_A_TIME: usize = 64 << 10;
 
-/// A copy of at least so many octets is followed by splicing, and a splice of fewer by copying.
+/// Number of octets in a copy above which splicing follows, and in a splice below which copying follows.
 const BULK: usize = 16 << 10;
 
 /// One of the two sockets.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// The socket.
+    /// The non-blocking socket.
     pub socket: OwnedFd,
     /// There may be something to read.
     pub is_readable: bool,
@@ -41,7 +41,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Of a socket that is connected, or about to be.
+    /// An endpoint with a socket that is connected, or about to be.
     pub fn new(socket: OwnedFd, is_connected: bool) -> Self {
         Self { socket, is_readable: is_connected, is_writable: is_connected, is_reset: false }
     }
@@ -52,57 +52,57 @@ impl Endpoint {
     }
 }
 
-/// How a direction ended.
+/// End of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// It has not.
+    /// It has not ended.
     #[default]
     Open,
-    /// With a FIN.
+    /// It ended with a FIN.
     Fin,
-    /// With a reset.
+    /// It ended with a reset.
     Reset,
 }
 
-/// Why a direction stopped for now.
+/// Reason for which a direction stopped for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// A socket will tell when there is more to do.
+    /// The socket is not ready; epoll reports when it is.
     Blocked,
     /// Others have their turn; there may be more to do now.
     Turn,
 }
 
-/// What the directions of one thread share.
+/// Resources that the directions of one thread share.
 #[derive(Debug)]
 pub struct Carrier {
-    /// Pipes to borrow.
+    /// Pipes that directions borrow.
     pub pipes: Pipes,
-    /// What is copied passes through here.
+    /// Buffer through which octets are copied.
     buffer: Box<[u8]>,
     /// Octets that were copied and not yet taken by a socket.
     pub held: usize,
-    /// As many of these there may be.
+    /// Largest value of `held`.
     held_most: usize,
 }
 
 impl Carrier {
-    /// With these pipes, and so many octets for what sockets do not take at once.
+    /// A carrier with these pipes, and at most `held_most` octets that sockets do not take at once.
     pub fn new(pipes: Pipes, held_most: usize) -> Self {
         Self { pipes, buffer: vec![0; COPIED_AT_A_TIME].into(), held: 0, held_most }
     }
 }
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Debug, Default)]
 pub struct Direction {
     /// Octets taken from the source.
     pub taken: u64,
     /// Octets handed to the destination.
     pub written: u64,
-    /// How it ended, as far as the source has told.
+    /// Its end, as far as the source has sent it.
     pub end: End,
-    /// The destination has been told of a FIN.
+    /// The destination has been sent a FIN.
     pub is_fin_sent: bool,
     /// Something urgent is under way.
     pub is_urgent: bool,
@@ -235,8 +235,8 @@ impl Direction {
         }
     }
 
-    /// Octets that the destination may be handed now. None while half of what it may have unsent, or more, is: then the kernel,
-    /// whose `TCP_NOTSENT_LOWAT` is the same number, tells when that is no longer so.
+    /// Number of octets that the destination may be handed now; none while half of what it may have unsent, or more,
+    /// is: then the kernel, whose `TCP_NOTSENT_LOWAT` is the same number, reports when that is no longer so.
     fn room(&self, to: &mut Endpoint) -> Option<usize> {
         let Some(most) = self.unsent_most else { return Some(usize::MAX) };
         let unsent = sys::not_sent(&to.socket).map_or(0, |octets| octets as usize);
@@ -281,7 +281,7 @@ impl Direction {
                             from.is_readable = false;
                             return Ok(());
                         }
-                        // The kernel tells of an error once: copying would take what follows for an end in order.
+                        // The kernel reports an error once: copying would take what follows for an end in order.
                         Err(_) => {
                             from.on_reset();
                             self.end = End::Reset;
@@ -298,8 +298,8 @@ impl Direction {
         copied
     }
 
-    /// Where no memory is left to hold what the destination does not take, only what it takes is read: who holds nothing never
-    /// waits for those who hold much.
+    /// Copies octets. Without memory for octets that the destination does not take, only as many as it takes are read:
+    /// a connection that holds none never waits for those that hold many.
     fn copy(&mut self, from: &mut Endpoint, to: &Endpoint, buffer: &mut [u8], carrier: &mut Carrier) -> io::Result<()> {
         let has_memory = carrier.held < carrier.held_most;
         let looking = if has_memory { RecvFlags::empty() } else { RecvFlags::PEEK };

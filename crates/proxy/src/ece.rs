@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use crate::sys;
 
-/// Where `ackclock-kernel ece` pins its map.
+/// Path at which `ackclock-kernel ece` pins its map.
 const MAP: &CStr = c"/sys/fs/bpf/ackclock/ece_sockets";
 
 static SOCKETS: OnceLock<OwnedFd> = OnceLock::new();

@@ -34,11 +34,11 @@ const READY: &str = "ACKCLOCK_PROXY_READY";
 /// A successor has to listen within this; one that does not is killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Tells what the sockets were set to, by their addresses, and the rules that were put in, as JSON.
+/// Variable with the sockets' settings, by their addresses, and the rules that were put in, as JSON.
 const SETTINGS: &str = "ACKCLOCK_PROXY_SETTINGS";
 const RULES: &str = "ACKCLOCK_PROXY_RULES";
 
-/// What a process has from its predecessor.
+/// Resources that a process has from its predecessor.
 #[derive(Debug, Default)]
 pub struct Inherited {
     sockets: Vec<(SocketAddr, OwnedFd)>,
@@ -48,7 +48,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// What the environment names. To be asked once, before anything is opened.
+    /// Resources that the environment names. Must be called once, before any file is opened.
     pub fn from_environment() -> Self {
         let named = env::var(SOCKETS).unwrap_or_default();
         let sockets =
@@ -60,8 +60,8 @@ impl Inherited {
         Self { sockets, settings, rules: Rules { added, removal }, ready }
     }
 
-    /// The sockets that listen at a listener's address, where they are set to what it wants: a socket cannot be told to forget what it
-    /// was set to. What comes to others is taken by the predecessor, until it closes them.
+    /// Takes the sockets that listen at a listener's address, if their settings are those that it wants: settings of a
+    /// socket cannot be withdrawn. Connections to the others go to the predecessor, until it closes them.
     pub fn take(&mut self, listener: &Listener) -> Vec<OwnedFd> {
         let address = listener.listen.address.0;
         let all = std::mem::take(&mut self.sockets);
@@ -76,13 +76,13 @@ impl Inherited {
         std::mem::take(&mut self.rules)
     }
 
-    /// Where the predecessor waits for word, if there is one.
+    /// Descriptor at which the predecessor waits until this process is ready, if there is one.
     pub fn take_ready(&mut self) -> Option<OwnedFd> {
         self.ready.take()
     }
 }
 
-/// Tells the predecessor to take no more connections.
+/// Informs the predecessor that it must take no more connections.
 pub fn say_ready(ready: OwnedFd) {
     // A predecessor that is gone needs no word.
     let _ = std::fs::File::from(ready).write_all(b"1");

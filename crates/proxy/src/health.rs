@@ -42,11 +42,11 @@ pub fn look_after(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks under way.
+/// Running health checks.
 #[derive(Debug, Default)]
 struct Checks {
     running: Vec<Check>,
-    /// When a listener's servers were last tried.
+    /// Time of the last check of a listener's servers.
     tried: HashMap<SocketAddr, Instant>,
 }
 

@@ -14,13 +14,13 @@ use crate::app::App;
 use crate::service::Shared;
 use crate::worker::{ConnectionInfo, Handle, Pair};
 
-/// Who asks has to have asked within this, and to have taken the answer within as long again.
+/// Time for a client to send its request, and again to take the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long is waited where a question cannot be taken.
+/// Pause after a failure to take a request.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Those who may be there at a time. Where one more comes, who came first and has not asked yet makes room.
+/// Largest number of clients at a time. One more replaces the first that has not sent its request yet.
 const MOST: usize = 64;
 
 /// Octets of a question: the cookies that a browser sends to a host fit.
@@ -62,14 +62,14 @@ pub fn serve(
     Ok(kept)
 }
 
-/// Answers questions.
+/// Server that answers requests for measurements.
 struct Server {
     /// None once it is shut down.
     listener: Option<TcpListener>,
     is_public: bool,
     shared: Arc<Shared>,
     handles: Vec<Handle>,
-    /// In the order in which they came.
+    /// Clients in the order in which they came.
     askers: Vec<Asker>,
     /// Until then nobody is taken: no descriptor was left.
     pause: Option<Instant>,
@@ -208,12 +208,12 @@ fn path_of(request: &httparse::Request<'_, '_>, is_public: bool) -> Result<Strin
     Ok(path.split('?').next().unwrap_or(path).to_owned())
 }
 
-/// Who asks.
+/// Client of the server.
 struct Asker {
     stream: TcpStream,
     until: Instant,
     question: Vec<u8>,
-    /// Nothing more comes.
+    /// The client has closed its side.
     has_closed: bool,
     /// Empty until there is one.
     answer: Vec<u8>,
@@ -287,7 +287,7 @@ fn pairs(handles: &[Handle]) -> String {
     json!({"process": std::process::id(), "pairs": pairs}).to_string()
 }
 
-/// What a proxy with metrics at `address` answers, as JSON.
+/// Answer of a proxy with metrics at `address`, as JSON.
 pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
     let absent =
         |error: io::Error| io::Error::new(error.kind(), format!("no proxy has its metrics at {address}: {error}"));
@@ -321,7 +321,7 @@ mod tests {
         read.path.err().map(|(status, _)| status[..3].parse().expect("a status"))
     }
 
-    /// A browser sends the name by which a page was asked for (RFC 9110 section 7.2), and a page cannot change it.
+    /// A browser sends the name with which a page was requested (RFC 9110 section 7.2), and a page cannot change it.
     #[test]
     fn a_name_of_somebody_elses_is_refused() {
         let asked = |host: &str| refused(&format!("GET /metrics HTTP/1.1\r\nAccept: a:b\r\nhost: {host}\r\n\r\n"));

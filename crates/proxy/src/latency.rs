@@ -1,4 +1,5 @@
-//! How much is kept of one direction: a buffer discipline, fed with what the kernel tells of both sockets, and obeyed.
+//! Bound on the octets kept in one direction: a buffer discipline, fed with the kernel's report on both sockets, and
+//! obeyed.
 //!
 //! The disciplines are those of `ackclock-relay`, which simulated appliances obey as well. What waits in the receive buffer
 //! of one side, in the pipe and in the send buffer of the other is one backlog: arrived and not sent.
@@ -32,20 +33,22 @@ use crate::sys::{self, TcpInfo};
 const TICKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
 const JUST_IN_TIME: Duration = Duration::from_millis(2);
 
-/// Nothing has changed for so long: there is nothing to do until something does.
+/// Time without changes after which updates stop until there is one.
 const AT_REST: Duration = Duration::from_millis(200);
 
-/// What the far socket always has unsent, if there is as much: what it sends in this time, and segments.
+/// Unsent octets that the far socket always has, if there are as many: what it sends in this time, and segments.
 const UNSENT: (Duration, u64) = (Duration::from_millis(2), 2);
 
-/// What the far side sends in so long, besides the time between orders, is let in beyond what a policy orders that keeps nothing waiting.
+/// Time of the far side's sending that is let in beyond the order of a policy that keeps nothing waiting, besides the
+/// time between orders.
 const IN_ADVANCE: Duration = Duration::from_millis(2);
 
 /// Segments that are always let in.
 const LEAST_SEGMENTS: u64 = 2;
 
-/// Octets of a receive buffer for one that may come: the kernel counts its own structures, about as much again. The least buffer
-/// has four for one of the least window: once all of it was read there is room, so that the kernel tells the client to go on.
+/// Octets of a receive buffer for one that may come: the kernel counts its own structures, about as much again. The
+/// smallest buffer has four for one of the smallest window: once all of it was read there is room, so that the kernel
+/// sends the client a window update.
 const MEMORY_OF_AN_OCTET: u64 = 2;
 const MEMORY_OF_THE_LEAST: u64 = 4;
 
@@ -55,7 +58,7 @@ const NEAR: Duration = TICKS.0;
 /// Marks of what has arrived and not been sent, at most.
 const MARKS: usize = 4096;
 
-/// What `credit` fetches ahead at least: orders come up to two milliseconds late, and a process is scheduled within one more.
+/// Least margin by which `credit` fetches ahead: orders come up to two milliseconds late, and a process is scheduled within one more.
 const LEAST_MARGIN: SimDuration = SimDuration::from_millis(3);
 
 /// A discipline at work on one direction of a connection, or a measurement without one.
@@ -70,7 +73,7 @@ pub struct Bounded {
     /// It keeps nothing waiting, by its orders.
     is_just_in_time: bool,
     receive_buffer: u64,
-    /// The kernel has told what it advertises: those before Linux 6.2 do not.
+    /// The kernel reports the advertised window: those before Linux 6.2 do not.
     tells_window: bool,
     /// The client refills the window before orders are renewed.
     is_near: bool,
@@ -89,7 +92,8 @@ fn in_real_time(config: &DisciplineConfig) -> DisciplineConfig {
 }
 
 impl Bounded {
-    /// For a connection that opens now. `is_paced` says whether what the kernel tells of a pacing rate is in force.
+    /// Bound for a connection that opens now. `is_paced` says whether the pacing rate in the kernel's report is in
+    /// force.
     pub fn new(config: &DisciplineConfig, is_paced: bool, seed: u64, now: Instant) -> Self {
         let discipline = (*config != DisciplineConfig::Socket).then(|| Discipline::new(&in_real_time(config), seed));
         let (last, marks) = (Readings::default(), VecDeque::new());
@@ -111,7 +115,8 @@ impl Bounded {
         }
     }
 
-    /// Looks at both sockets and does what is ordered. When to look again; `None`: when something has been carried.
+    /// Reads the state of both sockets and carries out the discipline's orders. Returns the time until the next update;
+    /// `None`: when octets have been carried.
     pub fn update(
         &mut self,
         direction: &mut Direction,
@@ -144,7 +149,7 @@ impl Bounded {
         (!is_over && now - self.changed < AT_REST).then_some(next)
     }
 
-    /// What waits: arrived, and not sent.
+    /// Octets that have arrived and not been sent.
     pub fn backlog(&self) -> u64 {
         self.last.backlog().0
     }
@@ -261,7 +266,7 @@ impl Bounded {
         }
     }
 
-    /// Lets so much more in.
+    /// Opens the receive window to `window` octets.
     fn open(&mut self, window: u64, near: &Endpoint) {
         if differs(window, self.window) {
             self.window = window;
@@ -276,13 +281,13 @@ fn unsent(far: &FarSide) -> u64 {
     sent_within(far, time).max(segments * far.mss.0)
 }
 
-/// What a window a round trip comes to in this time; a window at most.
+/// Octets sent in this time at a window a round trip; a window at most.
 fn sent_within(far: &FarSide, time: Duration) -> u64 {
     let by_rate = u128::from(far.cwnd.0) * time.as_nanos() / u128::from(far.srtt.0.max(1));
     u64::try_from(by_rate).unwrap_or(u64::MAX).min(far.cwnd.0)
 }
 
-/// By more than an eighth: less is not worth a call.
+/// True if the values differ by more than an eighth: less is not worth a call.
 fn differs(wanted: u64, now: u64) -> bool {
     wanted.abs_diff(now) > now / 8
 }

@@ -42,7 +42,7 @@ pub fn configure(socket: &Socket, listener: &Listener) -> io::Result<()> {
     sys::set_reset_on_close(socket, true)
 }
 
-/// Where a client meant to go, if that is not this proxy itself.
+/// Address that a client meant to reach, if that is not this proxy itself.
 pub fn destination(listener: &Listener, near: &Socket) -> io::Result<Option<SocketAddr>> {
     let local = near.local_addr()?.as_socket();
     let meant = match (listener.listen.mode, local) {

@@ -24,9 +24,9 @@ const HELP: &str = "\
 A TCP proxy with bounded latency and a choice of congestion control on each side.
 
 usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
-       ackclock-proxy --check CONFIG       say everything that is wrong with CONFIG
+       ackclock-proxy --check CONFIG       print every mistake in CONFIG
        ackclock-proxy rules [--undo] CONFIG
-                                           print the commands that send connections here, or stop that
+                                           print the commands that redirect connections here, or undo that
        ackclock-proxy top [--once] ADDRESS
                                            show the connections of a proxy with metrics at ADDRESS
        ackclock-proxy record [--output DIR] [--seconds S] ADDRESS
@@ -35,12 +35,12 @@ usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
 
   --apply   run the commands of `rules` at the start, and those of `rules --undo` at the end
 
-signals: HUP reads CONFIG anew, USR2 hands over to the binary that lies at the same path now,
-         TERM takes no more connections and waits for those there are, INT ends at once
+signals: HUP reads CONFIG again, USR2 hands over to the binary that is at the same path now,
+         TERM accepts no more connections and waits for the open ones, INT ends at once
 exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
 ";
 
-/// What is asked for.
+/// Task of the command line.
 enum Task {
     Run { path: PathBuf, apply: bool },
     Check(PathBuf),
@@ -155,7 +155,7 @@ fn say(text: &str) -> io::Result<()> {
 }
 
 fn complain(text: &str) {
-    // Nobody is left to be told if this fails.
+    // A failure cannot be reported anywhere.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
@@ -244,8 +244,8 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     Ok(code)
 }
 
-/// Gives up what is not needed; true if that was done. A kernel that cannot do it is told of, and no reason not to work; a successor,
-/// for which the kernel may be no other but the program is, tries again.
+/// Gives up unneeded rights; true if that was done. A kernel without this feature causes a warning only; a successor,
+/// which may run a newer program, tries again.
 fn confine(config: &Path) -> bool {
     match confine::confine(config, &handover::program()) {
         Ok(Confined { files, calls }) => {

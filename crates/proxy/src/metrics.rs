@@ -1,4 +1,4 @@
-//! What is counted, by listener and side, as `OpenMetrics`.
+//! Metrics by listener and side, as `OpenMetrics`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use prometheus_client::registry::Registry;
 type Labels = Vec<(&'static str, String)>;
 type HistogramFamily = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// What is counted of one listener. Handles to it are cheap to copy and count without a lock.
+/// Metrics of one listener. Handles to it are cheap to copy and count without a lock.
 #[derive(Clone, Debug)]
 pub struct ListenerMetrics {
-    /// Connections taken.
+    /// Connections accepted from clients.
     pub accepted: Counter,
     /// Connections that are there.
     pub active: Gauge,
@@ -25,7 +25,7 @@ pub struct ListenerMetrics {
     unreachable: Counter,
     ended: Counter,
     reset: Counter,
-    /// What is counted of the clients' side, and of the servers'.
+    /// Metrics of the clients' side, and of the servers'.
     pub sides: [SideMetrics; 2],
 }
 
@@ -55,7 +55,7 @@ impl ListenerMetrics {
     }
 }
 
-/// What is counted of one side.
+/// Metrics of one side.
 #[derive(Clone, Debug)]
 pub struct SideMetrics {
     /// Octets that came from it.
@@ -66,7 +66,7 @@ pub struct SideMetrics {
     pub rtt: Histogram,
     /// Congestion windows, in segments, when connections ended.
     pub cwnd: Histogram,
-    /// How long octets from it waited to be sent on, in seconds.
+    /// Waiting time of octets from it until they were sent on, in seconds.
     pub waited: Histogram,
     /// Octets from it that wait to be sent on.
     pub backlog: Gauge,
@@ -97,12 +97,12 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// From 100 us to 26 s.
+/// Buckets from 100 us to 26 s.
 fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(1e-4, 2.0, 19))
 }
 
-/// The same, two bounds where that has one.
+/// Buckets from 100 us to 26 s, two where [`seconds`] has one.
 fn fine_seconds() -> Histogram {
     Histogram::new(exponential_buckets(1e-4, std::f64::consts::SQRT_2, 37))
 }
@@ -112,7 +112,7 @@ fn segments() -> Histogram {
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// Metrics that are all zero.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("ackclock_proxy");
         let (events, active) = (Family::default(), Family::default());
@@ -176,7 +176,7 @@ impl Metrics {
         }
     }
 
-    /// All as text.
+    /// All metrics as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,12 +7,12 @@ use std::os::fd::OwnedFd;
 
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
-/// A pipe.
+/// A pipe for splicing.
 #[derive(Debug)]
 pub struct Pipe {
-    /// What is written here
+    /// End to write to.
     pub input: OwnedFd,
-    /// comes out here.
+    /// End to read from.
     pub output: OwnedFd,
 }
 

@@ -1,4 +1,4 @@
-//! Headers of the PROXY protocol, version 2: who the client is, told by whoever carried the connection here.
+//! Headers of the PROXY protocol, version 2: the client's address, sent by the proxy that carried the connection here.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,21 +8,21 @@ use ppp::v2::{Addresses, Builder, Command, Header, Protocol, Version};
 /// A longer header is refused: addresses take 52 octets, and nobody fills half a kilobyte with the rest.
 pub const LONGEST: usize = 536;
 
-/// What the first octets of a connection come to.
+/// Result of reading the first octets of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// A header of so many octets, and whose connection it is; none if it is the carrier's own (`LOCAL`).
+    /// A header with its length in octets, and its connection; `None` for a connection of the carrier's own (`LOCAL`).
     Header(usize, Option<Carried>),
     /// The beginning of a header.
     Incomplete,
-    /// No header.
+    /// The octets are not a header.
     Wrong,
 }
 
 /// A connection as its header names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// The client.
+    /// Address of the client.
     pub client: SocketAddr,
     /// The address that the client connected to.
     pub destination: SocketAddr,
@@ -50,7 +50,7 @@ pub fn read(octets: &[u8]) -> Read {
     Read::Header(header.len(), carried)
 }
 
-/// The header that tells of a connection. A header has one address family (section 2.2), so an IPv4 address beside an IPv6 one
+/// Header that names a connection. A header has one address family (section 2.2), so an IPv4 address beside an IPv6 one
 /// is written as IPv4-mapped (RFC 4291 section 2.5.5.2), as `HAProxy` does.
 pub fn header(Carried { client, destination }: Carried) -> Vec<u8> {
     let is_mixed = client.is_ipv4() != destination.is_ipv4();

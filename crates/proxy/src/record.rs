@@ -31,29 +31,29 @@ const TRACER_NAMED: &str = "ACKCLOCK_KERNEL_PROGRAM";
 /// The file in the folder.
 pub const TRACE: &str = "trace.jsonl";
 
-/// How often the proxy is asked for its pairs.
+/// Interval of the requests for the proxy's pairs.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A proxy that has not answered so many questions in turn has ended.
+/// Number of consecutive unanswered requests after which a proxy has ended.
 const UNANSWERED: u32 = 5;
 
-/// A socket that the proxy has not named after so many questions is not its own: one that was asked for as a connection arrived may
-/// have been taken since.
+/// Number of requests after which a socket that the proxy has not named is not its own: one that was requested as a
+/// connection arrived may have been taken since.
 const PATIENCE: u32 = 10;
 
 /// Lines of sockets that are not known, at most.
 const MOST_UNKNOWN: usize = 1 << 20;
 
-/// Where the program lies that is asked for: beside this one, where a variable says, or where programs are looked for.
+/// Path of the recording program: beside this one, where a variable says, or where programs are searched.
 pub fn tracer() -> PathBuf {
     let beside = || env::current_exe().ok().map(|own| own.with_file_name(TRACER)).filter(|path| path.is_file());
     env::var_os(TRACER_NAMED).map(PathBuf::from).or_else(beside).unwrap_or_else(|| TRACER.into())
 }
 
-/// What was recorded.
+/// Extent of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Connections.
+    /// Number of connections.
     pub pairs: usize,
     /// Lines of their sockets.
     pub records: u64,
@@ -63,7 +63,8 @@ pub struct Recorded {
     pub is_left: bool,
 }
 
-/// Records the connections of the proxy with metrics at `address` into a folder that is not there, for so long or until an interruption.
+/// Records the connections of the proxy with metrics at `address` into a new folder, for the duration `lasting` or
+/// until an interruption.
 pub fn record(address: SocketAddr, folder: &Path, lasting: Option<Duration>) -> io::Result<Recorded> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -130,7 +131,7 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}; give a folder that is not there yet", path.display()))
 }
 
-/// Of a recording that did not begin.
+/// Removes the folder of a recording that did not begin.
 fn remove(folder: &Path) {
     let _ = fs::remove_file(folder.join(TRACE));
     let _ = fs::remove_dir(folder);
@@ -150,7 +151,7 @@ fn watch(process: u64) -> io::Result<Child> {
     })
 }
 
-/// What it says of itself, once it has ended: why, if it could not.
+/// Error output of the recording program, once it has ended.
 fn told_by(child: &mut Child) -> thread::JoinHandle<String> {
     let errors = child.stderr.take();
     thread::spawn(move || {
@@ -176,11 +177,11 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     lines
 }
 
-/// The sockets of the proxy that are known, and what tells of them.
+/// Known sockets of the proxy, and the lines that describe them.
 #[derive(Debug, Default)]
 struct Pairs {
     sockets: HashSet<u64>,
-    /// Both sockets of each pair that was told of.
+    /// Both sockets of each pair that was described.
     told: HashSet<(u64, u64)>,
     count: usize,
     /// Lines that are to be written.

@@ -106,7 +106,7 @@ fn redirect(listener: &Listener, family: &str) -> String {
     format!("    {} fib daddr type != local redirect to :{port}\n", matched(listener, family))
 }
 
-/// What connections have to be.
+/// Condition on connections to which the rule applies.
 fn matched(listener: &Listener, family: &str) -> String {
     let of = &listener.listen;
     let is_ipv6 = family == "ip6";
@@ -165,7 +165,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Takes them out.
+    /// Removes the rules.
     pub fn remove(self) -> io::Result<()> {
         run(&self.removal)
     }

@@ -1,4 +1,4 @@
-//! What a listener needs at work, shared by all threads; and what all listeners share.
+//! State of a listener at work, shared by all threads; and the state that all listeners share.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use crate::config::{Config, Listener, duration};
 use crate::metrics::{ListenerMetrics, Metrics};
 use crate::upstream::Upstreams;
 
-/// How long things may take, by the clock.
+/// Longest durations of a connection's stages, by the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "as in the configuration")]
 pub struct Timeouts {
@@ -24,17 +24,17 @@ pub struct Timeouts {
 /// A listener at work.
 #[derive(Debug)]
 pub struct Service {
-    /// Its configuration.
+    /// Configuration of the listener.
     pub listener: Listener,
-    /// Its servers.
+    /// Servers of the listener.
     pub upstreams: Upstreams,
-    /// What is counted of it.
+    /// Metrics of the listener.
     pub metrics: ListenerMetrics,
-    /// How long things may take.
+    /// Longest durations of a connection's stages.
     pub timeouts: Timeouts,
     /// Some rule asks for the client's round trip.
     pub asks_rtt: bool,
-    /// How long octets wait is measured without a policy, too.
+    /// Waiting times of octets are measured without a policy, too.
     pub measures: bool,
 }
 
@@ -65,17 +65,17 @@ impl Service {
     }
 }
 
-/// What all threads share.
+/// State that all threads share.
 #[derive(Debug)]
 pub struct Shared {
     /// Connections that are there.
     pub connections: AtomicUsize,
-    /// As many there may be.
+    /// Largest number of connections.
     pub connections_most: AtomicUsize,
-    /// As many of one source there may be.
+    /// Largest number of connections from one source.
     pub per_source_most: AtomicUsize,
     sources: Mutex<HashMap<IpAddr, usize>>,
-    /// What is counted.
+    /// Metrics of all listeners.
     pub metrics: Metrics,
 }
 

@@ -49,7 +49,7 @@ fn named(field: &str, done: io::Result<()>) -> io::Result<()> {
     done.map_err(|error| io::Error::new(error.kind(), format!("{field}: {error}")))
 }
 
-/// How long the peer may be silent.
+/// Sets the limits on a silent peer.
 fn of_the_peer(socket: &Socket, side: &Side) -> io::Result<()> {
     if let Some(idle) = side.keep_alive.map(duration) {
         let every = (idle / 10).max(std::time::Duration::from_secs(1));
@@ -78,8 +78,8 @@ fn set_buffer(socket: &Socket, buffer: Buffer, octets: u64) -> io::Result<()> {
     )))
 }
 
-/// A socket for a side, not connected. Closing it resets the connection until it is told otherwise: a process that dies
-/// with octets in hand must not look like one that had no more.
+/// A socket for a side, not connected. Closing it resets the connection until that option is changed: a process that
+/// dies with octets in hand must not look like one that had no more.
 pub fn open(address: SocketAddr, side: &Side) -> io::Result<Socket> {
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
@@ -88,7 +88,7 @@ pub fn open(address: SocketAddr, side: &Side) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The same for a listener's servers: with its mark.
+/// A socket for a listener's servers: with its mark.
 pub fn open_marked(address: SocketAddr, side: &Side, mark: Option<u32>) -> io::Result<Socket> {
     let socket = open(address, side)?;
     if let Some(mark) = mark {

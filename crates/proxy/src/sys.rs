@@ -23,7 +23,7 @@ const IP_BIND_ADDRESS_NO_PORT: c_int = 24;
 const SO_MEMINFO: c_int = 55;
 const SK_MEMINFO_RMEM_ALLOC: usize = 0;
 
-/// The state of a socket as `TCP_INFO` tells it; what the kernel does not fill stays zero.
+/// State of a socket in `TCP_INFO`; fields that the kernel does not fill are zero.
 pub use libc::tcp_info as TcpInfo;
 
 fn set<T>(fd: impl AsFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
@@ -40,7 +40,7 @@ fn ask(fd: impl AsFd, request: c_ulong) -> io::Result<u32> {
     if result == 0 { Ok(value.max(0) as u32) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What the kernel tells of a socket.
+/// The kernel's `TCP_INFO` of a socket.
 pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     // SAFETY: a structure of integers may be zero in all of them.
     let mut info: TcpInfo = unsafe { zeroed() };
@@ -86,14 +86,14 @@ pub fn set_window_clamp(fd: impl AsFd, window: u32) -> io::Result<()> {
 /// One of a socket's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// `SO_SNDBUF`.
+    /// Send buffer (`SO_SNDBUF`).
     Send,
-    /// `SO_RCVBUF`.
+    /// Receive buffer (`SO_RCVBUF`).
     Receive,
 }
 
-/// Gives a buffer so many octets, as the kernel counts them, and says how many it has then: beyond `net.core.wmem_max` and `rmem_max`
-/// with `CAP_NET_ADMIN` only.
+/// Sets the size of a buffer in octets, as the kernel counts them, and returns the new size: beyond `net.core.wmem_max`
+/// and `rmem_max` with `CAP_NET_ADMIN` only.
 pub fn set_buffer(fd: impl AsFd, buffer: Buffer, octets: u64) -> io::Result<u64> {
     let (force, within_limits) = match buffer {
         Buffer::Send => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
@@ -107,7 +107,7 @@ pub fn set_buffer(fd: impl AsFd, buffer: Buffer, octets: u64) -> io::Result<u64>
     Ok(given as u64)
 }
 
-/// Octets a second.
+/// Sets the largest pacing rate, in octets a second.
 pub fn set_max_pacing_rate(fd: impl AsFd, rate: u64) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)
 }

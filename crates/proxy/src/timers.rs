@@ -1,17 +1,17 @@
-//! When a thread has to look at what without being told.
+//! Timers of a thread's connections.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-/// Why a connection is looked at.
+/// Reason of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// Nothing may have happened for too long.
     Idle,
-    /// It asked to be looked at.
+    /// Its wait for another check is over.
     Retry,
-    /// What it keeps is to be looked after.
+    /// The octets that it keeps must be updated.
     Tick,
     /// Connections that were left waiting may be taken.
     Accept,
@@ -29,7 +29,7 @@ impl Timers {
         self.heap.push(Reverse((at, token, cause)));
     }
 
-    /// One that is due.
+    /// Removes and returns a timer that is due.
     pub fn pop_due(&mut self, now: Instant) -> Option<(u64, Cause)> {
         let Reverse((at, token, cause)) = *self.heap.peek()?;
         (at <= now).then(|| {
@@ -38,7 +38,7 @@ impl Timers {
         })
     }
 
-    /// How long there is nothing to do.
+    /// Time until the next timer.
     pub fn until_next(&self, now: Instant) -> Option<Duration> {
         self.heap.peek().map(|Reverse((at, ..))| at.saturating_duration_since(now))
     }

@@ -1,4 +1,4 @@
-//! What goes on, in a terminal: `ackclock-proxy top`.
+//! Table of open connections in a terminal: `ackclock-proxy top`.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,10 +22,10 @@ const WIDTHS: [u16; 11] = [22, 22, 9, 9, 8, 7, 6, 8, 7, 6, 10];
 /// A line of the table.
 type Line = [String; 11];
 
-/// Octets of a connection each way, when it was last looked at.
+/// Octets of a connection each way, at the last refresh.
 type Before = HashMap<(String, String), (f64, f64)>;
 
-/// What a proxy says of its connections.
+/// A proxy's answer on its connections.
 fn ask(address: SocketAddr) -> io::Result<Vec<Json>> {
     Ok(http::get(address, "/connections")?.as_array().cloned().unwrap_or_default())
 }

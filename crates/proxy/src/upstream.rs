@@ -10,10 +10,10 @@ use crate::config::file::Balance;
 /// Tries in a row that must fail before a server is left out.
 const FAILURES: usize = 2;
 
-/// A server.
+/// A server of a listener.
 #[derive(Debug)]
 pub struct Upstream {
-    /// Where it is.
+    /// Address of the server.
     pub address: SocketAddr,
     /// It answered when it was last tried.
     pub is_healthy: AtomicBool,
@@ -22,7 +22,7 @@ pub struct Upstream {
     failures: AtomicUsize,
 }
 
-/// Those of a listener.
+/// Servers of a listener.
 #[derive(Debug)]
 pub struct Upstreams {
     all: Vec<Arc<Upstream>>,
@@ -57,7 +57,7 @@ impl Upstreams {
         chosen.map(|upstream| Arc::clone(upstream))
     }
 
-    /// Every server.
+    /// All servers.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Upstream>> {
         self.all.iter()
     }

@@ -40,20 +40,20 @@ const WAKE: u64 = u64::MAX;
 /// Generations of connections have the bits below it, above their place and side.
 const GENERATIONS: u32 = u32::MAX >> 1;
 
-/// What each socket tells of.
+/// Events of each socket that epoll reports.
 const INTEREST: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::PRI).union(EventFlags::RDHUP).union(EventFlags::ET);
 
 /// A listening socket of this thread.
 #[derive(Debug)]
 pub struct Listening {
-    /// Whose it is.
+    /// Listener to which the socket belongs.
     pub service: Arc<Service>,
     socket: OwnedFd,
     is_paused: bool,
 }
 
-/// A thread's state.
+/// State of a thread.
 #[derive(Debug)]
 pub struct Worker {
     epoll: OwnedFd,
@@ -78,7 +78,7 @@ pub struct Worker {
     should_stop: bool,
 }
 
-/// Warnings of what may go wrong with each connection: one of a kind in so long, so that they do not fill a log.
+/// Warnings of failures of connections: one of a kind in each interval, so that they do not fill a log.
 #[derive(Debug, Default)]
 struct Warnings {
     last: HashMap<&'static str, Instant>,
@@ -98,7 +98,7 @@ impl Warnings {
 }
 
 impl Worker {
-    /// A worker without listeners, and the handle by which it is told of them.
+    /// A worker without listeners, and the handle for its commands.
     pub fn new(config: &Config, shared: Arc<Shared>) -> io::Result<(Self, Handle)> {
         let limits = &config.file.limits;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -128,7 +128,7 @@ impl Worker {
         Ok((worker, handle))
     }
 
-    /// Works until told to stop, or, when draining, until there is nothing left.
+    /// Works until it is stopped or, when draining, until it has no connections left.
     pub fn run(mut self) {
         let mut events = vec![MaybeUninit::uninit(); EVENTS];
         while !(self.should_stop || self.is_draining && self.connections.is_empty()) {
@@ -157,7 +157,7 @@ impl Worker {
         if token == WAKE {
             self.on_commands();
         } else if token & IS_LISTENER != 0 {
-            // What is left is told of again: listening sockets are level-triggered.
+            // The rest is reported again: listening sockets are level-triggered.
             self.accept((token & !IS_LISTENER) as usize, now);
         } else if let Some(key) = self.find(token) {
             let side = if token & 1 == 0 { Side::Near } else { Side::Far };
@@ -195,7 +195,7 @@ impl Worker {
         if flags.contains(EventFlags::PRI) {
             direction.is_urgent = true;
         }
-        // Reading tells of a reset, but for a side that has said its last.
+        // Reading reports a reset, but for a side that has said its last.
         if flags.contains(EventFlags::ERR) && (direction.end != End::Open || direction.is_abandoned()) {
             end.on_reset();
         }
@@ -354,12 +354,12 @@ fn next_generation(generation: u32) -> u32 {
     generation.wrapping_add(1) & GENERATIONS
 }
 
-/// How many octets wait in a socket to be read.
+/// Number of octets in a socket that wait to be read.
 fn unread(end: &Endpoint) -> u64 {
     rustix::io::ioctl_fionread(&end.socket).unwrap_or(0)
 }
 
-/// How many octets wait in a connection, from client to server and back.
+/// Number of octets that wait in a connection, from client to server and back.
 fn backlog(connection: &Connection) -> [u64; 2] {
     let unsent = |end: &Endpoint| sys::tcp_info(&end.socket).map_or(0, |info| u64::from(info.tcpi_notsent_bytes));
     let (near, far) = (&connection.near, connection.far.as_ref());
@@ -369,7 +369,7 @@ fn backlog(connection: &Connection) -> [u64; 2] {
     ]
 }
 
-/// What the kernel tells of a side, for whoever asks what goes on.
+/// The kernel's report on a side, for readers of the metrics.
 fn side_info(end: &Endpoint) -> SideInfo {
     let info = sys::tcp_info(&end.socket).ok();
     let congestion = socket2::SockRef::from(&end.socket).tcp_congestion().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The receiving half's packets: which have arrived, and when that is told.
+//! The receiving half's packets: those that have arrived, and the times of their ACKs.
 //!
 //! Sources: RFC 9000 sections 13.2 (when ACKs are due; ranges; delay) and 13.4.1 (counts of ECN);
 //! draft-ietf-quic-ack-frequency sections 4 and 6. The newest 32 ranges are kept, and 19 packets in a row that only acknowledge
@@ -15,31 +15,32 @@ const MAX_RANGES: usize = 32;
 /// Packets in a row that elicit no acknowledgement.
 const MAX_UNANSWERED: u32 = 19;
 
-/// When ACKs are due.
+/// Conditions for an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// After so many ack-eliciting packets.
+    /// Number of ack-eliciting packets after which an ACK leaves.
     pub every: u32,
     /// After this time at the latest.
     pub max_delay: SimDuration,
-    /// At once when a packet is missing and one so much later has arrived; 0 is never, 1 is RFC 9000's rule.
+    /// Distance at which a packet that arrives after a missing one draws an ACK at once; 0 is never, 1 is RFC 9000's
+    /// rule.
     pub reordering: u64,
 }
 
-/// What an ACK frame says.
+/// Content of an ACK frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AckFrame {
-    /// In falling order; empty if there is no frame.
+    /// Ranges in falling order; empty if there is no frame.
     pub ranges: Vec<AckRange>,
-    /// In microseconds.
+    /// ACK delay in microseconds.
     pub delay_us: u32,
 }
 
-/// See the module.
+/// Records arriving packets, and decides when to send an ACK.
 #[derive(Clone, Debug)]
 pub struct Acks {
     policy: AckPolicy,
-    /// Numbers, `[start, end)`.
+    /// Packet numbers, `[start, end)`.
     received: RangeSet,
     /// Lower numbers are forgotten, and accepted no more.
     least: u64,
@@ -58,7 +59,7 @@ pub struct Acks {
 }
 
 impl Acks {
-    /// Nothing has arrived.
+    /// State before the first packet.
     pub fn new(policy: AckPolicy) -> Self {
         Self {
             policy,
@@ -136,7 +137,7 @@ impl Acks {
         self.policy.reordering == 1 && is_apart
     }
 
-    /// draft-ietf-quic-ack-frequency section 6.2: a packet is missing that no ACK has told of as being so far behind.
+    /// draft-ietf-quic-ack-frequency section 6.2: a packet is missing that no ACK has reported as being so far behind.
     fn misses_reordered(&self) -> bool {
         let threshold = self.policy.reordering;
         let (Some(largest), 2..) = (self.largest_eliciting, threshold) else { return false };
@@ -161,12 +162,12 @@ impl Acks {
         self.is_due
     }
 
-    /// When one has to leave at the latest.
+    /// Latest time for the next ACK.
     pub fn deadline(&self) -> SimTime {
         if self.unacknowledged > 0 { self.deadline } else { SimTime::NEVER }
     }
 
-    /// Time passes.
+    /// Makes an ACK due if its time has come.
     pub fn on_timer(&mut self, now: SimTime) {
         self.is_due |= now >= self.deadline();
     }
@@ -196,7 +197,7 @@ impl Acks {
         self.unanswered = if is_eliciting { 0 } else { self.unanswered + 1 };
     }
 
-    /// An ACK frame up to this number has arrived at the peer: what it told of needs no telling any more.
+    /// Takes in the acknowledgement of an ACK frame up to this number: its ranges need no further report.
     pub fn on_answered(&mut self, largest: u64) {
         // The newest range stays, so that what is expected is known.
         let newest = self.received.last().map_or(0, |last| last.start);
@@ -259,7 +260,7 @@ mod tests {
         acks.on_answered(6);
         acks.on_sent(false);
         acks.on_packet(SimTime(7), 7, true, None);
-        assert!(!acks.is_due(), "what the peer knows to have arrived is no gap");
+        assert!(!acks.is_due(), "what the peer knows to have arrived is not a gap");
     }
 
     #[test]
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn with_a_reordering_threshold_an_ack_waits_for_packets_that_much_later() {
-        // draft-ietf-quic-ack-frequency section 6.2: 2 is missing when 5 arrives, 5 - 2 = 3; that ACK told of it, and of 6 and 7,
+        // draft-ietf-quic-ack-frequency section 6.2: 2 is missing when 5 arrives, 5 - 2 = 3; that ACK reported it, and of 6 and 7,
         // which are missing then, 9 is the first three behind.
         let policy = AckPolicy { every: 100, reordering: 3, ..POLICY };
         assert_eq!(arrived(policy, &[0, 1, 3, 4, 5, 8, 9]), [false, false, false, false, true, false, true]);

@@ -4,19 +4,19 @@ use ackclock_declare::{About, Entry, declare, default};
 use ackclock_units::{Bytes, SimDuration};
 
 declare! {
-    /// A QUIC connection.
+    /// Parameters of a QUIC connection.
     #[derive(Copy)]
     pub struct QuicConfig {
         /// UDP payload of a full packet.
         // RFC 9000 section 14: 1200 octets is the least that a path must carry.
         max_datagram_size: u32 = default(1472).at_least(1200).at_most(65_507).unit("bytes").source("1500 - 28 octets"),
-        /// A packet is lost when one that was sent so many later has arrived.
+        /// Distance in packets from a later packet that has arrived at which a packet is lost.
         packet_threshold: u32 = default(3).at_least(1).unit("packets").source("RFC 9002 section 6.1.1"),
-        /// A packet is lost when one sent later has arrived and so many round trips have passed.
+        /// Number of round trips after which a packet is lost when one sent later has arrived.
         time_threshold: f64 = default(1.125).at_least(1.0).at_most(100.0).source("RFC 9002 section 6.1.2"),
         /// The round trip that is assumed before one is measured.
         initial_rtt: SimDuration = default(SimDuration::from_millis(333)).at_least(SimDuration::from_millis(1)).source("RFC 9002 section 6.2.2"),
-        /// The receiver acknowledges so many ack-eliciting packets at once; 1 acknowledges each.
+        /// Number of ack-eliciting packets that the receiver acknowledges at once; 1 acknowledges each.
         ack_every: u8 = default(2).at_least(1).unit("packets").source("RFC 9000 section 13.2.2"),
         /// The receiver delays ACKs by this time at most.
         // Values of 2^14 ms or more are invalid.
@@ -25,7 +25,7 @@ declare! {
         pacing: bool = default(true).source("RFC 9002 section 7.7"),
         /// The pace, as a multiple of cwnd / SRTT; a controller with a rate of its own has that.
         pacing_gain: f64 = default(1.25).at_least(0.01).at_most(1e3).source("RFC 9002 section 7.7"),
-        /// So much may be under way or waiting for the application (`MAX_DATA`).
+        /// Largest number of octets in flight or waiting for the application (`MAX_DATA`).
         receive_window: Bytes = default(Bytes(15_000_000)).at_least(Bytes(1200)).at_most(Bytes(1 << 40)).source("quic-go and Chromium at most"),
         /// Send packets as ECN-capable, and answer marks (RFC 9000 section 13.4).
         ecn: bool = false,
@@ -33,7 +33,7 @@ declare! {
         ect1: bool = false,
     }
     tables {
-        /// What the sender asks of the receiver's ACKs (draft-ietf-quic-ack-frequency).
+        /// Frequency of ACKs that the sender requests (draft-ietf-quic-ack-frequency).
         ack_frequency: Option<AckFrequency> = None,
     }
     check |config, review| review.needs(&["pacing_gain"], "pacing = true", config.pacing);
@@ -43,11 +43,11 @@ declare! {
     /// The `ACK_FREQUENCY` frame, sent once the connection is open.
     #[derive(Copy, Eq)]
     pub struct AckFrequency {
-        /// An ACK for so many ack-eliciting packets.
+        /// Number of ack-eliciting packets to an ACK.
         packets: u8 = default(10).at_least(1).unit("packets").source("draft-ietf-quic-ack-frequency section 4"),
         /// ACKs are delayed by this time at most.
         max_ack_delay: SimDuration = default(SimDuration::from_millis(25)).at_most(SimDuration::from_millis(16_383)).source("RFC 9000 section 18.2"),
-        /// An ACK at once when a packet is missing and one sent so many later has arrived; 0 never.
+        /// Distance from a later packet that has arrived at which a missing packet draws an ACK at once; 0 never.
         reordering: u8 = default(1).unit("packets").source("draft-ietf-quic-ack-frequency section 4"),
     }
 }

@@ -23,7 +23,7 @@ use crate::config::QuicConfig;
 use crate::receive_stream::ReceiveStream;
 use crate::sender::{IncomingAck, Sender};
 
-/// Where an endpoint's packets go: a network, or a `Vec` in a test.
+/// Destination of an endpoint's packets: a network, or a `Vec` in a test.
 pub trait QuicOutput {
     /// Takes a packet that leaves now, and the ACK ranges behind its first.
     fn send(&mut self, packet: QuicPacket, further: &[AckRange]);
@@ -40,7 +40,7 @@ impl QuicOutput for Vec<(QuicPacket, Vec<AckRange>)> {
     }
 }
 
-/// How far the handshake is.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Closed,
@@ -61,12 +61,12 @@ pub struct QuicEndpoint {
     sender: Sender,
     acks: Acks,
     incoming: ReceiveStream,
-    /// Of the packet that is being put together.
+    /// ACK frame of the packet that is being assembled.
     frame: AckFrame,
 }
 
 impl QuicEndpoint {
-    /// A closed endpoint.
+    /// Creates a closed endpoint.
     pub fn new(config: QuicConfig, controller: &ControllerConfig) -> Self {
         let policy = AckPolicy { every: u32::from(config.ack_every), max_delay: config.max_ack_delay, reordering: 1 };
         Self {
@@ -80,7 +80,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// From now on what happens at its sending half is handed to [`QuicOutput::tell`].
+    /// Hands events of the sending half to [`QuicOutput::tell`] from now on.
     pub fn watch(&mut self, kinds: EventKinds) {
         self.sender.events = Some(Box::new(EventLog::new(kinds, &self.sender.controller)));
     }
@@ -103,7 +103,7 @@ impl QuicEndpoint {
         self.transmit(now, out);
     }
 
-    /// As [`Self::write`], and the application will write no more: the end of the stream goes with the last octet.
+    /// Same as [`Self::write`], and the application will write no more: the end of the stream goes with the last octet.
     pub fn write_last(&mut self, now: SimTime, octets: Bytes, out: &mut impl QuicOutput) {
         self.sender.stream.write(octets.0);
         self.close(now, out);
@@ -189,7 +189,7 @@ impl QuicEndpoint {
         }
         let asked = self.config.ack_frequency.map(|asked| asked.max_ack_delay);
         let own = SimDuration::from_micros(packet.max_ack_delay.into());
-        // A delay that is asked for counts from the start: the frame leaves with the first data.
+        // A requested delay counts from the start: the frame leaves with the first data.
         self.sender.peer.max_ack_delay = asked.unwrap_or(own).max(own);
         self.sender.peer.max_data = self.sender.peer.max_data.max(packet.max_data);
         self.sender.open(&self.controller);
@@ -204,7 +204,7 @@ impl QuicEndpoint {
         self.check_timers(now);
     }
 
-    /// When [`Self::on_timer`] wants to be called; [`SimTime::NEVER`] if not at all.
+    /// Time at which [`Self::on_timer`] is due; [`SimTime::NEVER`] if never.
     pub fn deadline(&self) -> SimTime {
         self.sender.deadline().min(self.acks.deadline())
     }

@@ -1,4 +1,4 @@
-//! How many octets packets and their frames take.
+//! Sizes of packets and their frames in octets.
 //!
 //! Source: RFC 9000 sections 16 (integers), 17.1 and appendix A.2 (packet numbers), 17.3 (short header), 19 (frames); RFC 9001
 //! section 5.3 (16 octets of AEAD); draft-ietf-quic-ack-frequency section 4. Departures: none. Connection identifiers have 8

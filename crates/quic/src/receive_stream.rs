@@ -1,17 +1,17 @@
-//! What has arrived of the peer's stream, and how much it may send.
+//! Received octets of the peer's stream, and the limit that the peer may send to.
 //!
 //! Source: RFC 9000 sections 2.2 and 4.1. Departures: the application reads at once; the window is as large as it is configured,
 //! and is opened again when half of it is used.
 
 use ackclock_tcp::ranges::RangeSet;
 
-/// See the module.
+/// Receiving half of the stream.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveStream {
     /// All before this offset is there.
     in_order: u64,
     beyond: RangeSet,
-    /// Where the stream ends, once that is known.
+    /// End of the stream, once that is known.
     end: Option<u64>,
     window: u64,
     /// The largest `MAX_DATA` sent.

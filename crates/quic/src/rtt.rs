@@ -1,4 +1,4 @@
-//! The round-trip time.
+//! Estimation of the round-trip time.
 //!
 //! Source: RFC 9002 section 5. Departures: none. The variation is updated before the smoothed value, as the pseudo-code of
 //! appendix A.7 and RFC 6298 do.
@@ -6,10 +6,10 @@
 use ackclock_cc::RttStats;
 use ackclock_units::{SimDuration, SimTime};
 
-/// `kGranularity`.
+/// Granularity of the timer (`kGranularity`).
 pub const GRANULARITY: SimDuration = SimDuration::from_millis(1);
 
-/// See the module.
+/// Estimates the round-trip time (RFC 9002 section 5).
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     stats: RttStats,
@@ -23,12 +23,12 @@ impl RttEstimator {
         Self { stats: RttStats::default(), first_sample: None, initial }
     }
 
-    /// When the first sample was taken.
+    /// Time of the first sample.
     pub fn first_sample(&self) -> Option<SimTime> {
         self.first_sample
     }
 
-    /// What controllers are told; all zero before the first sample.
+    /// Statistics for controllers; all zero before the first sample.
     pub fn stats(&self) -> RttStats {
         self.stats
     }

@@ -13,7 +13,7 @@ pub(crate) struct Chunk {
     pub(crate) is_retransmission: bool,
 }
 
-/// What becomes of the end of the stream.
+/// State of the stream's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fin {
     Open,
@@ -22,7 +22,7 @@ enum Fin {
     Acknowledged,
 }
 
-/// See the module.
+/// Sending half of the stream.
 #[derive(Clone, Debug)]
 pub(crate) struct SendStream {
     written: u64,
@@ -141,7 +141,7 @@ impl SendStream {
     }
 }
 
-/// What of `set` lies outside of `range`.
+/// Parts of `set` outside of `range`.
 fn pieces_outside(set: &RangeSet, range: Range) -> RangeSet {
     let mut outside = RangeSet::default();
     for Range { start, end } in set.iter() {

@@ -1,7 +1,7 @@
-//! The sending half: what is in flight, what is lost, when to probe, and what the controller is told.
+//! The sending half: octets in flight, loss detection, probes, and events for the controller.
 //!
 //! Source: RFC 9002. `ack` takes in an ACK (section 6.1, appendix A.7), `congestion` begins and ends recovery periods (section 7),
-//! `report` tells whoever watches. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
+//! `report` informs observers. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
 //! those of [`ackclock_tcp`].
 //!
 //! Controllers that model the path ask what is being repaired ([`ackclock_cc::Repair`]). RFC 9002 does not say: here a repair lasts, as
@@ -32,7 +32,7 @@ use congestion::Repairing;
 
 pub(crate) use ack::IncomingAck;
 
-/// What ended the last attempt to send.
+/// Limit that ended the last attempt to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// There was nothing to send, or the peer's `MAX_DATA` was reached.
@@ -41,7 +41,7 @@ pub(crate) enum Limit {
     Pacing,
 }
 
-/// What is to be sent beside data, because the packet that had it is lost or it never was sent.
+/// Frames to send beside data, because the packet that had them is lost or they were never sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Control {
     pub(crate) crypto: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Control {
     pub(crate) max_data: bool,
 }
 
-/// What the peer has said of itself.
+/// Limits that the peer has advertised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) max_data: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Peer {
     pub(crate) max_ack_delay: SimDuration,
 }
 
-/// See the module.
+/// Sending half of a QUIC connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) config: QuicConfig,
@@ -78,7 +78,7 @@ pub(crate) struct Sender {
     last_eliciting: SimTime,
     idle_since: Option<SimTime>,
     loss_time: SimTime,
-    /// Found lost by then since the controller was last told of an ACK.
+    /// Octets found lost by the timer since the last ACK was reported to the controller.
     lost_by_timer: Bytes,
     limited_by: Limit,
     pacer: Pacer,
@@ -255,7 +255,7 @@ impl Sender {
         SimDuration(pto.0.saturating_mul(1 << self.pto_count.min(30)))
     }
 
-    /// When [`Self::on_timer`] has something to do.
+    /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
         let pace = if self.limited_by == Limit::Pacing { self.pacer.next() } else { SimTime::NEVER };
         self.loss_deadline().min(pace).min(self.controller_deadline())
@@ -272,7 +272,7 @@ impl Sender {
         if self.has_controller_timer { self.controller.deadline() } else { SimTime::NEVER }
     }
 
-    /// Of the timer of RFC 9002 appendix A.8: time threshold, or probe.
+    /// Time of the timer of RFC 9002 appendix A.8: time threshold, or probe.
     fn loss_deadline(&self) -> SimTime {
         if self.loss_time < SimTime::NEVER || self.log.in_flight() == 0 {
             return self.loss_time;

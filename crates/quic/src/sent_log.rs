@@ -9,35 +9,35 @@ use ackclock_tcp::ranges::{Range, RangeSet};
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::quic::{AckRange, QuicFrames};
 
-/// What has become of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It only acknowledged: nobody waits for it.
     Unanswered,
-    /// Not known.
+    /// The fate is not known yet.
     InFlight,
-    /// It has arrived.
+    /// The packet has arrived.
     Delivered,
     /// It is taken for lost.
     Lost,
 }
 
-/// What is kept of a packet.
+/// Record of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SentPacket {
-    /// When it left.
+    /// Time of departure.
     pub at: SimTime,
     /// Octets that count as in flight: UDP payload.
     pub size: u32,
-    /// Where it lies in the order of all octets that were in flight.
+    /// Position in the order of all octets that were in flight.
     pub position: u64,
     /// Data of the stream in it.
     pub stream: Option<Range>,
-    /// Its frames.
+    /// Frames of the packet.
     pub frames: QuicFrames,
     /// The largest number in its ACK frame.
     pub acked_up_to: Option<u64>,
-    /// What has become of it.
+    /// Fate of the packet.
     pub fate: Fate,
 }
 
@@ -48,7 +48,7 @@ impl SentPacket {
     }
 }
 
-/// See the module.
+/// Log of sent packets.
 #[derive(Clone, Debug, Default)]
 pub struct SentLog {
     /// Number of the first that is kept.
@@ -75,7 +75,7 @@ impl SentLog {
         self.largest_acked
     }
 
-    /// `bytes_in_flight`.
+    /// Octets in flight (`bytes_in_flight`).
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }

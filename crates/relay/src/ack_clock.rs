@@ -1,4 +1,4 @@
-//! When ACKs will free how much of a congestion window.
+//! Forecast of the congestion window that ACKs will free.
 //!
 //! Ours, from self-clocking (Jacobson 1988): ACKs come back in the rhythm in which their octets were sent, a *lag* later, that
 //! of the last octet acknowledged. Two things bound what this foretells. Octets that left in a burst come back no closer
@@ -29,14 +29,15 @@ pub(crate) struct AckClock {
     left_so_far: Bytes,
     /// ACKs of the last span, and the one before them.
     replayed: VecDeque<Replay>,
-    /// What the last two took.
+    /// Lags of the last two ACKs.
     lags: [Option<SimDuration>; 2],
     most: MostOfLate<Bytes>,
-    /// What the last ACK freed, and the one before it.
+    /// Octets that the last ACK freed, and the one before it.
     at_once: [Bytes; 2],
 }
 
-/// What ACKs will free, and when one more of them comes within reach, unless something happens before.
+/// Octets that ACKs will free, and the time at which one more of them comes within reach, unless the state changes
+/// before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forecast {
     pub(crate) freed: Bytes,
@@ -78,8 +79,8 @@ impl AckClock {
         self.transmitted.forget_before(left);
     }
 
-    /// How much of what is in the network will have left it after `span`, if each round trip may bring `growth` times what
-    /// the one before did.
+    /// Octets in the network that will have left it after `span`, if each round trip may bring `growth` times as many
+    /// as the one before.
     pub(crate) fn forecast(&self, readings: &Readings, span: SimDuration, growth: f64) -> Forecast {
         let lag = self.lag().unwrap_or(readings.far.srtt);
         let Some(next) = self.transmitted.time_beyond(self.left_so_far) else { return Forecast::default() };
@@ -100,7 +101,7 @@ impl AckClock {
         Forecast { freed: foretold.min(most), more_at }
     }
 
-    /// What ACKs free at once: each is for two segments, say, and comes with the second of them.
+    /// Octets that one ACK frees: each is for two segments, say, and comes with the second of them.
     fn ack(&self) -> Bytes {
         self.at_once[0].min(self.at_once[1]).max(Bytes(1))
     }
@@ -109,8 +110,8 @@ impl AckClock {
         Bytes(octets.0 / self.ack().0 * self.ack().0)
     }
 
-    /// That of the last ACK, or the one before if that is shorter: an ACK that was delayed for want of a second segment
-    /// says nothing of the next. `None` before the first.
+    /// Lag of the last ACK, or of the one before if that is shorter: an ACK that was delayed for want of a second
+    /// segment does not predict the next. `None` before the first.
     fn lag(&self) -> Option<SimDuration> {
         self.lags.into_iter().flatten().min()
     }
@@ -134,7 +135,7 @@ fn before(at: SimTime, span: SimDuration) -> SimTime {
 /// The most of something over the last round trip or two.
 #[derive(Clone, Copy, Debug)]
 struct MostOfLate<T> {
-    /// When the present round trip began, and the most in it.
+    /// Beginning of the current round trip, and its maximum.
     present: Option<(SimTime, T)>,
     past: Option<T>,
 }

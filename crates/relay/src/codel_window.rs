@@ -14,13 +14,13 @@ use crate::history::History;
 use crate::readings::Readings;
 
 declare! {
-    /// How `codel_window` moves its window.
+    /// Parameters of `codel_window`, which moves its window.
     #[derive(Copy, Eq)]
     pub struct CodelWindowConfig {
         /// Stay that is acceptable for good.
         target: SimDuration =
             default(SimDuration::from_millis(5)).at_most(MAX_STAY).source("RFC 8289 section 4.4"),
-        /// How long every stay must be longer before the window shrinks.
+        /// Time for which every stay must be longer before the window shrinks.
         // RFC 8289 wants the longest round trip of those who respond, which is that of the near side and not 100 ms.
         interval: SimDuration = default(SimDuration::from_millis(10)).above(SimDuration::ZERO),
         /// The least window, so that a flow that rests can begin.
@@ -42,9 +42,9 @@ impl Policy for CodelWindowConfig {
     }
 }
 
-/// A cut removes one part of so many.
+/// Divisor of a cut: it removes one part of this many.
 const CUT: u64 = 8;
-/// Growth after the first cut: one octet for so many that are sent on.
+/// Number of octets sent on for one octet of growth after the first cut.
 const GROWTH: u64 = 16;
 /// The window that a flow begins with, in segments: RFC 6928.
 const INITIAL_SEGMENTS: u64 = 10;
@@ -55,7 +55,7 @@ pub struct CodelWindow {
     config: CodelWindowConfig,
     arrivals: History,
     grant: Grant,
-    /// Of what is kept and under way from the near side; none before the first reading.
+    /// Window for octets kept and on their way from the near side; none before the first reading.
     window: Option<Bytes>,
     sent: Bytes,
     /// Since when octets have waited longer than the target.
@@ -89,10 +89,10 @@ impl CodelWindow {
             window = window - Bytes(window.0 / CUT);
         } else if self.above_since.is_none() && self.is_used(readings, window) {
             let sent_on = (readings.sent - self.sent).0;
-            // A least window of any size may have been asked for: it may be without bound.
+            // A least window of any size may have been configured: it may be without bound.
             window = Bytes(window.0.saturating_add(if self.has_cut { sent_on / GROWTH } else { sent_on }));
         }
-        // Of so many segments as someone likes: without bound, if they are too many.
+        // The number of segments is configured: without bound, if they are too many.
         let least = Bytes(segment.0.saturating_mul(self.config.min_segments));
         let window = window.max(least);
         self.window = Some(window);
@@ -108,7 +108,7 @@ impl CodelWindow {
         }
     }
 
-    /// When the octet arrived that is the next to leave.
+    /// Time of arrival of the next octet to leave.
     fn waiting_since(&self, readings: &Readings) -> Option<SimTime> {
         self.arrivals.time_beyond(readings.sent)
     }
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// What arrived before the connection was a millisecond old waits; nothing more arrives.
+    /// Octets that arrived before the connection was a millisecond old wait; no others arrive.
     fn stalled(until: u64) -> Vec<(u64, Bytes)> {
         let mut discipline = CodelWindow::new(CodelWindowConfig::default());
         discipline.update(&readings(0, 0, 0));

@@ -37,15 +37,16 @@ use crate::lateness::Lateness;
 use crate::readings::Readings;
 
 declare! {
-    /// How far ahead `credit` fetches.
+    /// Parameters of `credit`: how far ahead it fetches.
     #[derive(Copy)]
     pub struct CreditConfig {
-        /// How long an octet may wait, but for one in a hundred; where as many wait longer, nothing is fetched in advance.
+        /// Longest wait of an octet, but for one in a hundred; where as many wait longer, nothing is fetched in
+        /// advance.
         target: SimDuration = default(SimDuration::from_millis(10)).at_most(MAX_STAY),
-        /// How long before they can leave octets should arrive, besides the near side's round trip: covers what the prediction
-        /// misses, and is about what an octet waits.
+        /// Time before they can leave at which octets should arrive, besides the near side's round trip: covers errors
+        /// of the prediction, and is about the wait of an octet.
         margin: SimDuration = default(SimDuration::from_millis(1)).at_most(MAX_STAY),
-        /// What an ACK frees in slow start, as a multiple of what it acknowledges.
+        /// Octets that an ACK frees in slow start, as a multiple of those that it acknowledges.
         slow_start_growth: f64 = default(2.0).at_least(1.0).at_most(100.0).source("RFC 5681"),
     }
 }
@@ -65,7 +66,8 @@ impl Policy for CreditConfig {
     }
 }
 
-/// What an ACK lets be sent while losses are repaired: one segment for two (RFC 9937 where the window is to be halved).
+/// Octets that an ACK allows while losses are repaired, as a multiple of those that it acknowledges: one segment for
+/// two (RFC 9937 where the window is to be halved).
 const IN_RECOVERY: f64 = 0.5;
 
 /// The part of the octets that may wait longer than the target.
@@ -116,7 +118,7 @@ impl Credit {
         Orders { window: Some(self.grant.window(readings, window)), wake_at, ..Orders::default() }
     }
 
-    /// What the far side will be able to send within `ahead`, if ACKs free so much.
+    /// Octets that the far side will be able to send within `ahead`, if ACKs free `freed` octets.
     fn room(&self, readings: &Readings, ahead: SimDuration, freed: Bytes) -> Bytes {
         let far = &readings.far;
         let cwnd = far.cwnd.max(far.mss);
@@ -131,7 +133,7 @@ impl Credit {
         Bytes(within_cwnd.min(within_receiver).min(within_pace))
     }
 
-    /// What pacing lets go within `ahead`; `None` without pacing.
+    /// Octets that pacing allows within `ahead`; `None` without pacing.
     fn paced(&self, readings: &Readings, ahead: SimDuration) -> Option<Bytes> {
         // The pacer may let nothing go within `ahead`.
         let left = (readings.now + ahead).saturating_since(self.pacer_next(readings)?);
@@ -139,19 +141,19 @@ impl Credit {
         Some(if left.is_zero() { Bytes::ZERO } else { readings.far.mss + by_rate })
     }
 
-    /// When the pacer is so near to its next segment that it can be asked for, if that is to come.
+    /// Time at which the pacer's next segment comes within `ahead`, if that is still to come.
     fn pace_opens(&self, readings: &Readings, ahead: SimDuration) -> Option<SimTime> {
         let next = self.pacer_next(readings)?;
         (next >= readings.now + ahead).then(|| SimTime(next.0 - ahead.0 + 1))
     }
 
-    /// When the pacer lets the next segment go.
+    /// Time at which the pacer allows the next segment.
     fn pacer_next(&self, readings: &Readings) -> Option<SimTime> {
         let rate = readings.far.pacing_rate.filter(|rate| rate.0 > 0)?;
         Some(self.transmitted.1 + rate.serialization_delay(readings.far.mss))
     }
 
-    /// What ACKs will free within `ahead`, as far as that is counted on.
+    /// Forecast of the octets that ACKs will free within `ahead`, weighted by its trust.
     fn forecast(&self, readings: &Readings, ahead: SimDuration, trust: f64) -> Forecast {
         if trust <= 0.0 {
             return Forecast::default();
@@ -160,13 +162,12 @@ impl Credit {
         Forecast { freed: Bytes((forecast.freed.0 as f64 * trust) as u64), ..forecast }
     }
 
-    /// How far the forecast is counted on: wholly while a quarter as many octets are late as may be, not at all from three
-    /// quarters on.
+    /// Trust in the forecast: full while a quarter as many octets are late as may be, zero from three quarters on.
     fn trust(&self) -> f64 {
         (1.5 - 2.0 * self.lateness.part() / MAY_BE_LATE).clamp(0.0, 1.0)
     }
 
-    /// What an ACK lets be sent, as a multiple of what it acknowledges.
+    /// Octets that an ACK allows, as a multiple of those that it acknowledges.
     fn growth(&self, readings: &Readings) -> f64 {
         let since_repair = readings.now - self.repaired.1;
         if self.repaired.0 > Bytes::ZERO && since_repair < readings.far.srtt {

@@ -12,7 +12,7 @@ use crate::readings::Readings;
 use crate::socket::{self, SocketConfig};
 use crate::{codel_window, credit, drain_rate, ece_drop_tail, ece_interval, ece_red, not_sent};
 
-/// What a discipline wants done. [`Orders::default`] leaves everything to the sockets.
+/// Orders of a discipline. [`Orders::default`] leaves everything to the sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
     /// Let the near side send no more than this beyond what has arrived by now; the receive buffer bounds it too. A window once
@@ -21,7 +21,7 @@ pub struct Orders {
     /// Hand octets to the far socket only while it holds fewer than these unsent (`TCP_NOTSENT_LOWAT`); the send buffer
     /// bounds it too.
     pub not_sent: Option<Bytes>,
-    /// Tell the near side of congestion, once: ECE on its ACKs until its CWR (RFC 3168 section 6.1.3).
+    /// Signal congestion to the near side, once: ECE on its ACKs until its CWR (RFC 3168 section 6.1.3).
     pub raise_ece: bool,
     /// Ask again then, though nothing may have happened.
     pub wake_at: Option<SimTime>,
@@ -38,7 +38,7 @@ pub(crate) const MAX_WINDOW: Bytes = Bytes(1 << 40);
 
 /// Parameters of a discipline, and what is said of it in every catalogue.
 pub(crate) trait Policy: Declared {
-    /// Name and prose.
+    /// Name and descriptions of the policy.
     const ABOUT: About;
 
     /// See [`DisciplineConfig::raises_ece`].
@@ -47,7 +47,7 @@ pub(crate) trait Policy: Declared {
     /// See [`DisciplineConfig::fills_the_far_window`].
     const FILLS_THE_FAR_WINDOW: bool = false;
 
-    /// At work on a connection that opens now. `seed` is of its own random stream.
+    /// A policy at work on a connection that opens now. `seed` is of its own random stream.
     fn start(&self, seed: u64) -> Kind;
 }
 
@@ -164,7 +164,8 @@ impl Discipline {
         }
     }
 
-    /// What is wanted now. To be asked whenever octets arrive, are sent or are acknowledged, and at [`Orders::wake_at`].
+    /// Orders at this moment. Must be called whenever octets arrive, are sent or are acknowledged, and at
+    /// [`Orders::wake_at`].
     pub fn update(&mut self, readings: &Readings) -> Orders {
         let orders = self.kind.update(readings);
         #[cfg(debug_assertions)]

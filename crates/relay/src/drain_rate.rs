@@ -13,10 +13,10 @@ use crate::history::History;
 use crate::readings::Readings;
 
 declare! {
-    /// What `drain_rate` keeps.
+    /// Parameters of `drain_rate`, which keeps a short stay.
     #[derive(Copy, Eq)]
     pub struct DrainRateConfig {
-        /// How long an octet may wait.
+        /// Longest wait of an octet.
         // Half of what is to be held, as the rate is measured late.
         target: SimDuration = default(SimDuration::from_millis(5)).at_most(MAX_STAY),
         /// Over how long the far side's rate is measured, at least. A far-side round trip where that is longer, since a window
@@ -65,7 +65,7 @@ impl DrainRate {
         let drained = readings.sent - self.sent.count_at(since);
         let ahead = readings.near_rtt + self.config.target;
         let window = (u128::from(drained.0) * u128::from(ahead.0) / u128::from(span.0.max(1))).min(u64::MAX.into());
-        // Of so many segments as someone likes: without bound, if they are too many.
+        // The number of segments is configured: without bound, if they are too many.
         let least = Bytes(readings.near_segment().0.saturating_mul(self.config.min_segments));
         // More may wait than the rate that was measured last has room for.
         let window = Bytes(window as u64).max(least).saturating_sub(readings.backlog());

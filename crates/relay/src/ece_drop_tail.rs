@@ -13,7 +13,7 @@ use crate::discipline::{Kind, MAX_WINDOW, Orders, Policy};
 use crate::readings::Readings;
 
 declare! {
-    /// When `ece_droptail` signals.
+    /// Parameters of `ece_droptail`.
     #[derive(Copy, Eq)]
     pub struct EceDropTailConfig {
         /// Octets arrived and not acknowledged by the far end above which it signals.

@@ -14,10 +14,10 @@ use crate::discipline::{Kind, Orders, Policy};
 use crate::readings::Readings;
 
 declare! {
-    /// When `ece_interval` signals.
+    /// Parameters of `ece_interval`.
     #[derive(Copy, Eq)]
     pub struct EceIntervalConfig {
-        /// Time between signals.
+        /// Interval between signals.
         // Reno that halves its window every `T` of a round trip `R` has a window of `T / R` to `2 T / R` segments and sends
         // `1.5 T / R^2` segments a second: 20 ms over 2 ms are 7500, which with 1448 octets each is 87 Mbit/s, about what the
         // thesis' flow got (93 Mbit/s).
@@ -44,9 +44,9 @@ impl Policy for EceIntervalConfig {
 #[derive(Clone, Debug)]
 pub struct EceInterval {
     config: EceIntervalConfig,
-    /// When the next signal is due; none outside of a burst.
+    /// Time of the next signal; none outside of a burst.
     due: Option<SimTime>,
-    /// What had arrived by the last signal.
+    /// Octets that had arrived by the last signal.
     signalled: Option<Bytes>,
 }
 

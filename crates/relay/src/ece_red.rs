@@ -4,7 +4,7 @@
 //! proportion to remaining buffer as RED-like". It fails there as the first does.
 //!
 //! **Choices**: the probability of a signal, for each full segment that arrives, rises evenly from zero at the threshold to
-//! `max_probability` at the limit, and is 1 beyond; RED's average and its spreading are left out, as the thesis tells of
+//! `max_probability` at the limit, and is 1 beyond; RED's average and its spreading are left out, as the thesis describes
 //! neither. What is in the sockets is what arrived and the far end has not acknowledged.
 
 use ackclock_declare::{About, declare, default};
@@ -14,13 +14,14 @@ use crate::discipline::{Kind, MAX_WINDOW, Orders, Policy};
 use crate::readings::Readings;
 
 declare! {
-    /// When `ece_red` signals.
+    /// Parameters of `ece_red`.
     #[derive(Copy)]
     pub struct EceRedConfig {
         /// Octets arrived and not acknowledged by the far end up to which it is silent.
         // The bandwidth-delay product of the thesis' path, see `ece_droptail`.
         threshold: Bytes = Bytes(320_000),
-        /// Where the probability reaches `max_probability`, and beyond which it is 1; above `threshold`.
+        /// Queue length at which the probability reaches `max_probability`, and beyond which it is 1; above
+        /// `threshold`.
         limit: Bytes = default(Bytes(680_000)).at_least(Bytes(1)).at_most(MAX_WINDOW),
         /// Probability of a signal for a segment that arrives at `limit`.
         max_probability: f64 = default(0.1).above(0.0).at_most(1.0).source("Floyd's advice for RED"),
@@ -48,7 +49,7 @@ impl Policy for EceRedConfig {
 pub struct EceRed {
     config: EceRedConfig,
     random: RandomStream,
-    /// Of what arrived, what has been drawn for.
+    /// Octets that arrived and have been drawn for.
     drawn_for: Bytes,
 }
 
@@ -88,7 +89,7 @@ mod tests {
         EceRed::new(config, 7)
     }
 
-    /// How many of 10 000 segments of 1000 octets are signalled with so many octets in the sockets.
+    /// Number of signals for 10 000 segments of 1000 octets with `in_socket` octets in the sockets.
     fn signals(in_socket: u64) -> usize {
         let mut discipline = discipline();
         let readings = |n: u64| Readings {

@@ -4,8 +4,8 @@ use ackclock_units::Bytes;
 
 use crate::readings::Readings;
 
-/// What has been granted to the near side: never taken back, and grown by whole segments, since a sender that avoids
-/// silly windows (RFC 1122 section 4.2.3.4) makes nothing of less.
+/// Window granted to the near side: never taken back, and grown by whole segments, since a sender that avoids silly
+/// windows (RFC 1122 section 4.2.3.4) does not use less.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Grant {
     edge: Bytes,

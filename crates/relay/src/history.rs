@@ -1,4 +1,4 @@
-//! How a count grew over time, coarsely.
+//! Growth of a count over time, coarsely.
 
 use std::collections::VecDeque;
 
@@ -88,7 +88,7 @@ impl History {
         }
     }
 
-    /// When the count went beyond this one: the moment at which the next octet was counted. `None`: not yet.
+    /// Time at which the count went beyond this one: the moment at which the next octet was counted. `None`: not yet.
     pub(crate) fn time_beyond(&self, count: Bytes) -> Option<SimTime> {
         let after = self.points.partition_point(|point| point.count <= count);
         let b = self.points.get(after)?;

@@ -1,11 +1,11 @@
-//! What holds between calls, whatever the two sides do: checked after each call in debug builds.
+//! Invariants between calls, whatever the two sides do: checked after each call in debug builds.
 
 use ackclock_units::Bytes;
 
 use crate::discipline::Orders;
 use crate::readings::Readings;
 
-/// What is remembered from call to call.
+/// State kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Invariants {
     before: Readings,

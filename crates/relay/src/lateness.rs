@@ -1,4 +1,4 @@
-//! What part of the octets has waited too long.
+//! Part of the octets that has waited too long.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -7,7 +7,7 @@ use crate::readings::Readings;
 
 /// Points that the time up to the deadline is kept as.
 const POINTS: u64 = 32;
-/// What was sent so many far round trips ago weighs half as much, and so on.
+/// Number of far round trips after which a sent octet weighs half as much.
 ///
 /// Long enough for a few losses, short enough that what a start cost is soon forgotten.
 const HALF_LIFE: u64 = 32;
@@ -16,7 +16,7 @@ const HALF_LIFE: u64 = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lateness {
     arrivals: History,
-    /// Sent on when last looked at.
+    /// Octets sent on at the last observation.
     sent: Bytes,
     /// Octets whose deadline has gone by.
     due: Bytes,
@@ -64,7 +64,7 @@ mod tests {
 
     const DEADLINE: SimDuration = SimDuration::from_millis(10);
 
-    /// A look at a far side of 1 s.
+    /// An observation of a far side of 1 s.
     fn observe(lateness: &mut Lateness, ms: u64, arrived: u64, sent: u64) {
         let now = SimTime::ZERO + SimDuration::from_millis(ms);
         let mut readings = Readings { now, arrived: Bytes(arrived), sent: Bytes(sent), ..Readings::default() };

@@ -1,4 +1,4 @@
-//! How much a split connection keeps between its two sides.
+//! Limits on the octets that a split connection keeps between its two sides.
 //!
 //! A relay takes octets from the *near* side, which sends to it, and passes them on to the *far* side. A buffer
 //! discipline sees both sides ([`Readings`]) and says what to do about it ([`Orders`]): what window to advertise, how much

@@ -11,7 +11,7 @@ use crate::discipline::{Kind, MAX_WINDOW, Orders, Policy};
 use crate::readings::Readings;
 
 declare! {
-    /// What `not_sent` lets into the sockets.
+    /// Parameters of `not_sent`, which limits the octets in the sockets.
     #[derive(Copy, Eq)]
     pub struct NotSentConfig {
         /// Octets not yet sent with which the far socket is content: its `TCP_NOTSENT_LOWAT`.

@@ -1,4 +1,4 @@
-//! What a discipline is shown.
+//! Values that a discipline reads.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -38,7 +38,7 @@ pub struct FarSide {
     pub mss: Bytes,
     /// Its congestion window in octets.
     pub cwnd: Bytes,
-    /// What of it is in use: sent, and neither acknowledged nor lost.
+    /// Part of it in use: sent, and neither acknowledged nor lost.
     pub pipe: Bytes,
     /// Marked lost and not yet sent again: has the window before anything new.
     pub to_repair: Bytes,

@@ -1,4 +1,4 @@
-//! What an operating system does by itself: both socket buffers fill up. No discipline is at work.
+//! Behaviour of an operating system by itself: both socket buffers fill up. No discipline is at work.
 
 use ackclock_declare::{About, declare};
 

@@ -20,7 +20,7 @@ fn credit() -> DisciplineConfig {
     DisciplineConfig::Credit(CreditConfig::default())
 }
 
-/// What was delivered, as a part of what a buffer without bounds lets be delivered.
+/// Delivered octets, as a part of those that an unbounded buffer delivers.
 fn share(measured: &Measured, path: Path) -> f64 {
     measured.delivered as f64 / run(&DisciplineConfig::Socket, path).delivered as f64
 }

@@ -20,12 +20,12 @@ fn all() -> [DisciplineConfig; 8] {
     ]
 }
 
-/// What happens between two looks. Anything may come out of it that the counts allow.
+/// Events between two updates. Anything may come out of it that the counts allow.
 #[derive(Clone, Debug)]
 struct Step {
     pause: u64,
     arrives: u64,
-    /// Of what is there, in thousandths: sent, acknowledged, in the pipe, sent again.
+    /// Parts of the octets at hand, in thousandths: sent, acknowledged, in the pipe, sent again.
     sends: u64,
     acknowledges: u64,
     in_pipe: u64,

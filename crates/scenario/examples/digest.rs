@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use ackclock_scenario::{Scenario, ScenarioError};
 use ackclock_sim::{ColumnData, Outcome, ParallelSimulation, Table};
 
-/// FNV-1a, which tells apart what differs and needs no library.
+/// FNV-1a, which separates different outputs and needs no library.
 struct Digest(u64);
 
 impl Digest {

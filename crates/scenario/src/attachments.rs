@@ -17,11 +17,11 @@ use crate::tree::FieldPath;
 /// Some programs write it at the beginning of a text.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What is in the files, by the names that the scenario has for them.
+/// Content of the attached files, by their names in the scenario.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachments {
     texts: BTreeMap<String, Arc<str>>,
-    /// Of policies, which are no text.
+    /// Content of policies, which are not text.
     contents: BTreeMap<String, Arc<[u8]>>,
 }
 
@@ -90,7 +90,7 @@ impl Attachments {
         }
     }
 
-    /// What is in the file of a policy; `None` if it could not be read, which has been reported.
+    /// Content of a policy's file; `None` if it could not be read, which has been reported.
     pub(crate) fn content(&self, name: &str) -> Option<Arc<[u8]>> {
         self.contents.get(name).cloned()
     }
@@ -116,7 +116,7 @@ fn text(attachment: &Attachment, is_text: bool) -> std::io::Result<Option<Arc<st
     Ok(Some(text.trim_start_matches(BYTE_ORDER_MARK).into()))
 }
 
-/// Bytes in hexadecimal.
+/// The bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {

@@ -12,7 +12,7 @@ use serde::de::{
 
 use crate::tree::{FieldPath, Node, Step, Value};
 
-/// Why a value cannot be read, and where.
+/// Error in reading a value, and its path.
 #[derive(Debug)]
 pub(crate) struct ReadError {
     pub(crate) path: Option<FieldPath>,
@@ -93,7 +93,7 @@ fn in_words(found: &Unexpected<'_>) -> String {
     }
 }
 
-/// What serde expects, in the words of a scenario's writer.
+/// Type that serde expects, in the words of a scenario's writer.
 fn wanted(expected: &str) -> String {
     match expected {
         "u8" => format!("a whole number from 0 to {}", u8::MAX),

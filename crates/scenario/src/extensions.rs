@@ -1,4 +1,4 @@
-//! What a scenario names and whoever reads it brings along: classes of Python, types of a Rust program, plug-ins.
+//! Extensions that a scenario names and its reader brings along: classes of Python, types of a Rust program, plug-ins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use ackclock_cc::ExternalConfig;
 use ackclock_declare::Library;
 use serde_json::{Map, Value};
 
-/// Where a controller from outside comes from.
+/// Origin of a controller from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// `kind = "python"`: a class, as `module:Class`.
@@ -19,31 +19,31 @@ pub enum Origin {
 /// A controller that a scenario asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerRequest<'a> {
-    /// Where it comes from.
+    /// Origin of the controller.
     pub origin: Origin,
     /// `module:Class`, or the name.
     pub name: &'a str,
-    /// What the scenario writes under `parameters`.
+    /// Table that the scenario writes under `parameters`.
     pub parameters: &'a Map<String, Value>,
 }
 
-/// Why there is no such controller.
+/// Reason for which there is no such controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The field to blame.
     pub field: BlamedField,
-    /// What is wrong with that field.
+    /// Mistake in that field.
     pub message: String,
-    /// What to write instead.
+    /// Instruction what to write instead.
     pub remedy: String,
 }
 
-/// Which field of the controller's table is wrong.
+/// Field of the controller's table that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlamedField {
     /// The field `class` or `name`.
     Name,
-    /// The field `parameters`.
+    /// The field `parameters` is wrong.
     Parameters,
 }
 
@@ -51,16 +51,16 @@ type Find = dyn Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + 
 
 type Load = dyn Fn(&str) -> Result<Library, Unloadable> + Send + Sync;
 
-/// Why nothing comes of an entry of a scenario's `use`.
+/// Reason for which an entry of a scenario's `use` cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unloadable {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// Instruction what to do about it.
     pub remedy: String,
 }
 
-/// What answers such requests; by default nothing does, and every request is a mistake of the scenario.
+/// Answers to such requests; by default there are none, and every request is a mistake of the scenario.
 #[derive(Clone, Default)]
 pub struct Extensions {
     find: Option<Arc<Find>>,

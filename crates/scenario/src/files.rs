@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::reading::{read_file, read_text};
 
-/// What was read from files, by their places.
+/// Content of files that were read, by their paths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     source: FileSource,
@@ -15,7 +15,7 @@ pub(crate) struct Files {
     attachments: Kept<Attachment>,
 }
 
-/// What is in a file, and its SHA-256.
+/// Content of a file, and its SHA-256.
 #[derive(Clone, Debug)]
 pub(crate) struct Attachment {
     pub(crate) content: Arc<[u8]>,
@@ -24,10 +24,10 @@ pub(crate) struct Attachment {
 
 type Kept<T> = BTreeMap<PathBuf, T>;
 
-/// Where files come from.
+/// Source of files.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum FileSource {
-    /// From the disk.
+    /// Files from the disk.
     #[default]
     Disk,
     /// They were handed over, by their names; there are no others.
@@ -35,7 +35,7 @@ pub(crate) enum FileSource {
 }
 
 impl FileSource {
-    /// What is in a file of at most `most` octets.
+    /// Content of a file of at most `most` octets.
     pub(crate) fn read(&self, place: &Path, most: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::Disk => read_file(place, most),
@@ -76,7 +76,7 @@ impl Files {
         keep(&mut self.traces, place, |place| read(place, &self.source))
     }
 
-    /// What is attached at `place`, which `read` reads if nothing has before.
+    /// Attachment at `place`, which `read` reads if that has not been done before.
     pub(crate) fn attachment<E>(
         &mut self,
         place: &Path,

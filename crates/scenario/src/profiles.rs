@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostics;
 use crate::file::{Controller, TcpTable};
 use crate::tree::{Node, Origin, Value, parse_toml};
 
-/// One file.
+/// Content of one file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProfileFile {
@@ -31,7 +31,7 @@ struct ProfileFile {
     controller: BTreeMap<String, Table>,
 }
 
-/// A stack.
+/// A stack with its switches.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     pub(crate) name: &'static str,
@@ -44,7 +44,7 @@ pub(crate) struct Profile {
     pub(crate) with: BTreeMap<String, TcpTable>,
     /// Reasons, by switch; of a controller's parameters by `controller.NAME`, of what comes with a switch by `with.NAME`.
     pub(crate) why: BTreeMap<String, String>,
-    /// Parameters, by controller.
+    /// Parameters of each controller, by its name.
     pub(crate) controllers: BTreeMap<String, Table>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn profile(name: &str) -> Option<&'static Profile> {
 }
 
 impl Profile {
-    /// Where what it says of a controller comes from.
+    /// Source of its parameters of a controller.
     pub(crate) fn why_controller(&self, name: &str) -> Option<&str> {
         self.why.get(&format!("controller.{name}")).map(String::as_str)
     }

@@ -35,7 +35,7 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// As [`read_file`], of text, without a byte order mark.
+/// Same as [`read_file`], for text, without a byte order mark.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ fn of_link(path: &Path, error: io::Error) -> io::Error {
     }
 }
 
-/// What something is whose end may never come.
+/// Name of a thing whose end may never come.
 fn no_file(metadata: &Metadata) -> Option<&'static str> {
     if metadata.is_dir() {
         return Some("a folder");

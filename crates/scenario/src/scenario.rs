@@ -27,7 +27,7 @@ pub struct Scenario {
     extensions: Extensions,
     library: Library,
     drawn: Vec<Drawn>,
-    /// What it was drawn from, if values of it were.
+    /// Template from which it was drawn, if values of it were.
     template: Option<ScenarioTemplate>,
 }
 
@@ -38,7 +38,7 @@ impl Scenario {
         Self::parse_with(text, file, overrides, &Extensions::default())
     }
 
-    /// As [`Self::parse`], with controllers from outside.
+    /// Same as [`Self::parse`], with controllers from outside.
     pub fn parse_with(
         text: &str,
         file: &str,
@@ -48,7 +48,7 @@ impl Scenario {
         Self::parse_from(text, file, overrides, extensions, Files::default())
     }
 
-    /// As [`Self::parse`], where there is no disk: `files` are those that the scenario may name, by these names.
+    /// Same as [`Self::parse`], without a disk: `files` are those that the scenario may name, by these names.
     pub fn parse_with_files(
         text: &str,
         file: &str,
@@ -74,7 +74,7 @@ impl Scenario {
         Self::from_json_with(text, overrides, &Extensions::default())
     }
 
-    /// As [`Self::from_json`], with controllers from outside.
+    /// Same as [`Self::from_json`], with controllers from outside.
     pub fn from_json_with(text: &str, overrides: &[String], extensions: &Extensions) -> Result<Self, ScenarioError> {
         Ok(ScenarioTemplate::load(parse_json(text), text, "<json>", overrides, extensions, Files::default())?.1)
     }
@@ -84,7 +84,7 @@ impl Scenario {
         Self::load_with(path, overrides, &Extensions::default())
     }
 
-    /// As [`Self::load`], with controllers from outside.
+    /// Same as [`Self::load`], with controllers from outside.
     pub fn load_with(
         path: &std::path::Path,
         overrides: &[String],
@@ -161,7 +161,7 @@ impl Scenario {
         &self.file
     }
 
-    /// What a simulation is built from.
+    /// Configuration from which a simulation is built.
     pub fn config(&self) -> &SimulationConfig {
         &self.config
     }
@@ -190,7 +190,7 @@ impl Scenario {
         Some(self.checked_again(file).expect("events make no scenario wrong"))
     }
 
-    /// With another file.
+    /// The scenario with another file.
     fn checked_again(&self, file: ScenarioFile) -> Result<Self, ScenarioError> {
         let tree = Node::new(crate::tree::Value::Table(Vec::new()), crate::tree::Origin::Unknown);
         let mut diagnostics = Diagnostics::new(&self.config.name, "", &[], &tree);
@@ -212,7 +212,7 @@ impl Scenario {
     }
 }
 
-/// Where the files that `file` names are looked for.
+/// Folder in which the files that `file` names are searched.
 pub(crate) fn folder(file: &str) -> &std::path::Path {
     std::path::Path::new(file).parent().unwrap_or(std::path::Path::new(""))
 }

@@ -1,9 +1,10 @@
-//! ACK congestion control on a network (RFC 5690): what a way back that is too narrow for the ACKs does, and one that is not.
+//! ACK congestion control on a network (RFC 5690): the effect on a reverse path that is too narrow for the ACKs, and on
+//! one that is not.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, LinkSummary, Outcome, Simulation};
 
-/// Segments of 512 octets at 10 Mbit/s, 44 ms; the way back is as given.
+/// Segments of 512 octets at 10 Mbit/s, 44 ms; the reverse path is as given.
 fn text(tcp: &str, reverse: &str) -> String {
     format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\

@@ -1,5 +1,5 @@
-//! What engineers' tools say of the captures of a run: tshark, tcptrace and mergecap read both ways of a connection, and a view at the
-//! sender.
+//! Engineers' tools on the captures of a run: tshark, tcptrace and mergecap read both directions of a connection, and a
+//! view at the sender.
 //!
 //! Each test needs its tool; without it, it says so and checks nothing.
 
@@ -46,7 +46,7 @@ fn run(name: &str) -> Run {
     Run { outcome, bottleneck, sender }
 }
 
-/// What a tool prints; `None`, with a word about it, if it is not installed.
+/// Output of a tool; `None`, with a word about it, if it is not installed.
 fn said(tool: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(tool).args(arguments).output() {
         Ok(output) => {

@@ -1,4 +1,4 @@
-//! What is captured on links and at hosts: which packets, when, under which identification.
+//! Captures on links and at hosts: which packets, when, under which identification.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

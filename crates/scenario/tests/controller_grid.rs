@@ -41,7 +41,7 @@ struct Situation {
     quic: String,
     #[serde(default = "bulk")]
     app: String,
-    /// When the disturbance is over, s.
+    /// Time at which the disturbance is over, s.
     over: f64,
     /// The most that packets may wait, ms (95 %).
     longest_wait_ms: Option<f64>,
@@ -51,7 +51,7 @@ fn bulk() -> String {
     "\"bulk\"".to_owned()
 }
 
-/// What a cell has to come to.
+/// Requirement on a cell.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expectation {
@@ -82,7 +82,7 @@ struct Expectations {
     expect: Vec<Expectation>,
 }
 
-/// Controller, situation, stacks.
+/// Stacks with known failures, by controller and situation.
 type Known = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 struct Grid {
@@ -101,7 +101,7 @@ struct Cell {
     stack: usize,
 }
 
-/// What came of a cell.
+/// Verdict on a cell.
 enum Verdict {
     /// No scenario can have it: why.
     Refused(String),
@@ -227,8 +227,8 @@ impl Grid {
         text + &format!("name = \"f\"\ncontroller = {controller}\napp = {app}\n")
     }
 
-    /// What holds of a cell, by the last entry of the table for each quantity: share of the link in use, share sent again, octets in
-    /// flight, wait in ms.
+    /// Bounds of a cell, by the last entry of the table for each quantity: share of the link in use, share sent again,
+    /// octets in flight, wait in ms.
     fn expected(&self, cell: Cell) -> [f64; 4] {
         let [controller, situation, stack] = self.names(cell);
         let wait = self.situations[situation].longest_wait_ms.unwrap_or(f64::INFINITY);
@@ -276,7 +276,7 @@ impl Grid {
         ))
     }
 
-    /// What came of each cell, on as many threads as there are cores.
+    /// Verdicts on the cells, on as many threads as there are cores.
     fn run(&self, cells: &[Cell]) -> Vec<(Cell, Verdict)> {
         let next = AtomicUsize::new(0);
         let found = Mutex::new(Vec::new());
@@ -340,7 +340,7 @@ fn selection(grid: &Grid) -> Vec<Cell> {
     grid.every_cell().into_iter().filter(is_drawn).collect()
 }
 
-/// What differs between what came of these cells and the list of those that fail.
+/// Differences between the verdicts on these cells and the list of those that fail.
 fn differences(grid: &Grid, cells: &[Cell], mut known: Known) -> Vec<String> {
     let mut found = Vec::new();
     for (cell, verdict) in grid.run(cells) {

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What stands between backticks in a text.
+/// Parts of a text between backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -30,7 +30,8 @@ fn rows(page: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
         .collect()
 }
 
-/// What is wrong with a run: it has to be a test of a packet-level suite that is not skipped and knows the controller.
+/// Mistake in the name of a run: it must be a test of a packet-level suite that is not skipped and knows the
+/// controller.
 fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
     if !["crates/scenario/tests/", "crates/sim/tests/", "crates/env/tests/"]
         .iter()

@@ -12,7 +12,7 @@ use ackclock_sim::{
 };
 use serde_json::{Value, json};
 
-/// Where a part stands: the scenario around it, and its place there.
+/// Scenario around a part, and its place there.
 struct Stand {
     scenario: fn(&'static str, Value) -> Value,
     field: &'static str,
@@ -58,7 +58,7 @@ fn link() -> Stand {
     Stand { scenario, field: "", place: "topology.link".to_owned(), has_kind: false }
 }
 
-/// What is sent: of a connection, or of datagrams.
+/// Data to send: of a connection, or of datagrams.
 fn app(is_udp: bool) -> Stand {
     let connection = |_: &str, app| flow(&json!({ "app": app }));
     let datagrams = |_: &str, app| flow(&json!({ "app": app, "protocol": "udp" }));
@@ -104,7 +104,7 @@ fn chain(field: &str, value: Value) -> Value {
 }
 
 impl Stand {
-    /// What a scenario with this part comes to, in words; else the field and message of each mistake.
+    /// Configuration of a scenario with this part, in words; else the field and message of each mistake.
     fn config(&self, part: &Table) -> Result<String, Vec<(String, String)>> {
         let scenario = (self.scenario)(self.field, Value::Object(part.clone()));
         let found = Scenario::from_json(&scenario.to_string(), &[]);

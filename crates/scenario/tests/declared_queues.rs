@@ -6,7 +6,7 @@ use ackclock_net::queue::queues;
 use ackclock_scenario::Scenario;
 use serde_json::{Map, Value, json};
 
-/// What a scenario with this queue comes to; else the field and message of each mistake, once.
+/// Configuration of a scenario with this queue; else the field and message of each mistake, once.
 fn config(kind: &str, fields: &Map<String, Value>) -> Result<QueueConfig, Vec<(String, String)>> {
     let mut queue = fields.clone();
     queue.insert("kind".to_owned(), kind.into());

@@ -10,7 +10,7 @@ fn part() -> Part<TcpConfig> {
     Part::new(about, (), &[], |_| (), |config: TcpConfig| config)
 }
 
-/// What an endpoint with these switches comes to; else the field and message of each mistake.
+/// Configuration of an endpoint with these switches; else the field and message of each mistake.
 fn config(tcp: &Table) -> Result<TcpConfig, Vec<(String, String)>> {
     let said = |error: ScenarioError| error.diagnostics.into_iter().map(|one| (one.field, one.message)).collect();
     let mut table = Table::from_iter([("profile".to_owned(), "rfc".into())]);

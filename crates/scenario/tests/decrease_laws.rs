@@ -1,11 +1,11 @@
-//! What a loss leaves of the window where the queue was full, beside what each rule's source says. One flow over
-//! 10 Mbit/s and 100 ms: 833.3 segments a second, and a path that holds 84.4 of them; the buffer is what varies.
+//! Window after a loss where the queue was full, beside the rule of each source. One flow over 10 Mbit/s and 100 ms:
+//! 833.3 segments a second, and a path that holds 84.4 of them; the buffer is what varies.
 
 use crate::common::{MSS, numbers, simulate};
 
 /// Propagation, two segments' service (1.2 ms, 24 us) and that of the ACKs.
 const RTT_MIN_S: f64 = 0.1013;
-/// What path and queue hold for each bandwidth-delay product of 83.3 packets that the buffer has.
+/// Packets that path and queue hold for each bandwidth-delay product of 83.3 packets that the buffer has.
 const BDP: f64 = 10e6 * 0.1 / 12_000.0;
 const PATH: f64 = 10e6 * RTT_MIN_S / 12_000.0;
 

@@ -15,7 +15,7 @@ fn dumbbell(from_s: u32, queue: &str, flows: &str) -> Summary {
     ))
 }
 
-/// So many flows, two seconds apart, on a queue that takes all.
+/// Runs `count` flows, two seconds apart, on a queue that takes all.
 fn alone(controller: &str, count: u32, from_s: u32) -> Summary {
     let flows = format!("[[flow]]\ncount = {count}\ncontroller = {controller}\nstart = {{ spacing = \"2 s\" }}");
     dumbbell(from_s, "unlimited", &flows)

@@ -27,7 +27,7 @@ fn datagrams(kind: &str) -> String {
 
 const KNOWN: &str = "{ kind = \"nimbus\", link_rate = \"48 Mbit/s\" }";
 
-/// How much of the measured time it competed.
+/// Share of the measured time in which it competed.
 fn competing(outcome: &Outcome) -> f64 {
     let (times, modes) = (numbers(&outcome.flows, "time_s"), numbers(&outcome.flows, "is_competing"));
     let of_nimbus = times.iter().zip(modes).filter(|(time, mode)| **time > 25.0 && mode.is_finite());

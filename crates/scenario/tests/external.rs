@@ -7,7 +7,7 @@ use ackclock_scenario::{BlamedField, Diagnostic, Extensions, Origin, Refusal, Sc
 use ackclock_sim::Simulation;
 use ackclock_units::Bytes;
 
-/// Holds so many segments.
+/// Controller with a fixed window.
 #[derive(Clone, Debug)]
 struct Steady {
     cwnd: Bytes,
@@ -109,7 +109,7 @@ fn without_extensions_every_request_is_a_mistake() {
     assert!(error.to_string().contains("this program does not bring"), "{error}");
 }
 
-/// Holds 20 segments, and keeps what ACKs tell.
+/// Controller that holds 20 segments, and keeps the events of ACKs.
 #[derive(Clone, Debug)]
 struct Recorder {
     cwnd: Bytes,
@@ -159,7 +159,7 @@ fn an_ack_tells_facts_and_what_the_stack_permits_apart() {
     }
 }
 
-/// Counts the losses that it is told of, in a window that never moves.
+/// Controller that counts the reported losses, in a window that never moves.
 #[derive(Clone, Debug)]
 struct Counting {
     cwnd: Bytes,

@@ -72,7 +72,7 @@ impl Drop for File {
     }
 }
 
-/// What a run came to: everything it tells, by the names of controllers alike, and the actions that were taken.
+/// Course of a run: all reported values, by the names of controllers alike, and the actions that were taken.
 #[derive(Debug, PartialEq)]
 struct Course {
     told: String,

@@ -1,4 +1,4 @@
-//! Series of what controllers tell of themselves.
+//! Series of controllers' internal values.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, Simulation};

@@ -123,7 +123,7 @@ fn no_trace_is_used_beyond_what_it_carries() {
     assert!((whole - 1.0).abs() < 1e-9, "{whole}");
 }
 
-/// What a link behind an equal one sends it has sent when it left, not when it has arrived half a second later.
+/// A link behind an equal one has sent a packet when it left, not when it has arrived half a second later.
 #[test]
 fn utilization_behind_an_equal_link_is_that_of_its_near_end() {
     let text = "duration = \"1 s\"\ntrace = { interval = \"100 ms\", which_links = [\"A->B\", \"B->C\"] }\n[topology]\nkind = \"chain\"\n\
@@ -137,7 +137,7 @@ fn utilization_behind_an_equal_link_is_that_of_its_near_end() {
     assert!(throughput.iter().skip(2).all(|bps| bps.is_nan() || *bps > 7e6), "{throughput:?}");
 }
 
-/// What cake's shaper counts means nothing without a shaper.
+/// The fields of cake's shaper mean nothing without a shaper.
 #[test]
 fn what_only_a_shaper_counts_stands_beside_its_bandwidth() {
     for field in ["overhead = 400", "cells = \"atm\"", "minimum = \"1 kB\""] {

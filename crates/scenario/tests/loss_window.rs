@@ -1,5 +1,5 @@
-//! What is left of a window where nothing arrives for long: one segment after a timeout (RFC 5681 section 3.1), also where the
-//! timeout falls into a repair or follows another, and the least window after persistent congestion (RFC 9002 section 7.6.2).
+//! Window where nothing arrives for long: one segment after a timeout (RFC 5681 section 3.1), also where the timeout
+//! falls into a repair or follows another, and the least window after persistent congestion (RFC 9002 section 7.6.2).
 
 use ackclock_events::{Event, Observer, Record, RecoveryCause, Source};
 use ackclock_scenario::Scenario;

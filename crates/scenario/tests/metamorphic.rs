@@ -1,5 +1,5 @@
-//! What must not matter does not matter: a scenario and the same with a no-op have the same results, and a link that was changed to a
-//! rate ends as one that always had it.
+//! Changes that must not matter do not matter: a scenario and the same with a no-op have the same results, and a link
+//! that was changed to a rate ends as one that always had it.
 //!
 //! Every queue discipline of the catalogue takes part. `ACKCLOCK_METAMORPHIC=long` runs each case for ten times as long.
 
@@ -133,7 +133,7 @@ fn other_column(one: &Table, other: &Table) -> Option<String> {
     pairs.into_iter().find(differs).map(|(a, _)| a.name.to_string())
 }
 
-/// What must not matter on a link: the field, and what stands behind the topology.
+/// Changes that must not matter on a link: the field, and the text behind the topology.
 const NO_OPS: [(&str, &str, &str); 7] = [
     ("a loss that never happens", "loss = { kind = \"random\", p = 0.0 },", ""),
     ("jitter of nothing", "jitter = { kind = \"uniform\", max = \"0 ns\" },", ""),
@@ -183,7 +183,7 @@ fn a_run_that_is_watched_is_the_run() {
     compare(&run(&text), &watched.finish(), "watched", [&text, &text]);
 }
 
-/// What follows the window says nothing of it. `rtt_ms` of flows is known to go on.
+/// Numbers over a window say nothing of what follows it. `rtt_ms` of flows is known to go on.
 #[test]
 fn numbers_over_a_window_do_not_depend_on_what_follows_it() {
     for (kind, _) in QUEUES {

@@ -1,5 +1,6 @@
-//! What must not matter to a network does not matter: names of its hosts, hosts and links that nobody uses, when everything begins,
-//! and whether a link changes by its schedule or by changes of the scenario. Stars, chains and parking lots, all kinds of traffic.
+//! Changes that must not matter to a network do not matter: names of its hosts, hosts and links that nobody uses, when
+//! everything begins, and whether a link changes by its schedule or by changes of the scenario. Stars, chains and
+//! parking lots, all kinds of traffic.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::Simulation;
@@ -189,8 +190,8 @@ fn a_delay_that_changes_is_the_same_by_schedule_and_by_changes() {
     }
 }
 
-/// What is being sent ends at the rate at which it began where a change is made, and at the new one by a schedule: where nothing is
-/// being sent the two are one.
+/// A packet that is being sent ends at the rate at which it began where a change is made, and at the new one by a
+/// schedule: where nothing is being sent the two are one.
 #[test]
 fn a_rate_that_changes_while_nothing_is_sent_is_the_same_by_schedule_and_by_changes() {
     let schedule = "rate = { schedule = [{ rate = \"9 Mbit/s\" }, { at = \"1 s\", rate = \"6 Mbit/s\" }] }, delay = \"8 ms\", \

@@ -22,7 +22,7 @@ fn flow(controller: &str) -> FlowConfig {
     parse(&text("\"drop_tail\"", &format!("controller = {controller}"))).flows[0].clone()
 }
 
-/// What is said of a mistake.
+/// Message of a mistake.
 fn mistake(controller: &str) -> String {
     let text = text("\"drop_tail\"", &format!("controller = {controller}"));
     Scenario::parse(&text, "test.toml", &[]).expect_err("a mistake").to_string()

@@ -33,7 +33,7 @@ impl Drop for File {
     }
 }
 
-/// More than so many segments are one too many.
+/// Policy that takes a segment away above `segments` segments.
 fn up_to(segments: f32) -> Vec<u8> {
     let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 0.0], &[0.0, segments])];
     policy_file(AGENT, None, layer.into_iter())

@@ -20,7 +20,7 @@ fn newreno_follows_the_square_root_law() {
     assert!((window / 122.5 - 1.0).abs() < 0.05, "{window}");
 }
 
-/// How long the first recovery takes with these packets of one window lost, in round trips.
+/// Duration of the first recovery with these packets of one window lost, in round trips.
 fn recovery_rtts(controller: &str, lost: &str) -> f64 {
     let outcome = simulate(&format!(
         "duration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\

@@ -1,4 +1,4 @@
-//! What follows an outage: repairs withhold round trips and RTT samples, and marks take the place of losses.
+//! Recovery after an outage: repairs withhold round trips and RTT samples, and marks take the place of losses.
 
 use crate::common::run;
 use ackclock_sim::Summary;
@@ -50,8 +50,9 @@ fn a_window_grows_that_the_pace_of_before_an_outage_holds_back() {
     assert!(share > 0.8, "{share}");
 }
 
-/// What the path holds, 10 Mbit/s for the 2 ms of the handshake, is a segment and a half. With an ACK for each, as in the papers, one
-/// leaves in each round trip of 2 ms and the 1.2 ms that it takes: 3.6 Mbit/s. A delayed ACK would make that 42 ms.
+/// The path holds a segment and a half, 10 Mbit/s for the 2 ms of the handshake. With an ACK for each, as in the
+/// papers, one leaves in each round trip of 2 ms and the 1.2 ms that it takes: 3.6 Mbit/s. A delayed ACK would make
+/// that 42 ms.
 #[test]
 fn paths_of_few_segments_are_used_by_default() {
     for controller in ["\"hpcc\"", "\"powertcp\""] {

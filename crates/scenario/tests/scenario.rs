@@ -204,7 +204,7 @@ fn overrides_reach_every_field() {
     assert!(matches!(config.flows[0].controller, ControllerConfig::Reno(_)));
 }
 
-/// What an override says wrongly is one mistake, and says what was wrong.
+/// A wrong override is one mistake, and the message names it.
 #[test]
 fn overrides_are_told_what_they_lack() {
     let with = |text: &str| {

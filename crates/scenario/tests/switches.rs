@@ -35,12 +35,12 @@ struct Situation {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Switch {
-    /// Values, as TOML.
+    /// Values of the switch, as TOML.
     #[serde(default)]
     to: Vec<String>,
     /// The situations that it bears on.
     changes: Vec<String>,
-    /// Why it changes none.
+    /// Reason for which it changes no situation.
     #[serde(default)]
     none: String,
 }
@@ -183,7 +183,7 @@ fn changed_by(
     changed
 }
 
-/// What each switch changes; on as many threads as there are cores.
+/// Situations that each switch changes; on as many threads as there are cores.
 fn all_changes(
     values: &BTreeMap<&str, BTreeSet<String>>,
     situations: &Situations,

@@ -1,4 +1,4 @@
-//! What scenarios say of traffic, and what is said of wrong ones.
+//! Traffic in scenarios, and the messages on wrong ones.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Vegas on a network: what its paper says it keeps queued, and what a congested way back does to it.
+//! Vegas on a network: the queue that its paper predicts, and the effect of a congested reverse path.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{Simulation, Summary};
@@ -106,7 +106,8 @@ fn whole_ticks_between_the_clocks_change_no_packet() {
     }
 }
 
-/// What eight flows the other way leave of the forward path with the receivers' clocks so: the mean of four seeds.
+/// Share of the forward path that eight flows the other way leave, with the receivers' clocks so: the mean of four
+/// seeds.
 fn on_clock(kind: &str, clock: &str) -> f64 {
     let host = format!("[[host]]\nname = [\"A.1.right\", \"A.2.right\"]\ntcp = {{ {clock} }}");
     let controller = format!("{{ kind = \"{kind}\", rtt = \"least\" }}");

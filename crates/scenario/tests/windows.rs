@@ -1,4 +1,4 @@
-//! What is measured over a window does not depend on what follows it, and parts of a window add up to the whole.
+//! Measurements over a window do not depend on what follows it, and parts of a window add up to the whole.
 //!
 //! Every number of the summary is held to what is said of it here, so that a new one is met: it is of the whole run, of the window, or
 //! of what began in the window, whenever that ends.
@@ -9,25 +9,25 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};
 use serde_json::Value;
 
-/// What a number is of.
+/// Period of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// The scenario, or the whole run, as the reference says.
     Run,
-    /// The window.
+    /// The number is of the window.
     Window(Parts),
     /// Datagrams, frames, requests and flows that began in the window: they may end after it.
     Begun(Parts),
 }
 
-/// How the numbers of two windows that follow each other make that of both.
+/// Combination of the numbers of two windows that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parts {
     Sum,
-    /// Weighted by time.
+    /// Mean weighted by time.
     Mean,
     Max,
-    /// They do not.
+    /// The numbers cannot be combined.
     Apart,
 }
 
@@ -230,7 +230,7 @@ fn collect(value: &Value, place: String, found: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// What the number at a place is of.
+/// Period of the number at a place.
 fn of(place: &str) -> Of {
     let without: String = place.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
     let without = without.replace(".forward", ".DIRECTION").replace(".backward", ".DIRECTION");
@@ -356,8 +356,8 @@ fn a_window_goes_on_when_a_stream_is_complete() {
     }
 }
 
-/// What an application that reads 80 kbit/s has read in 5 s is 50 kB at most, however much has arrived: the reference says of both
-/// `goodput_bps` and `delivered_bytes` that it is what was read.
+/// An application that reads 80 kbit/s for 5 s has read 50 kB at most, however much has arrived: the reference says of
+/// both `goodput_bps` and `delivered_bytes` that they count what was read.
 #[test]
 fn what_is_delivered_is_what_was_read() {
     let flow = crate::common::run(

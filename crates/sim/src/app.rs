@@ -11,11 +11,11 @@ const ENDLESS: Bytes = Bytes(1 << 60);
 
 /// An application that writes bit by bit waits no longer than this between two writes.
 const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
-/// So often at most, over however short a path.
+/// Shortest interval between two writes, over however short a path.
 const LEAST_INTERVAL: SimDuration = SimDuration::from_micros(1);
 
-/// An application at work. It is told when its connection opens, when its own time has come and when the receiver has
-/// read what it waits for; it answers with what to do.
+/// An application at work. It acts when its connection opens, when its own time has come and when the receiver has read
+/// the octets that it waits for; it answers with its next action.
 #[derive(Clone, Debug)]
 pub struct App {
     kind: Kind,
@@ -32,7 +32,7 @@ enum Kind {
     External { source: Box<dyn ExternalSource>, is_over: bool },
 }
 
-/// What follows when the receiver has read what the application waited for.
+/// Action after the receiver has read the octets that the application waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRead {
     /// Wake it then, for more.
@@ -53,33 +53,33 @@ struct OnOff {
     random: RandomStream,
     /// End of the on period under way; `None` while off.
     on_until: Option<SimTime>,
-    /// When the off period began, or the one before the on period.
+    /// Start of the off period, or of the one before the on period.
     off_since: SimTime,
     /// Until when what the rate made has been written.
     last_write: SimTime,
 }
 
-/// What an application sees of the connection that it writes to.
+/// State of the connection to which an application writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outlet {
     /// Written and not sent.
     pub unsent: Bytes,
-    /// The connection takes so much more at present.
+    /// Number of octets that the connection takes at present.
     pub room: Bytes,
     /// It takes more after this time, if that is known.
     pub refill: Option<SimDuration>,
 }
 
-/// What an application wants.
+/// The next action of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
-    /// Write so much.
+    /// Number of octets to write.
     pub write: Bytes,
-    /// Then close.
+    /// Close after the write.
     pub close: bool,
     /// Wake it at this time.
     pub wake_at: Option<SimTime>,
-    /// Tell it when the receiver has read so much in all.
+    /// Number of octets in all after whose reading the application is to be notified.
     pub tell_when_read: Option<Bytes>,
 }
 
@@ -119,12 +119,12 @@ impl App {
         if let Kind::Requester(requester) = &self.kind { Some(requester) } else { None }
     }
 
-    /// As [`Self::requester`].
+    /// Mutable version of [`Self::requester`].
     pub(crate) fn requester_mut(&mut self) -> Option<&mut Requester> {
         if let Kind::Requester(requester) = &mut self.kind { Some(requester) } else { None }
     }
 
-    /// How a video played until `end`, of an application that plays one.
+    /// Playback of a video until `end`, for an application that plays one.
     pub fn video_summary(&self, end: SimTime) -> Option<VideoSummary> {
         Some(self.requester()?.video()?.summary(end))
     }
@@ -141,13 +141,13 @@ impl App {
         Some((asked, exchange.request + exchange.response, next))
     }
 
-    /// Writes `octets` and asks to be told when they have been read.
+    /// Writes `octets` and requests a notification when they have been read.
     pub fn respond(&mut self, octets: Bytes) -> Action {
         self.written += octets;
         Action { write: octets, tell_when_read: Some(self.written), ..Action::default() }
     }
 
-    /// The connection, which is in this state, is open, or the time that the application asked for has come.
+    /// Acts once the connection is open, or at the time that the application requested.
     pub fn act(&mut self, now: SimTime, outlet: Outlet) -> Action {
         let action = match &mut self.kind {
             Kind::Bulk => Action { write: ENDLESS, ..Action::default() },

@@ -33,9 +33,9 @@ pub const DEFAULT_PORT: u16 = 5_001;
 pub struct Capture {
     /// The link's name, or `flow` and the flow's.
     pub name: String,
-    /// Of each interface: of the link and its way back, or of the host.
+    /// Name of each interface: of the link and its reverse direction, or of the host.
     pub interfaces: Vec<String>,
-    /// What was seen at which interface.
+    /// Packets recorded at each interface.
     recordings: Vec<(u32, Recording)>,
 }
 
@@ -53,8 +53,8 @@ impl Capture {
         self.interfaces.push(name.to_owned());
     }
 
-    /// What was captured, in the order of time. An item is an error where what had been moved to a temporary file cannot be
-    /// read, and where a segment was too long for an IPv4 packet.
+    /// Captured packets in the order of time. An item is an error if data moved to a temporary file cannot be read, or
+    /// if a segment was too long for an IPv4 packet.
     pub fn packets(&self) -> impl Iterator<Item = io::Result<CapturedPacket>> + '_ {
         let mut sources: Vec<_> =
             self.recordings.iter().map(|(interface, recording)| recording.packets(*interface).peekable()).collect();
@@ -86,7 +86,7 @@ pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
     writer.into_inner().flush()
 }
 
-/// Where a packet comes from and goes to, as a capture shows it.
+/// Source and destination of a packet, as a capture shows them.
 pub(crate) fn addresses(packet: &Packet, face: Face) -> Addresses {
     let host = face.flow.wrapping_add(1);
     let address = |network: Ipv4Addr, hosts| Ipv4Addr::from_bits(network.to_bits() + host % hosts);

@@ -11,12 +11,12 @@ use ackclock_units::SimTime;
 use crate::capture::{Capture, DEFAULT_PORT, addresses};
 use crate::recording::{Recorder, Recording};
 
-/// What the packets of a connection look like from outside.
+/// Appearance of a connection's packets in captures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Face {
     /// The flow that they are of.
     pub(crate) flow: u32,
-    /// Of the accepting end.
+    /// Port of the accepting end.
     pub(crate) port: u16,
 }
 
@@ -28,20 +28,20 @@ pub(crate) struct ViewId(usize);
 #[derive(Clone, Copy, Debug)]
 struct Viewed {
     view: ViewId,
-    /// By which its packets leave the host. The records are kept there, so that they are where the host is.
+    /// Link by which its packets leave the host. The records are kept there, so that they are where the host is.
     uplink: LinkId,
 }
 
-/// What was recorded on a link.
+/// Recordings on a link.
 #[derive(Clone, Debug, Default)]
 struct Log {
-    /// Of every packet, if the link asked.
+    /// Recording of every packet, if the link requested a capture.
     of_link: Option<Recording>,
-    /// Of the ends whose host it leads away from, if there are any.
+    /// Recordings for the ends whose host it leads away from, if there are any.
     of_views: Option<BTreeMap<ViewId, Seen>>,
 }
 
-/// What the hosts of a view's ends saw: each in the order of time.
+/// Packets seen by the hosts of a view's ends: each in the order of time.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     arriving: Recording,
@@ -55,26 +55,27 @@ impl Log {
     }
 }
 
-/// See the module.
+/// Packet captures of links and flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Captures {
-    /// By link; empty without captures.
+    /// Recordings by link; empty without captures.
     logs: Vec<Log>,
     /// The flow and its host, of each view.
     views: Vec<[String; 2]>,
-    /// By number of end; short where nothing is viewed.
+    /// View of each end by its number; short where nothing is viewed.
     viewed: Vec<Option<Viewed>>,
-    /// What captures show of each connection, where that is not its number and the default port; empty without captures.
+    /// Appearance of each connection in captures, where it is not its number and the default port; empty without
+    /// captures.
     faces: Vec<Option<Face>>,
     /// Something else wants them, too.
     keeps_faces: bool,
-    /// How many packets each end has sent; empty without captures.
+    /// Number of packets that each end has sent; empty without captures.
     sent: Vec<u16>,
     recorder: Recorder,
 }
 
 impl Captures {
-    /// Those of links.
+    /// Captures of links that request one.
     pub(crate) fn new(config: &NetworkConfig) -> Self {
         let log = |link: &LinkConfig| Log { of_link: link.capture.then(Recording::default), of_views: None };
         let is_any_wanted = config.links.iter().any(|link| link.capture);
@@ -90,7 +91,7 @@ impl Captures {
         }
     }
 
-    /// There will be some of flows, in a network of so many links.
+    /// Prepares captures of flows in a network of `links` links.
     pub(crate) fn expect_views(&mut self, links: usize) {
         self.logs.resize_with(links, Log::default);
     }
@@ -101,7 +102,7 @@ impl Captures {
         ViewId(self.views.len() - 1)
     }
 
-    /// From now on `end`, whose packets leave its host by `uplink`, is in the capture `view`, or in none.
+    /// Puts `end`, whose packets leave its host by `uplink`, into the capture `view` from now on, or into none.
     pub(crate) fn set_view(&mut self, end: EndpointId, view: Option<ViewId>, uplink: LinkId) {
         if self.views.is_empty() {
             return;
@@ -178,19 +179,19 @@ impl Captures {
         self.keeps_faces = true;
     }
 
-    /// What a packet looks like from outside.
+    /// Appearance of a packet in captures.
     pub(crate) fn face(&self, packet: &Packet) -> Face {
         self.face_of(packet.connection())
     }
 
-    /// What a connection does.
+    /// Appearance of a connection's packets in captures.
     pub(crate) fn face_of(&self, connection: ConnectionIndex) -> Face {
         let number = connection.index();
         let face = self.faces.get(number).copied().flatten();
         face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT })
     }
 
-    /// From now on captures show `face` of a connection.
+    /// Shows `face` of a connection in captures from now on.
     pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
         if self.keeps_faces || !self.logs.is_empty() {
             *place(&mut self.faces, connection.index()) = Some(face);
@@ -204,7 +205,7 @@ impl Captures {
         }
     }
 
-    /// What was recorded: of each link that asked, together with its way back, then of each flow.
+    /// Recorded captures: of each link that requested one, together with its reverse direction, then of each flow.
     pub(crate) fn take(&mut self, links: &[LinkConfig]) -> Vec<Capture> {
         let mut of_links: Vec<Option<Capture>> = Vec::with_capacity(links.len());
         let mut of_views: Vec<Capture> =

@@ -20,7 +20,7 @@ pub struct SimulationConfig {
     pub name: String,
     /// Seed of every random stream.
     pub seed: u64,
-    /// How long to simulate.
+    /// Simulated time.
     pub duration: SimDuration,
     /// The part over which averages are taken.
     pub measure: MeasureWindow,
@@ -34,12 +34,12 @@ pub struct SimulationConfig {
     pub splits: Vec<SplitConfig>,
     /// Short flows that come and go, and datagrams.
     pub traffic: TrafficConfig,
-    /// What is recorded over time.
+    /// Series to record over time.
     pub trace: TraceConfig,
 }
 
 impl SimulationConfig {
-    /// How many TCP connections the flows are: one each, and one more for each appliance on their path.
+    /// Number of TCP connections of the flows: one each, and one more for each appliance on their path.
     pub fn connections(&self) -> usize {
         self.flows.len() + self.splits.len()
     }
@@ -139,7 +139,7 @@ impl MeasureWindow {
         self.from.is_some() || self.until.is_some()
     }
 
-    /// Where it begins and ends in a run of this length.
+    /// Begin and end of the window in a run of this length.
     pub fn within(&self, end: SimTime) -> [SimTime; 2] {
         [self.from.unwrap_or(SimTime::ZERO), self.until.unwrap_or(end)]
     }
@@ -149,7 +149,7 @@ impl MeasureWindow {
         self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time < until)
     }
 
-    /// How much of the time between two moments lies in it.
+    /// Part of the time between two moments that lies in the window.
     pub fn overlap(&self, since: SimTime, now: SimTime) -> SimDuration {
         let from = self.from.map_or(since, |from| since.max(from));
         let until = self.until.map_or(now, |until| now.min(until));
@@ -166,15 +166,15 @@ pub struct FlowConfig {
     pub from: NodeId,
     /// The host that accepts and receives.
     pub to: NodeId,
-    /// When the connection is opened.
+    /// Time at which the connection is opened.
     pub start: SimTime,
     /// Congestion control of both ends.
     pub controller: ControllerConfig,
-    /// As named in the scenario ("tahoe"), for results.
+    /// Name of the controller in the scenario ("tahoe"), for results.
     pub controller_name: String,
     /// Name of the set of switches that the sending end's began from, for results.
     pub profile: &'static str,
-    /// QUIC in place of TCP, whose configurations are not looked at then but for the noise of hosts.
+    /// QUIC in place of TCP, whose configurations are then ignored but for the noise of hosts.
     pub quic: Option<Arc<QuicConfig>>,
     /// TCP at the sending end; one for all flows that are alike.
     pub sender: Arc<TcpConfig>,
@@ -182,17 +182,17 @@ pub struct FlowConfig {
     pub receiver: Arc<TcpConfig>,
     /// The application at the sending end.
     pub app: AppConfig,
-    /// What the receiving host sends back on the same connection, if anything.
+    /// Data that the receiving host sends back on the same connection, if any.
     pub reply: Option<AppConfig>,
-    /// How fast the receiving application reads; `None` reads at once.
+    /// Rate at which the receiving application reads; `None` reads at once.
     pub read_rate: Option<Bandwidth>,
-    /// When the receiving application stops reading for good.
+    /// Time at which the receiving application stops reading for good.
     pub stops_reading: Option<SimTime>,
     /// False if nothing listens at the receiving host.
     pub accepts: bool,
-    /// When the sending application resets the connection.
+    /// Time at which the sending application resets the connection.
     pub abort_at: Option<SimTime>,
-    /// Of the receiving end, in captures.
+    /// Port of the receiving end, in captures.
     pub port: u16,
     /// Record what leaves and arrives at the sending host, for a pcapng file.
     pub capture: bool,
@@ -208,7 +208,7 @@ pub enum AppConfig {
     Files {
         /// The sizes of the files, in order.
         sizes: Vec<Bytes>,
-        /// From the end of one to the beginning of the next.
+        /// Time from the end of one to the beginning of the next.
         gap: SimDuration,
     },
     /// Writes during on periods, is silent during off periods.
@@ -217,7 +217,7 @@ pub enum AppConfig {
         on: Span,
         /// Length of an off period.
         off: Span,
-        /// How fast it writes; `None` writes as fast as the connection takes it.
+        /// Rate at which it writes; `None` writes as fast as the connection takes it.
         rate: Option<Bandwidth>,
     },
     /// Sends requests, one after the other; the acceptor answers each with a response on the same connection, which is
@@ -227,9 +227,9 @@ pub enum AppConfig {
         request: SizeDistribution,
         /// Sizes of the responses.
         response: SizeDistribution,
-        /// From the end of a response to the next request.
+        /// Time from the end of a response to the next request.
         think: Span,
-        /// How many requests there are.
+        /// Number of requests.
         count: u64,
     },
     /// Downloads a video segment by segment and chooses the bitrate of each.
@@ -248,7 +248,7 @@ impl AppConfig {
 /// A length of time that may be random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// The same length each time.
+    /// Constant length.
     Constant(SimDuration),
     /// Exponentially distributed with this mean.
     Exponential(SimDuration),
@@ -258,7 +258,7 @@ pub enum Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FlowSeries {
-    /// Congestion window, bytes.
+    /// Congestion window in bytes.
     Cwnd,
     /// Slow-start threshold, bytes; null while arbitrarily high.
     Ssthresh,
@@ -266,7 +266,7 @@ pub enum FlowSeries {
     FlightSize,
     /// Smoothed RTT, seconds; null before the first sample.
     Srtt,
-    /// RTT variation, seconds.
+    /// RTT variation in seconds.
     Rttvar,
     /// Retransmission timeout with its back-off, seconds.
     Rto,
@@ -278,7 +278,7 @@ pub enum FlowSeries {
     Throughput,
     /// Bits per second that the receiving application got in order since the previous sample.
     Goodput,
-    /// For how many segments the peer is asked to send an ACK; null without ACK congestion control.
+    /// Number of segments for which the peer is asked to send an ACK; null without ACK congestion control.
     AckRatio,
 }
 
@@ -356,7 +356,7 @@ impl FlowSeries {
 }
 
 impl LinkSeries {
-    /// What a queue discipline calls it, where only a discipline knows it.
+    /// Name of the value in a queue discipline, where only a discipline knows it.
     pub const fn internal(self) -> Option<&'static str> {
         match self {
             Self::DropProbability => Some("drop_probability"),
@@ -377,7 +377,7 @@ impl LinkSeries {
         Self::AverageQueue,
     ];
 
-    /// Those that are recorded of links without any other discipline, unless others are asked for.
+    /// Series recorded for links without any other discipline, unless others are requested.
     pub const OF_DROP_TAIL: [Self; 4] = [Self::QueueLength, Self::QueueBytes, Self::Drops, Self::Throughput];
 
     /// Its name in a scenario.
@@ -409,28 +409,28 @@ impl LinkSeries {
     }
 }
 
-/// When a flow's series are recorded.
+/// Times at which a flow's series are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// At multiples of this interval.
+    /// Samples at multiples of this interval.
     Interval(SimDuration),
     /// Whenever an ACK arrives or a timer fires at the sender; links stay on the interval given.
     Events(SimDuration),
 }
 
-/// What is recorded over time.
+/// Values and events to record over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceConfig {
-    /// When values are taken.
+    /// Times at which values are recorded.
     pub sampling: Sampling,
     /// Series of flows; empty records none.
     pub flows: Vec<FlowSeries>,
-    /// What controllers tell of themselves, by name (`w_max_segments`): a column each, null where there is none.
+    /// Panic message for an option of TCP only, which a checked scenario uses for TCP only.
     pub internals: Vec<String>,
     /// Series of links; empty records none.
     pub links: Vec<LinkSeries>,
-    /// Which links of the network's; series are recorded for these only.
+    /// Links of the network whose series are recorded.
     pub traced_links: Vec<LinkId>,
-    /// Which events are wanted, if any are.
+    /// Events to record, if any.
     pub events: Option<EventSelection>,
 }

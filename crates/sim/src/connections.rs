@@ -26,14 +26,14 @@ use crate::timer::Timer;
 /// Whom an end works for: who is asked when something has happened there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Nobody.
+    /// The end has no user.
     #[default]
     Idle,
     /// The applications of a flow of the scenario's own list.
     Applications {
-        /// What leaves here.
+        /// Stream that is sent here.
         sends: Option<StreamId>,
-        /// What is read here.
+        /// Stream that is read here.
         delivers: Option<StreamId>,
     },
     /// An appliance, which passes on what arrives.
@@ -53,24 +53,24 @@ pub(crate) enum Role {
 enum End {
     Tcp(Held<Endpoint>),
     Quic(Box<Held<QuicEndpoint>>),
-    /// Of a flow of datagrams, which has no connection.
+    /// End of a flow of datagrams, which has no connection.
     Udp(DatagramFlowId),
 }
 
-/// An end and what the run knows of it. What every segment looks at lies side by side, in front.
+/// An end and the run's state of it. The fields that every segment needs lie side by side, in front.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Held<E> {
     timer: Timer,
-    /// Of what it sends.
+    /// Route of the packets that it sends.
     route: RouteId,
-    /// Of the connection that has the place now; an end of QUIC has its place for the whole run.
+    /// Generation of the connection that has the place now; an end of QUIC has its place for the whole run.
     generation: Generation,
     role: Role,
     endpoint: E,
 }
 
-/// What has a next moment at which it does something by itself.
+/// A thing with a deadline at which it acts by itself.
 trait Deadline {
     fn deadline(&self) -> SimTime;
 }
@@ -131,11 +131,11 @@ pub(crate) struct NewEnd {
     pub(crate) role: Role,
 }
 
-/// See the module.
+/// All ends of connections.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     ends: Vec<End>,
-    /// How ends are configured: mostly alike.
+    /// Configurations of the ends, mostly equal.
     pub(crate) configs: Shared<TcpConfig>,
     /// Agents that controllers of several ends have in common.
     agents: SharedAgents,
@@ -168,7 +168,7 @@ impl Connections {
         }
     }
 
-    /// Asks for what a packet to this end looks at first.
+    /// Prefetches the memory that a packet to this end needs first.
     #[inline]
     pub(crate) fn fetch(&self, id: EndpointId) {
         prefetch_index(&self.ends, id.index());
@@ -179,7 +179,8 @@ impl Connections {
         ConnectionIndex::new(self.ends.len() / 2)
     }
 
-    /// So many more are going to be added: an end takes kilobytes, and room for twice as many as there are is dear.
+    /// Reserves memory for further connections: an end takes kilobytes, and room for twice as many as there are is
+    /// expensive.
     pub(crate) fn expect(&mut self, connections: usize) {
         self.ends.reserve_exact(2 * connections);
     }
@@ -206,8 +207,9 @@ impl Connections {
         receiver
     }
 
-    /// Puts an end in the place of one whose connection is over. A timer event that is still pending serves the new one: when
-    /// it comes it looks at the deadline as it then is. (One at a time: an endpoint is large, and is moved as rarely as may be.)
+    /// Puts an end in the place of one whose connection is over. A timer event that is still pending serves the new
+    /// one: when it fires, the deadline of that time counts. (One at a time: an endpoint is large, and is moved as
+    /// rarely as may be.).
     #[inline]
     pub(crate) fn replace(&mut self, id: EndpointId, NewEnd { endpoint, route, role }: NewEnd) {
         let end = self.tcp_mut(id);
@@ -254,7 +256,7 @@ impl Connections {
         }
     }
 
-    /// What can be read of an end, whatever its transport.
+    /// Read access to an end, whatever its transport.
     pub(crate) fn view(&self, id: EndpointId) -> EndView<'_> {
         match &self.ends[id.index()] {
             End::Tcp(end) => EndView::Tcp(&end.endpoint),
@@ -263,7 +265,7 @@ impl Connections {
         }
     }
 
-    /// When the application at an end will have read `octets` in all; `None` while they have not all arrived.
+    /// Time at which the application at an end will have read `octets` in all; `None` while they have not all arrived.
     pub(crate) fn time_of_read(&mut self, id: EndpointId, octets: Bytes, now: SimTime) -> Option<SimTime> {
         match &mut self.ends[id.index()] {
             End::Tcp(end) => end.endpoint.time_of_read(octets, now),
@@ -283,7 +285,7 @@ impl Connections {
         ended
     }
 
-    /// From now on what happens at the sending half of an end is told of.
+    /// Reports events of the sending half of an end from now on.
     pub(crate) fn watch(&mut self, id: EndpointId, kinds: EventKinds) {
         match &mut self.ends[id.index()] {
             End::Tcp(end) => end.endpoint.watch(kinds),
@@ -369,7 +371,7 @@ impl Connections {
         Some(end.role)
     }
 
-    /// What links wrote into data of an end has come back to it.
+    /// Hands telemetry back to the end whose data the links wrote it into.
     pub(crate) fn on_telemetry(&mut self, id: EndpointId, generation: Generation, hops: &[HopRecord]) {
         let end = self.tcp_mut(id);
         if end.generation == generation && !hops.is_empty() {
@@ -425,7 +427,7 @@ impl Connections {
     }
 }
 
-/// What a checked scenario asks of TCP only.
+/// Panic message for an option of TCP only, which a checked scenario uses for TCP only.
 const NO_TCP: &str = "an end of another transport than TCP";
 
 fn both_ends(connection: ConnectionIndex) -> [EndpointId; 2] {

@@ -1,4 +1,4 @@
-//! What flows, results and series read of an end of a connection, whatever its transport.
+//! Read access to an end of a connection for flows, results and series, whatever its transport.
 //!
 //! QUIC has no retransmission timeout, and its receiver no window that it advertises: the probe timeout, and what `MAX_DATA` leaves,
 //! stand in their places. Its flight is what RFC 9002 calls bytes in flight.
@@ -10,7 +10,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::app::Outlet;
 
-/// See the module.
+/// View of an end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EndView<'a> {
     Tcp(&'a Endpoint),
@@ -83,8 +83,8 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// What an application may hand over: so much that a window is unsent, as in a send buffer that follows the window. A quarter of
-    /// a round trip later at most a half of that has left.
+    /// State of the connection for an application: at most one window may be unsent, as in a send buffer that follows
+    /// the window. A quarter of a round trip later at most a half of that has left.
     pub(crate) fn outlet(self) -> Outlet {
         let unsent = self.unsent();
         let ahead = self.cwnd().saturating_sub(unsent);
@@ -95,8 +95,8 @@ impl<'a> EndView<'a> {
         Outlet { unsent, room, refill: (!srtt.is_zero()).then_some(SimDuration(srtt.0 / 4)) }
     }
 
-    /// The time since the handshake, by what limited the sender; nothing of QUIC, whose sender does not tell the peer's limit
-    /// from the application's.
+    /// Time since the handshake, by the limit of the sender; zero for QUIC, whose sender does not separate the peer's
+    /// limit from the application's.
     pub(crate) fn spent(self, now: SimTime) -> Spent {
         match self {
             Self::Tcp(endpoint) => endpoint.spent(now),
@@ -119,7 +119,7 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// What cwnd counts of a full packet: TCP's payload, QUIC's whole UDP payload.
+    /// Octets of a full packet that count in cwnd: TCP's payload, QUIC's whole UDP payload.
     pub(crate) fn mss(self) -> u32 {
         match self {
             Self::Tcp(endpoint) => endpoint.mss(),

@@ -38,20 +38,20 @@ const NO_KEY: u128 = u128::MAX;
 /// Nanoseconds: of events that were scheduled farther ahead than this, 69 s, none comes first for that.
 const FARTHEST: u64 = (1 << (64 - AHEAD_SHIFT)) - 2;
 
-/// See the module.
+/// Queue of future events in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     /// The soonest, the latest of them first.
     soon: Vec<u128>,
-    /// What happens before this goes to the list of the soonest; the end of time while events are few.
+    /// Time before which events go to the list of the soonest; the end of time while events are few.
     soon_ends: u64,
     later: Wheel,
-    /// What is none of the soonest, nor within the span of the wheel, and what found the list of the soonest too long.
+    /// Keys beyond the span of the wheel, and keys for which the list of the soonest was too long.
     rest: Heap,
     /// The first of these, or [`NO_KEY`].
     first_of_rest: u128,
     now: SimTime,
-    /// How many events were ever scheduled.
+    /// Number of events ever scheduled.
     scheduled: u64,
 }
 
@@ -128,7 +128,7 @@ impl EventQueue {
         (first < end.0).then(|| (SimTime(time_of(first)), event_of(first)))
     }
 
-    /// When in the order of events the first comes, if there is one.
+    /// Moment of the first event in the order of events, if there is one.
     pub(crate) fn first_moment(&self) -> Option<Moment> {
         Some(Moment(self.first_key())).filter(|first| first.0 < NO_KEY)
     }
@@ -291,7 +291,7 @@ impl Moment {
         Self::before(SimTime(time.0.saturating_add(1)))
     }
 
-    /// The time.
+    /// Time of the moment.
     pub(crate) fn time(self) -> SimTime {
         SimTime(time_of(self.0))
     }
@@ -304,7 +304,7 @@ fn key(time: SimTime, since: SimTime, event: u64) -> u128 {
     u128::from(time.0) << 64 | u128::from((FARTHEST - ahead) << AHEAD_SHIFT | event)
 }
 
-/// What is to happen, below the rest of a key.
+/// Event of a key: its lowest bits.
 fn event_of(key: u128) -> Event {
     Event::unpack(key as u64 & EVENT_MASK)
 }

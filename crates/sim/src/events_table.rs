@@ -5,7 +5,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use crate::outcome::{Column, ColumnData, NO_NAME, Table};
 
-/// What an event says, each thing where all events that say it have it.
+/// Columns of an event, each value where all events that have it keep it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     packet: Option<PacketInfo>,
@@ -86,9 +86,9 @@ fn of_ack(ack: AckArrived) -> Row {
 /// The events of a run that were wanted, and that nobody took before its end.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
-    /// What they come from, in the order of its numbers; nothing if none are wanted.
+    /// Sources of the events, in the order of their numbers; empty if none are requested.
     pub sources: Vec<Source>,
-    /// In the order in which they happened.
+    /// Records in the order in which they happened.
     pub records: Vec<Record>,
     pub(crate) flow_names: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What a run will take in memory, as far as its configuration tells before it begins.
+//! Memory that a run will take, as far as its configuration shows before it begins.
 //!
 //! A lower bound, roughly: what is certain to be there at the same time, by what each of it took when it was measured
 //! (docs/how-to/plan-large-runs.md). What comes of the traffic, queues that fill, captures, events, rows for each event, is not in it.

@@ -12,7 +12,7 @@ use crate::end_view::EndView;
 use crate::event_queue::Event;
 use crate::network::{Network, Uplink};
 
-/// See the module.
+/// The network together with the ends of connections at its hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     pub(crate) network: Network,
@@ -25,7 +25,8 @@ impl Hosts {
         self.network.now()
     }
 
-    /// Asks for the memory that the packet which comes out of a served link after the next one will look at. Nothing but speed depends on it.
+    /// Prefetches the memory that the packet which comes out of a served link after the next one will need. Only speed
+    /// depends on it.
     #[inline]
     pub(crate) fn fetch_ahead(&self, link: LinkId) {
         if let Some(end) = self.network.fetch_ahead(link) {
@@ -50,7 +51,7 @@ impl Hosts {
         &self.connections[end]
     }
 
-    /// What can be read of an end, whatever its transport.
+    /// Read access to an end, whatever its transport.
     pub(crate) fn view(&self, end: EndpointId) -> EndView<'_> {
         self.connections.view(end)
     }
@@ -93,7 +94,7 @@ impl Hosts {
         self.connections.on_telemetry(end, generation, self.network.echoed());
     }
 
-    /// Those who sent what has left a link are told.
+    /// Notifies the senders of packets that have left a link.
     #[cold]
     pub(crate) fn tell_left(&mut self, link: LinkId) {
         let mut list = self.network.departures.take(link);

@@ -13,11 +13,11 @@ typed_index! {
     pub(crate) struct ShortFlowId;
     /// A flow of datagrams.
     pub(crate) struct DatagramFlowId;
-    /// An appliance.
+    /// Number of an appliance.
     pub(crate) struct ApplianceId;
     /// A split connection at one appliance.
     pub(crate) struct RelayId;
-    /// Where a route begins in the table of routes.
+    /// Place in the table of routes at which a route begins.
     pub(crate) struct RouteId;
 }
 
@@ -50,7 +50,7 @@ impl RelayDirection {
 }
 
 impl RelayId {
-    /// Both its directions.
+    /// Both directions of the relay.
     pub(crate) fn directions(self) -> [RelayDirection; 2] {
         Direction::BOTH.map(|direction| RelayDirection::new(self, direction))
     }

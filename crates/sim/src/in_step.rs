@@ -1,4 +1,4 @@
-//! Flows that may stay in step with a queue for a whole run: what a configuration tells of it before it begins.
+//! Phase effects: flows that may stay in step with a queue for a whole run, as far as the configuration shows.
 //!
 //! A host whose own link is as fast as a bottleneck behind it can fill that link without a gap. Its packets then come to the
 //! bottleneck's queue exactly as others leave it, and where nothing is random, packets of others find the queue full for ever

@@ -5,7 +5,7 @@
 //! [`Outcome`]: a [`Summary`], [tables](Table) of columns, captures. [`ParallelSimulation`] does the same on several threads,
 //! with the same bytes.
 //!
-//! A run that is looked at on the way, and then finished:
+//! A run that is inspected on the way, and then finished:
 //!
 //! ```
 //! use ackclock_sim::{Simulation, SimulationConfig, Summary};

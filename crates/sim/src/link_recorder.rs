@@ -7,7 +7,7 @@ use crate::config::{LinkSeries, TraceConfig};
 use crate::outcome::Table;
 use crate::recorder::{Series, rate};
 
-/// What is recorded of links.
+/// Series of links over time.
 #[derive(Clone, Debug)]
 pub struct LinkRecorder {
     series: Series<LinkSeries>,

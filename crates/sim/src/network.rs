@@ -37,24 +37,24 @@ pub(crate) use uplink::Uplink;
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
-    /// On any link but in the queue of a served one.
+    /// Packets on any link but in the queue of a served one.
     packets: Packets,
     pub(crate) queue: EventQueue,
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// No link has a discarder or a capture, and nobody looks at packets.
+    /// No link has a discarder or a capture, and no observer needs packets.
     is_plain: bool,
-    /// More than the queue of events is told when a packet arrives: this is a part of a network, or somebody watches.
+    /// Arrivals must be reported beyond the queue of events: this is a part of a network, or has an observer.
     is_arrival_told: bool,
-    /// Of a part of a network.
+    /// Borders of a part of a network.
     borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
-    /// Of a run that is watched.
+    /// Events of an observed run.
     pub(crate) watch: Option<Box<Watch>>,
-    /// What becomes of each packet in a queue is told of.
+    /// The fate of each packet in a queue must be reported.
     tells_of_packets: bool,
-    /// Of a network in which links write into packets.
+    /// Telemetry that links write into packets.
     telemetry: Option<Box<Telemetry>>,
     pub(crate) departures: Departures,
     /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
@@ -65,7 +65,7 @@ pub(crate) struct Network {
     host_noise: HostNoise,
 }
 
-/// Where an end of a connection is, and what of its host the network is to know.
+/// Node of an end of a connection, and the properties of its host that the network needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) node: NodeId,
@@ -75,18 +75,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// That of an end of TCP.
+    /// Place of a TCP endpoint.
     pub(crate) fn new(node: NodeId, tcp: &TcpConfig) -> Self {
         Self { node, noise: tcp.host_noise, counts_waiting: tcp.small_queues.is_some() }
     }
 
-    /// That of an end of another transport, without noise.
+    /// Place of an endpoint of another transport, without noise.
     pub(crate) fn plain(node: NodeId) -> Self {
         Self { node, noise: SimDuration::ZERO, counts_waiting: false }
     }
 }
 
-/// Which links put packets onto a link.
+/// Links that put packets onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
     None,
@@ -94,7 +94,8 @@ enum Feeder {
     Several,
 }
 
-/// A single, no faster link feeds this one, so that little ever waits for it and all of that has room, and nothing looks at its packets.
+/// True if a single, no faster link feeds this one, so that few packets ever wait for it and all of them have room, and
+/// no observer needs its packets.
 fn is_express(config: &NetworkConfig, link: LinkId, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
     let (this, before) = (config.link(link), config.link(feeder));
@@ -208,9 +209,9 @@ impl Network {
         }
     }
 
-    /// The first packet of `link` arrives at its far end. The event is the queue's first.
-    /// Returns true if it is at its endpoint, and is then `arrived`; otherwise it has gone on, or was lost. `ask_for` is told the endpoint
-    /// before the packet is looked at, so that neither is waited for after the other.
+    /// Takes the first packet of `link` out at its far end. The event is the queue's first. Returns true if it is at
+    /// its endpoint, and is then `arrived`; otherwise it has gone on, or was lost. `ask_for` receives the endpoint
+    /// before the packet is read, to overlap the two memory accesses.
     pub(crate) fn on_arrival(&mut self, link: LinkId, arrived: &mut Packet, ask_for: impl FnOnce(EndpointId)) -> bool {
         if self.is_arrival_told {
             return self.on_told_arrival(link, arrived);
@@ -223,7 +224,7 @@ impl Network {
         self.move_on(link, &delivery, arrived, ask_for)
     }
 
-    /// The same in a part of a network, or where somebody watches.
+    /// Handles an arrival in a part of a network, or with observers.
     #[inline(never)]
     fn on_told_arrival(&mut self, link: LinkId, arrived: &mut Packet) -> bool {
         let now = self.now();
@@ -281,7 +282,7 @@ impl Network {
         self.enter(route, packet);
     }
 
-    /// The same with a segment, which is written where it lies until it arrives: most packets are made so.
+    /// Sends a segment, which is written where it lies until it arrives: most packets are made so.
     pub(crate) fn send_segment(&mut self, route: RouteId, segment: &Segment, to: EndpointId, generation: Generation) {
         let (size, hop) = (segment.ip_len(), HopIndex::new(route.index()).next());
         let payload = Payload::Tcp(*segment);
@@ -305,7 +306,7 @@ impl Network {
         self.transmit(link, under_way);
     }
 
-    /// As [`Self::send`], with these ACK ranges.
+    /// Same as [`Self::send`], with these ACK ranges.
     fn send_ranges(&mut self, route: RouteId, packet: &Packet, ranges: &[AckRange]) {
         if ranges.is_empty() {
             return self.send(route, packet);
@@ -327,13 +328,14 @@ impl Network {
         }
     }
 
-    /// When all has left that was sent onto the first link of a route; [`SimTime::NEVER`] where it is not known, but told.
+    /// Time at which all packets sent onto the first link of a route have left; [`SimTime::NEVER`] where it is reported
+    /// later.
     #[inline]
     fn leaves_at(&self, route: RouteId) -> SimTime {
         self.links[self.uplink(route).index()].free_at()
     }
 
-    /// From now on `end`, from which this route leads away, is in the capture `view`, or in none.
+    /// Puts `end`, from which this route leads away, into the capture `view` from now on, or into none.
     pub(crate) fn capture_end(&mut self, end: EndpointId, view: Option<ViewId>, route: RouteId) {
         self.captures.set_view(end, view, self.uplink(route));
     }
@@ -419,7 +421,7 @@ impl Network {
         self.packets.remove(id);
     }
 
-    /// Somebody watches from now on; what is dropped or marked is told of without looking at each packet.
+    /// Begins to observe the run; drops and marks are reported without inspecting each packet.
     pub(crate) fn begin_watch(&mut self, watch: Watch, selection: &EventSelection) {
         self.watch = Some(Box::new(watch));
         self.is_plain &= !selection.has_passages();
@@ -435,12 +437,12 @@ impl Network {
         }
     }
 
-    /// What links wrote into data of the end to which a packet has just come, if that packet sends any of it back.
+    /// Telemetry for the end to which a packet has just come, if that packet sends any back.
     pub(crate) fn echoed(&self) -> &[HopRecord] {
         self.telemetry.as_ref().map_or(&[], |telemetry| telemetry.echoed())
     }
 
-    /// In builds with assertions, checks what holds of a link between any two events.
+    /// Checks the invariants of a link between any two events, in builds with assertions.
     #[inline]
     fn check_link(&self, link: LinkId) {
         if cfg!(debug_assertions) {
@@ -448,8 +450,8 @@ impl Network {
         }
     }
 
-    /// The same of the whole network, when a run is over: each packet that was sent has arrived, or was dropped or lost, or is
-    /// still on a link; none is made but copies.
+    /// Checks the whole network when a run is over: each packet that was sent has arrived, or was dropped or lost, or
+    /// is still on a link; none is made but copies.
     pub(crate) fn check_at_end(&mut self) {
         if cfg!(debug_assertions) {
             let on_the_way: usize = self.links.iter().map(Link::in_transit).sum();

@@ -1,4 +1,4 @@
-//! What a run leaves behind: a summary, tables of columns, captures.
+//! Results of a run: a summary, tables of columns, captures.
 
 use std::borrow::Cow;
 
@@ -16,9 +16,9 @@ use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummar
 pub struct Outcome {
     /// Averages and counts: what `summary.json` holds.
     pub summary: Summary,
-    /// Series of flows: `time_s`, `flow`, then the columns that the trace asked for.
+    /// Series of flows: `time_s`, `flow`, then the requested columns.
     pub flows: Table,
-    /// Series of links: `time_s`, `link`, then the columns that the trace asked for.
+    /// Series of links: `time_s`, `link`, then the requested columns.
     pub links: Table,
     /// One row for each congestion episode, at an appliance's ends, too; short flows have none.
     pub episodes: Table,
@@ -30,13 +30,13 @@ pub struct Outcome {
     pub media: Table,
     /// The events that were wanted and not taken before the end.
     pub events: EventLog,
-    /// Packets of the links that asked for a capture.
+    /// Packets of the links with a capture.
     pub captures: Vec<Capture>,
-    /// What the engine did.
+    /// Work of the engine.
     pub engine: EngineCounters,
 }
 
-/// What the engine did; not part of the results, since it says nothing of the network.
+/// Work of the engine; not part of the results, since it says nothing of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EngineCounters {
     /// Events that the loop has handled.
@@ -61,7 +61,7 @@ pub struct Column {
     pub data: ColumnData,
 }
 
-/// In a column of texts: no value.
+/// Code of an absent value in a column of texts.
 pub const NO_NAME: u32 = u32::MAX;
 
 /// The values of a column.
@@ -81,7 +81,7 @@ pub enum ColumnData {
     Name {
         /// One for each row; [`NO_NAME`] means that there is no value.
         codes: Vec<u32>,
-        /// What the codes mean.
+        /// Names of the codes.
         names: Vec<String>,
     },
 }
@@ -95,15 +95,15 @@ pub struct Summary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
-    /// Where the scenario's measurement window begins and ends, in seconds; null where it has none.
+    /// Begin and end of the scenario's measurement window, in seconds; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure_s: Option<[f64; 2]>,
     /// Jain's fairness index of the goodputs of the flows that were under way in the measurement window, of both directions of a
     /// connection together; null when all are zero.
     pub jain_index: Option<f64>,
-    /// In the scenario's order.
+    /// Flows in the scenario's order.
     pub flows: Vec<FlowSummary>,
-    /// In the scenario's order.
+    /// Links in the scenario's order.
     pub links: Vec<LinkSummary>,
     /// Appliances, in the scenario's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,15 +119,15 @@ pub struct Summary {
 /// One flow over the measurement window; counts of segments are over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
-    /// As in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// As in the scenario.
+    /// Name of the controller in the scenario.
     pub controller: String,
     /// The stack profile of the sending end.
     pub profile: &'static str,
-    /// When the connection was opened, in seconds.
+    /// Time at which the connection was opened, in seconds.
     pub start_s: f64,
-    /// When the receiving application had everything; null if it has not, or if there is no end.
+    /// Time at which the receiving application had everything, in seconds; null if it has not, or if there is no end.
     pub completion_s: Option<f64>,
     /// Payload that the receiving application got in order, in bit/s: over the part of the measurement window between the flow's
     /// start and its completion.
@@ -148,17 +148,17 @@ pub struct FlowSummary {
     pub fast_recoveries: u64,
     /// True if the connection was given up after too many timeouts, or was reset.
     pub aborted: bool,
-    /// What was counted within the scenario's measurement window; null where it has none.
+    /// Counts within the scenario's measurement window; null where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowCounts>,
     /// The sender's limits over the life of the connection; null for QUIC, and for a connection that never was open.
     pub limited_by: Option<LimitShares>,
     /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,
-    /// What an application that makes requests saw; null for others.
+    /// Exchanges of an application that makes requests; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
-    /// What a video client saw; null for others.
+    /// Playback of a video client; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoSummary>,
 }
@@ -167,7 +167,7 @@ pub struct FlowSummary {
 /// own. Time counts from the end of the handshake until the FIN is acknowledged or the connection fails.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LimitShares {
-    /// The congestion window was full; null, as others are, where Linux's sockets do not tell it.
+    /// Share of time with a full congestion window; null, as others are, where Linux's sockets do not report it.
     pub cwnd: Option<f64>,
     /// The receiver's window was full (Linux's `rwnd_limited`).
     pub rwnd: f64,
@@ -201,7 +201,7 @@ impl LimitShares {
     }
 }
 
-/// What a flow's sender counted within the measurement window.
+/// Counts of a flow's sender within the measurement window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WindowCounts {
     /// Data segments sent, retransmissions included.
@@ -221,22 +221,22 @@ pub struct WindowCounts {
 /// A distribution in short.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
-    /// The least value.
+    /// Smallest value.
     pub min: f64,
-    /// The mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// The median.
+    /// Median of the values.
     pub p50: f64,
-    /// The 95th percentile.
+    /// Value at the 95th percentile.
     pub p95: f64,
-    /// The 99th percentile.
+    /// Value at the 99th percentile.
     pub p99: f64,
 }
 
 /// One link over the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkSummary {
-    /// As in the scenario.
+    /// Name in the scenario.
     pub name: String,
     /// Fraction of the window in which the link was sending; where its rate changes, fraction of the octets that it could
     /// have sent.
@@ -255,17 +255,17 @@ pub struct LinkSummary {
     pub reordered: u64,
     /// Packets waiting, weighted by time.
     pub queue_packets: QueueSummary,
-    /// How long each packet waited before its service, in milliseconds.
+    /// Waiting time of each packet before its service, in milliseconds.
     pub queueing_delay_ms: QueueSummary,
 }
 
 /// A queue in short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct QueueSummary {
-    /// The mean.
+    /// Mean of the level.
     pub mean: f64,
-    /// The 95th percentile.
+    /// Level at the 95th percentile.
     pub p95: f64,
-    /// The largest value.
+    /// Largest level.
     pub max: f64,
 }

@@ -1,4 +1,5 @@
-//! Which part of a run has what: nodes, what begins and ends at them, and the links that leave them.
+//! Partition of a run: the nodes of each part, the connections that begin and end at them, and the links that leave
+//! them.
 //!
 //! Packets take time from one part to another, and the least of that, the lookahead, is how far a part may go ahead of the others.
 //! So parts are cut where delays are long, and only where that gives one of them far more to do than another, where they are
@@ -23,7 +24,7 @@ pub(crate) use borders::{Borders, Crossing};
 pub(crate) use synchronizer::Synchronizer;
 pub(crate) use ties::Tie;
 
-/// What there is to do for a flow, in fifties of instructions a data packet as counted on a hundred flows over one bottleneck: at its
+/// Work for a flow, in fifties of instructions a data packet as counted on a hundred flows over one bottleneck: at its
 /// sending and its receiving end, and where its packets or their ACKs enter or leave a stage.
 const SENDER: u64 = 61;
 const RECEIVER: u64 = 16;
@@ -35,7 +36,7 @@ const TOLERANCE: u64 = 105;
 /// More parts than any machine has cores.
 const MOST: usize = 1 << 12;
 
-/// So many lookaheads are tried, where delays are more.
+/// Most lookaheads that are tried, where delays are more.
 const TRIES: usize = 16;
 
 /// A full packet takes about four events, of which it shares half with the ACKs that come back along as fast a link.
@@ -55,24 +56,24 @@ struct Stage {
     routes: u64,
 }
 
-/// See the module.
+/// Assignment of ends and links to parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
     parts: usize,
-    /// Of each end of the connections that are there from the beginning.
+    /// Part of each end of the connections that exist from the beginning.
     part_of_end: Vec<usize>,
-    /// Where packets enter each link, and where they come out.
+    /// Parts where packets enter each link, and where they come out.
     part_before: Vec<u16>,
     part_behind: Vec<u16>,
-    /// From each part to each, where packets go from one to the other.
+    /// Lookahead from each part to each, where packets go from one to the other.
     lookahead: Vec<Vec<Option<SimDuration>>>,
     ties: Vec<Tie>,
-    /// What the part that has most to do has of all that there is to do.
+    /// Share of all work that the part with most work has.
     largest_share: f64,
 }
 
 impl Partition {
-    /// A partition into so many parts, or fewer if there is no more to be had.
+    /// Partition into at most `most` parts; fewer if the network does not allow them.
     pub(crate) fn new(config: &SimulationConfig, network: &Network, most: usize) -> Self {
         if most == 1 {
             return Self::of_cut(config, &[], Cut::none(config), Vec::new());
@@ -118,28 +119,28 @@ impl Partition {
         }
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.parts
     }
 
-    /// How many links the network has.
+    /// Number of links of the network.
     pub(crate) fn links(&self) -> usize {
         self.part_before.len()
     }
 
-    /// Where packets enter a link.
+    /// Part in which packets enter a link.
     pub(crate) fn part_before(&self, link: LinkId) -> usize {
         usize::from(self.part_before[link.index()])
     }
 
-    /// Where packets come out of it.
+    /// Part in which packets come out of it.
     #[inline]
     pub(crate) fn part_behind(&self, link: LinkId) -> usize {
         usize::from(self.part_behind[link.index()])
     }
 
-    /// Where an end of a connection is; those that come later are in the first part.
+    /// Part of an end of a connection; those that come later are in the first part.
     pub(crate) fn part_of(&self, end: EndpointId) -> usize {
         self.part_of_end.get(end.index()).copied().unwrap_or(0)
     }
@@ -194,7 +195,7 @@ fn events_per_second(config: &SimulationConfig, network: &Network) -> f64 {
     narrowest.iter().map(|link| rate(link).0 as f64).sum::<f64>() / BITS_PER_EVENT
 }
 
-/// What there is to do at each node.
+/// Work at each node.
 fn work(config: &SimulationConfig, stages: &[Stage]) -> Vec<u64> {
     let mut work = vec![0; config.network.nodes.len()];
     for stage in stages {
@@ -209,11 +210,11 @@ fn work(config: &SimulationConfig, stages: &[Stage]) -> Vec<u64> {
     work
 }
 
-/// What is to be cut.
+/// Problem of cutting the network.
 struct Cutting<'a> {
     stages: &'a [Stage],
     work: &'a [u64],
-    /// Parts, at most.
+    /// Most parts allowed.
     most: usize,
     /// Is to be in the first part.
     pinned: Option<NodeId>,
@@ -223,7 +224,7 @@ struct Cutting<'a> {
 /// A way to cut a network.
 struct Cut {
     part_of_node: Vec<usize>,
-    /// What each part has to do.
+    /// Work of each part.
     loads: Vec<u64>,
 }
 
@@ -245,7 +246,7 @@ impl Cut {
     }
 }
 
-/// Of the cuts that are about as even as the most even one, that with the longest lookahead.
+/// The cut with the longest lookahead, of those that are about as even as the most even one.
 fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
     let cuts = lookaheads(cutting.stages).into_iter().map(|least| (least, cut(cutting, groups.clone(), least)));
     let (good, other): (Vec<_>, Vec<_>) = cuts.partition(|(least, cut)| cutting.pays(*least, cut));
@@ -332,7 +333,7 @@ impl Assignment {
         self.part_of.insert(group, part);
     }
 
-    /// Another part, or that which has least to do.
+    /// An empty part, or the one with the least work.
     fn least(&mut self) -> usize {
         if self.loads.len() < self.most {
             self.loads.push(0);

@@ -11,7 +11,7 @@ use crate::link_recorder::LinkRecorder;
 use crate::outcome::{Column, ColumnData, Table};
 use crate::stream::Stream;
 
-/// What is sampled, wherever it is.
+/// Access to the sampled values, wherever they are.
 pub(crate) trait Observed {
     fn stream(&self, id: StreamId) -> &Stream;
     fn end(&self, id: EndpointId) -> EndView<'_>;
@@ -30,7 +30,7 @@ pub(crate) struct Recorder {
     pub(crate) per_event: bool,
 }
 
-/// One row of what a controller tells of itself.
+/// Records one row of a controller's internal values.
 fn record_internals(sender: EndView<'_>, columns: &mut [(String, Vec<f64>)]) {
     for (_, column) in columns.iter_mut() {
         column.push(f64::NAN);

@@ -14,7 +14,7 @@ use ackclock_net::{Packet, Payload};
 use ackclock_units::SimTime;
 use ackclock_wire::{Addresses, TooLong, emit, emit_datagram};
 
-/// Octets.
+/// Octets held in memory before they are moved to a temporary file.
 const HELD: usize = 64 << 20;
 
 /// Octets; the ports follow.
@@ -26,9 +26,9 @@ const PREFIX: usize = 8 + 4 + 2;
 /// One packet on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// When its first bit entered the wire; of one that arrives at a host, when its last bit had come.
+    /// Time at which its first bit entered the wire; of one that arrives at a host, at which its last bit had come.
     pub time: SimTime,
-    /// Of the capture's interfaces.
+    /// Index of the capture's interface.
     pub interface: u32,
     /// Octets of the IP packet.
     pub len: u32,
@@ -37,7 +37,7 @@ pub struct CapturedPacket {
 }
 
 impl CapturedPacket {
-    /// Where it comes from and goes to.
+    /// Source and destination of the packet.
     pub fn addresses(&self) -> Addresses {
         let octets = |at: usize| -> [u8; 4] { std::array::from_fn(|index| self.headers[at + index]) };
         let [source_high, source_low, destination_high, destination_low] = octets(IPV4_HEADER);
@@ -49,7 +49,7 @@ impl CapturedPacket {
     }
 }
 
-/// What one observer saw, in the order of time.
+/// Packets that one observer saw, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recording {
     /// Older than what is in memory.
@@ -134,8 +134,8 @@ impl Recorder {
 }
 
 impl Recording {
-    /// What was recorded, as seen at an interface. An item is an error where the disk gives nothing back, and the last one
-    /// where a packet was too long.
+    /// Recorded packets, as seen at an interface. An item is an error if the disk cannot be read, and the last one is
+    /// if a packet was too long.
     pub(crate) fn packets(&self, interface: u32) -> impl Iterator<Item = io::Result<CapturedPacket>> + '_ {
         let stored = self.stored.iter().map(|part| part.read().map(Cow::Owned));
         let parts = stored.chain([Ok(Cow::Borrowed(&self.recent[..]))]);

@@ -47,7 +47,7 @@ pub struct Simulation {
     recorder: Recorder,
     counters: EngineCounters,
     end: SimTime,
-    /// What links have come to, once the measurement is over.
+    /// Summaries of links, once the measurement is over.
     link_summaries: Option<Vec<LinkSummary>>,
     /// Controllers may decide after events.
     has_deciders: bool,
@@ -66,8 +66,8 @@ impl Simulation {
         self.run_until_or(until, |_| false);
     }
 
-    /// As [`Self::run_until`], but stops after the first event that `stop` says so of, which is asked after those that reach an
-    /// endpoint or an application. Returns true if it did.
+    /// Same as [`Self::run_until`], but stops after the first event for which `stop` returns true; it is called after
+    /// those that reach an endpoint or an application. Returns true if it did.
     pub fn run_until_or(&mut self, until: SimTime, stop: impl FnMut(&Self) -> bool) -> bool {
         let until = until.min(self.end);
         let has_stopped = self.run_before(Moment::after(until), stop);
@@ -90,7 +90,7 @@ impl Simulation {
         }
     }
 
-    /// Handles events; `after` looks at what each that reached an end has left, and says whether to stop.
+    /// Handles events; `after` is called for each that reached an end, and returns whether to stop.
     fn run_events(&mut self, end: Moment, mut after: impl FnMut(&mut Self, Event, &Packet) -> bool) -> bool {
         let mut packet = Packet::default();
         let mut left = EVENTS_BETWEEN_QUESTIONS;
@@ -271,7 +271,7 @@ impl Simulation {
         }
     }
 
-    /// What follows a call into an endpoint: whom it works for acts on what has changed.
+    /// Lets the user of an endpoint act on the changes of a call into it.
     fn after_call(&mut self, end: EndpointId, role: Role) {
         match role {
             Role::Applications { sends: Some(stream), .. } => {

@@ -11,17 +11,18 @@ use crate::connections::Connections;
 use crate::outcome::{LimitShares, WindowCounts};
 use crate::traffic::{CompletionLog, EmptyPath};
 
-/// See the module. `sender` is the endpoint that writes; the other end of the connection reads. What every segment looks at lies in
-/// front, in one cache line, and the round trips, which every ACK counts, behind it.
+/// A stream of data in one direction: `sender` is the endpoint that writes; the other end of the connection reads. The
+/// fields that every segment needs lie in front, in one cache line, and the round trips, which every ACK counts, behind
+/// it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Stream {
     pub(crate) sender: EndpointId,
     pub(crate) receiver: EndpointId,
     pub(crate) is_open: bool,
-    /// Of a stream that an appliance splits: how its receiver waits for what was lost.
+    /// Head-of-line blocking at the receiver of a stream that an appliance splits.
     pub(crate) blocking: Option<Box<Blocking>>,
-    /// Tell the application when the receiver has read so much.
+    /// Number of octets in all after whose reading the application is notified.
     pub(crate) wanted: Option<Bytes>,
     /// The event for that is on its way.
     pub(crate) read_event: Option<SimTime>,
@@ -35,7 +36,7 @@ pub(crate) struct Stream {
     pub(crate) completion: Option<SimTime>,
     measured: Measured,
     measured_rtt: Option<Box<Histogram>>,
-    /// Of a stream of requests.
+    /// Completed exchanges of a stream of requests.
     pub(crate) exchanges: Option<Box<(CompletionLog, EmptyPath)>>,
 }
 
@@ -45,9 +46,9 @@ pub(crate) struct Measured {
     from: Border,
     /// The stream had failed before the window began.
     had_failed: bool,
-    /// Where the window ends, or the stream, whichever comes first: for its rates.
+    /// End of the window or of the stream, whichever comes first: for its rates.
     until: Option<Border>,
-    /// At the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
+    /// Counts at the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
     counts: WindowCounts,
     spent: Spent,
 }

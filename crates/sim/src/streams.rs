@@ -13,7 +13,7 @@ use crate::recorder::Recorder;
 use crate::stream::Stream;
 use crate::traffic::{Completion, Requester};
 
-/// See the module.
+/// All streams of data.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     list: Vec<Stream>,
@@ -60,7 +60,7 @@ impl Streams {
         }
     }
 
-    /// What follows every call into the endpoint that sends a stream.
+    /// Acts on the changes of a call into the endpoint that sends a stream.
     pub(crate) fn after_call(&mut self, id: StreamId, hosts: &mut Hosts, recorder: &mut Recorder) {
         let stream = &mut self.list[id.index()];
         if recorder.per_event {

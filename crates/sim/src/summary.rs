@@ -102,7 +102,7 @@ pub fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     }
 }
 
-/// What `summary.json` says of a link.
+/// Entry of a link in `summary.json`.
 pub fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
     LinkSummary {
         name: name.to_owned(),

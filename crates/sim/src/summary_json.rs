@@ -76,7 +76,7 @@ impl Formatter for AsPython {
 mod tests {
     use super::*;
 
-    /// What `python3 -c 'print(repr(...))'` prints of each.
+    /// Output of `python3 -c 'print(repr(...))'` for each number.
     #[test]
     fn numbers_are_as_python_writes_them() {
         let numbers = [0.0, -0.0, 1.0, 0.1, 5_282_304.0, 0.0001, 0.000_099, 1e-5, 1.5e-7, -2.5e-12, 1e15, 1e16];
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(large, b"[\n  1.7976931348623157e+308,\n  1.2345678901234568e+20\n]\n");
     }
 
-    /// As `json.dumps({"a": [], "b": {}, "ü\"\u0001": None}, indent=2, ensure_ascii=False)` prints it.
+    /// Output of `json.dumps({"a": [], "b": {}, "ü\"\u0001": None}, indent=2, ensure_ascii=False)`.
     #[test]
     fn empty_lists_and_unusual_signs_are_as_python_writes_them() {
         let value = serde_json::json!({"a": [], "b": {}, "ü\"\u{1}": null});

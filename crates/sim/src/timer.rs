@@ -6,13 +6,13 @@ use ackclock_units::SimTime;
 
 use crate::event_queue::{Event, EventQueue};
 
-/// See the module.
+/// Timer of an end with at most two pending events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
-    /// When the event comes that is waited for; [`SimTime::NEVER`] if there is none.
+    /// Time of the awaited event; [`SimTime::NEVER`] if there is none.
     pending: SimTime,
-    /// When a later one comes that an earlier took the place of. It is waited for again once that has come, so that a deadline now near,
-    /// now far does not leave an event behind each time.
+    /// Time of a later event that an earlier one replaced. It is awaited again once that has come, so that a deadline
+    /// now near, now far does not leave an event behind each time.
     spare: SimTime,
 }
 

@@ -1,6 +1,6 @@
 //! Traffic beyond connections that are there from the beginning: short flows that come and go, datagrams, media, exchanges.
 //!
-//! What a scenario does not ask for costs nothing: no event is scheduled for it and nothing is looked at.
+//! Traffic that a scenario does not have costs nothing: no event is scheduled for it, and no state is read.
 
 mod apps;
 mod arrivals;

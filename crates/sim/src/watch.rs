@@ -1,4 +1,4 @@
-//! What a run that is watched has told of so far: events with their times and sources, in the order in which they happened.
+//! Events of an observed run so far: with their times and sources, in the order in which they happened.
 //!
 //! A link that is a virtual clock knows when a packet will enter and leave its wire as soon as the packet comes. What is still to
 //! happen waits here until its time has come.
@@ -15,15 +15,15 @@ use slab::Slab;
 
 use crate::captures::Captures;
 
-/// What events are wanted.
+/// Selection of events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSelection {
-    /// Of these kinds.
+    /// Kinds of events to record.
     pub kinds: EventKinds,
-    /// Of these flows and of their packets, by number: connections in the scenario's order, then datagrams. `None` is of all, short
-    /// flows on links included.
+    /// Flows whose events and packets to record, by number: connections in the scenario's order, then datagrams. `None`
+    /// selects all, short flows on links included.
     pub flows: Option<Vec<usize>>,
-    /// Of these links; `None` is of all.
+    /// Links whose events to record; `None` selects all.
     pub links: Option<Vec<LinkId>>,
 }
 
@@ -48,23 +48,23 @@ impl EventSelection {
     }
 }
 
-/// See the module.
+/// Records of an observed run.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     selection: EventSelection,
     pub(super) sources: Vec<Source>,
-    /// Of each link, if it is watched.
+    /// Source number of each link, if it is observed.
     links: Vec<Option<SourceId>>,
-    /// Of each endpoint, if it is.
+    /// Source number of each endpoint, if it is observed.
     ends: Vec<Option<SourceId>>,
     records: Vec<Record>,
     to_come: ToCome,
 }
 
-/// What is known and still to happen, in order of time, then of when it was known. Records are large, and stay where they lie.
+/// Known future events, in order of time, then of when they became known. Records are large, and stay where they lie.
 #[derive(Clone, Debug, Default)]
 struct ToCome {
-    /// When and, below that, the how manieth that was known; and where it lies.
+    /// Time and, below that, the order in which it became known; and the place of the record.
     order: BinaryHeap<Reverse<(u128, usize)>>,
     records: Slab<Record>,
     foretold: u64,
@@ -112,19 +112,19 @@ impl Watch {
         set(&mut self.ends, end.index(), source);
     }
 
-    /// Those of a link do.
+    /// Observes a link from now on, under this source.
     pub(crate) fn watch_link(&mut self, link: LinkId, source: SourceId) {
         set(&mut self.links, link.index(), source);
     }
 
-    /// What has happened at an endpoint.
+    /// Records the events of an endpoint.
     pub(crate) fn on_endpoint(&mut self, now: SimTime, end: EndpointId, events: &mut Vec<Event>) {
         for event in events.drain(..) {
             self.push_of_end(now, end, event);
         }
     }
 
-    /// The same of one event, if it is wanted.
+    /// Records one event of an endpoint, if it is wanted.
     pub(crate) fn push_of_end(&mut self, now: SimTime, end: EndpointId, event: Event) {
         if let Some(source) = self.ends.get(end.index()).copied().flatten()
             && self.selection.kinds.has(event.kind())
@@ -197,7 +197,7 @@ impl Watch {
         }
     }
 
-    /// How many records there are.
+    /// Number of records.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }

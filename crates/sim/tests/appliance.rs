@@ -266,7 +266,7 @@ fn clones_and_seeds_give_the_same_results() {
     assert_eq!(run(&config).summary, other.summary);
 }
 
-/// Of each row: flow, appliance, direction, cause, lost segments.
+/// Flow, appliance, direction, cause and lost segments of each row.
 fn episodes(outcome: &Outcome) -> Vec<(String, Option<String>, String, String, u64)> {
     let column = |name: &str| &outcome.episodes.columns.iter().find(|column| column.name == name).expect(name).data;
     let text = |name: &str, row: usize| {

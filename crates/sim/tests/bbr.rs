@@ -28,7 +28,7 @@ fn v3() -> ControllerConfig {
     ControllerConfig::Bbr3(Bbr3Config::default())
 }
 
-/// The mean of `value` over a stretch of time, looked at every 10 ms.
+/// The mean of `value` over a stretch of time, sampled every 10 ms.
 fn mean(simulation: &mut Simulation, (from_s, to_s): (f64, f64), value: impl Fn(&Simulation) -> f64) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     watch(simulation, (from_s, to_s, 10), |_, simulation| (sum, count) = (sum + value(simulation), count + 1.0));
@@ -53,7 +53,7 @@ fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flig
     }
 }
 
-/// When a flow begins to measure the round trip anew, seconds, and the least window in that time, octets.
+/// Times at which a flow begins to measure the round trip anew, seconds, and the least window in that time, octets.
 fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
     let (mut began, mut was_probing, mut least) = (Vec::new(), false, f64::MAX);
     watch(simulation, (0.1, to_s, 1), |time, simulation| {

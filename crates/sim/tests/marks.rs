@@ -33,8 +33,8 @@ fn dctcp() -> ControllerConfig {
     ControllerConfig::Dctcp(DctcpConfig::default())
 }
 
-/// What one DCTCP flow does over 1 Gbit/s and 1 ms: the mean of alpha, the least and greatest window in segments, and
-/// the share of the link in use.
+/// Behaviour of one DCTCP flow over 1 Gbit/s and 1 ms: the mean of alpha, the smallest and largest window in segments,
+/// and the share of the link in use.
 fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
     let mut path = path(vec![dctcp(); flows], Bandwidth(1_000_000_000), SimDuration::from_micros(500), threshold);
     path.tcp.delayed_ack = DelayedAck { segments: 1, ..path.tcp.delayed_ack };

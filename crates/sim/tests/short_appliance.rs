@@ -41,7 +41,7 @@ fn appliance(node: NodeId) -> ApplianceConfig {
     }
 }
 
-/// At time (in ms), size, reply.
+/// Time (in ms), size and reply of a flow.
 type Listed = (u64, u64, u64);
 
 fn listed(flows: &[Listed]) -> Arrivals {
@@ -99,7 +99,7 @@ fn on(rate: f64, octets: f64) -> f64 {
     octets * 8.0 / rate
 }
 
-/// From a SYN's leaving the left router until the SYN-ACK is back: the bottleneck and one access link each way.
+/// Time from a SYN's leaving the left router until the SYN-ACK is back: the bottleneck and one access link each way.
 fn far_round_trip() -> f64 {
     2.0 * (on(BOTTLENECK, 60.0) + on(ACCESS, 60.0)) + 20.0 * MS
 }

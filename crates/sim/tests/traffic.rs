@@ -56,12 +56,12 @@ fn run_listed(flows: &[(u64, u64, u64)]) -> Outcome {
     Simulation::new(&config).finish()
 }
 
-/// What a packet of `octets` takes on the bottleneck and on the two access links.
+/// Time that a packet of `octets` takes on the bottleneck and on the two access links.
 fn one_packet(octets: f64) -> f64 {
     octets * 8.0 / 12e6 + 2.0 * octets * 8.0 / 1.2e9
 }
 
-/// From the leaving of an opener's ACK (52 octets) until it is through the bottleneck.
+/// Time from the leaving of an opener's ACK (52 octets) until it is through the bottleneck.
 fn ack_passes() -> f64 {
     52.0 * 8.0 / 1.2e9 + 52.0 * 8.0 / 12e6
 }

@@ -20,7 +20,7 @@ struct State {
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
-    /// What a panic said: the state may be borrowed then.
+    /// Message of a panic: the state may be borrowed then.
     static LAST_WORDS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -46,19 +46,19 @@ pub extern "C" fn studio_call(operation: u32) -> usize {
     })
 }
 
-/// Where the answer is.
+/// Address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn studio_output() -> *const u8 {
     STATE.with_borrow(|state| state.output.as_ptr())
 }
 
-/// How many octets a panic has said; to be called when [`studio_call`] did not return.
+/// Length of a panic's message in octets; to be called when [`studio_call`] did not return.
 #[unsafe(no_mangle)]
 pub extern "C" fn studio_last_words_len() -> usize {
     LAST_WORDS.with_borrow(Vec::len)
 }
 
-/// Where they are.
+/// Address of the panic's message.
 #[unsafe(no_mangle)]
 pub extern "C" fn studio_last_words() -> *const u8 {
     LAST_WORDS.with_borrow(Vec::as_ptr)

@@ -1,4 +1,4 @@
-//! What a page is told of a scenario: names, and the numbers that it draws with.
+//! Description of a scenario for a page: names, and the numbers that it draws with.
 
 use ackclock_net::{LinkChange, LinkConfig, LossConfig};
 use ackclock_scenario::Scenario;
@@ -49,7 +49,7 @@ fn link(link: &LinkConfig) -> Value {
     })
 }
 
-/// What is changed of links on the way, in the order of time; what is null stays.
+/// Changes of links during the run, in the order of time; null fields stay.
 fn changes(changes: &[LinkChange]) -> Vec<Value> {
     let mut ordered: Vec<_> = changes.iter().collect();
     ordered.sort_by_key(|change| change.at);
@@ -66,7 +66,7 @@ fn changes(changes: &[LinkChange]) -> Vec<Value> {
     ordered.into_iter().map(told).collect()
 }
 
-/// What there is to choose from.
+/// Catalogue of the parts to choose from.
 pub(crate) fn catalogue() -> Value {
     json!({
         "controllers": ackclock_scenario::controllers(),

@@ -1,4 +1,4 @@
-//! What a page has: files that were handed over, and the run of the scenario that was loaded last.
+//! State of a page: files that were handed over, and the run of the scenario that was loaded last.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::run::{Run, Source};
 
-/// How a run is to be looked at; it changes nothing of its results.
+/// Options of observation; they change nothing of a run's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Between two rows of series.
     pub sample: SimDuration,
-    /// Packets, segments and ACKs are told of, which takes time.
+    /// Report packets, segments and ACKs, which takes time.
     pub packets: bool,
 }
 
@@ -23,7 +23,7 @@ impl Default for Options {
     }
 }
 
-/// See the module.
+/// Files and the current run of a page.
 #[derive(Debug, Default)]
 pub struct Engine {
     files: Arc<BTreeMap<String, Vec<u8>>>,
@@ -36,7 +36,7 @@ impl Engine {
         Arc::make_mut(&mut self.files).insert(name.to_owned(), content);
     }
 
-    /// Forgets all files.
+    /// Removes all files.
     pub fn detach_all(&mut self) {
         self.files = Arc::default();
     }
@@ -46,7 +46,7 @@ impl Engine {
         Scenario::parse_with_files(text, file, &[], Arc::clone(&self.files))
     }
 
-    /// As [`Self::check`]; what is right becomes the run, at time zero, in place of the one before.
+    /// Same as [`Self::check`]; a valid scenario becomes the run, at time zero, in place of the one before.
     pub fn load(&mut self, text: &str, file: &str, options: Options) -> Result<&Scenario, ScenarioError> {
         let source = Source { text: text.to_owned(), file: file.to_owned(), files: Arc::clone(&self.files) };
         let scenario = source.parse()?;

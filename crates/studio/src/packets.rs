@@ -1,4 +1,4 @@
-//! What happens to packets, as numbers: each event is [`NUMBERS_OF_PACKET`] of them, for a canvas to draw.
+//! Events of packets, as numbers: each event is [`NUMBERS_OF_PACKET`] of them, for a canvas to draw.
 
 use ackclock_events::{DropCause, Event, EventKind, EventKinds, Record, Source, SourceKind};
 use ackclock_units::SimDuration;
@@ -6,7 +6,7 @@ use ackclock_units::SimDuration;
 /// Time in seconds, kind, number of the link or flow, and three that depend on the kind ([`PacketKind`]).
 pub const NUMBERS_OF_PACKET: usize = 6;
 
-/// What an event is, and what its last three numbers are.
+/// Kind of an event, and the meaning of its last three numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -32,7 +32,7 @@ pub enum PacketKind {
     Sacked = 9,
 }
 
-/// The events that are told of.
+/// Kinds of the reported events.
 pub(crate) fn kinds() -> EventKinds {
     use EventKind::{
         AckArrived, MarkedLost, PacketDropped, PacketMarked, PacketSent, RecoveryEntered, RecoveryLeft, SegmentSent,

@@ -13,7 +13,7 @@ use crate::run::{Change, Run};
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
-        /// What can be asked.
+        /// Operation that a page can call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation {
             $($(#[$doc])* $name = $number,)*
@@ -92,7 +92,7 @@ struct Advance {
 /// Answers a question into `output`. What is no question is answered by `{ "error" }`.
 pub fn answer(engine: &mut Engine, operation: u32, input: &[u8], output: &mut Vec<u8>) {
     let answered = Operation::of_number(operation)
-        .ok_or_else(|| format!("there is no operation {operation}"))
+        .ok_or_else(|| format!("unknown operation {operation}"))
         .and_then(|operation| answer_one(engine, operation, input, output));
     if let Err(error) = answered {
         output.clear();

@@ -8,24 +8,25 @@ use ackclock_net::LinkId;
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::{SimDuration, SimTime};
 
-/// Of a flow: cwnd, ssthresh and `FlightSize` in octets, the smoothed and the latest round trip in seconds, goodput in bit/s, and how
-/// many segments were sent again. What there is not is NaN.
+/// Number of values of a flow: cwnd, ssthresh and `FlightSize` in octets, the smoothed and the latest round trip in
+/// seconds, goodput in bit/s, and the number of retransmissions. Missing values are NaN.
 pub const NUMBERS_OF_FLOW: usize = 7;
-/// Of a link: packets and octets that wait, the rate in bit/s at which it sent, packets dropped and packets marked so far.
+/// Number of values of a link: packets and octets that wait, the rate in bit/s at which it sent, packets dropped and
+/// packets marked so far.
 pub const NUMBERS_OF_LINK: usize = 5;
 
-/// Of so many flows and links at most there are series: a page draws no more.
+/// Largest number of flows and of links with series: a page draws no more.
 const MOST: usize = 64;
 
-/// See the module.
+/// Series of flows and links, sampled at an interval.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     interval: SimDuration,
-    /// When the next row is due.
+    /// Time of the next row.
     next: SimTime,
     flows: Vec<FlowId>,
     links: Vec<LinkId>,
-    /// What applications had read, and links sent, at the row before.
+    /// Octets that applications had read, and links sent, at the row before.
     read: Vec<u64>,
     sent: Vec<u64>,
     since: SimTime,
@@ -48,7 +49,7 @@ impl Rows {
         }
     }
 
-    /// How many numbers a row has.
+    /// Length of a row.
     pub(crate) fn width(&self) -> usize {
         1 + NUMBERS_OF_FLOW * self.flows.len() + NUMBERS_OF_LINK * self.links.len()
     }
@@ -61,7 +62,7 @@ impl Rows {
         self.links.len()
     }
 
-    /// When the next row is due.
+    /// Time of the next row.
     pub(crate) fn next(&self) -> SimTime {
         self.next
     }

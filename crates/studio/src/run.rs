@@ -17,7 +17,7 @@ use crate::engine::Options;
 use crate::packets;
 use crate::rows::Rows;
 
-/// Where a scenario came from.
+/// Text and files of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
@@ -31,10 +31,10 @@ impl Source {
     }
 }
 
-/// What is to be changed of a link, in the words of a scenario; what is `None` stays.
+/// Change of a link, in the words of a scenario; `None` leaves a value as it is.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Change {
-    /// The link's name.
+    /// Name of the link.
     pub link: String,
     /// Its rate, such as "20 Mbit/s".
     pub rate: Option<String>,
@@ -42,12 +42,12 @@ pub struct Change {
     pub delay: Option<String>,
     /// Probability that it loses a packet.
     pub loss: Option<f64>,
-    /// How much may wait, such as "50 packets".
+    /// Limit of its queue, such as "50 packets".
     pub limit: Option<String>,
 }
 
 impl Change {
-    /// As a table of a scenario.
+    /// The change as a table of a scenario.
     fn table(&self, at: SimTime) -> Map<String, Value> {
         let text = |text: &Option<String>| text.clone().map(Value::from);
         let fields = [
@@ -73,7 +73,7 @@ pub struct Run {
     counters: EngineCounters,
     end: SimTime,
     rows: Rows,
-    /// Of each source of events its number among flows or links.
+    /// Number of each source of events among flows or links.
     places: Vec<Option<usize>>,
     packets: Vec<f64>,
     /// The results, once the run is over.
@@ -81,7 +81,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// At time zero.
+    /// A run at time zero.
     pub(crate) fn new(source: Source, scenario: Scenario, options: Options) -> Self {
         let watched = options.packets.then(|| scenario.with_events(packets::kinds())).flatten();
         let simulation = Simulation::of(watched.as_ref().unwrap_or(&scenario).shared_config());
@@ -100,7 +100,7 @@ impl Run {
         }
     }
 
-    /// What is run.
+    /// Scenario of the run.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
@@ -147,12 +147,12 @@ impl Run {
         self.simulation.is_none()
     }
 
-    /// What the engine has done so far.
+    /// Work of the engine so far.
     pub fn counters(&self) -> EngineCounters {
         self.counters
     }
 
-    /// How many numbers a row of series has, how many flows, and how many links it is of.
+    /// Length of a row of series, and the numbers of its flows and links.
     pub fn shape(&self) -> (usize, usize, usize) {
         (self.rows.width(), self.rows.flows(), self.rows.links())
     }
@@ -180,7 +180,7 @@ impl Run {
         self.rows.take()
     }
 
-    /// What happened to packets since the last call: numbers, one event behind the other ([`crate::NUMBERS_OF_PACKET`]).
+    /// Events of packets since the last call: numbers, one event behind the other ([`crate::NUMBERS_OF_PACKET`]).
     pub fn take_packets(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.packets)
     }

@@ -38,7 +38,7 @@ fn ask_numbers(engine: &mut Engine, operation: Operation) -> Vec<f64> {
     octets.chunks_exact(8).map(|eight| f64::from_le_bytes(eight.try_into().expect("eight octets"))).collect()
 }
 
-/// What `ackclock run` writes: the whole run in one go.
+/// Output of `ackclock run`: the whole run in one go.
 fn summary_of(text: &str) -> Vec<u8> {
     let scenario = Scenario::parse(text, "scenario.toml", &[]).expect("a right scenario");
     let mut summary = Vec::new();
@@ -156,7 +156,7 @@ fn what_is_no_question_is_answered_by_an_error() {
     let mut engine = Engine::default();
     let mut output = Vec::new();
     answer(&mut engine, 99, b"", &mut output);
-    assert_eq!(output, br#"{"error":"there is no operation 99"}"#);
+    assert_eq!(output, br#"{"error":"unknown operation 99"}"#);
     assert_eq!(ask(&mut engine, Operation::Rows, b""), br#"{"error":"no scenario is loaded"}"#);
     let wrong = ask_json(&mut engine, Operation::Load, &json!({ "text": 3 }));
     assert!(wrong["error"].as_str().is_some_and(|error| error.contains("expected a string")), "{wrong}");
@@ -272,7 +272,7 @@ fn what_passes_follows_the_rate() {
     assert!((goodput / (2e6 * 1448.0 / 1500.0) - 1.0).abs() < 0.05, "{goodput}");
 }
 
-/// As the text has it: a page draws each link as it is at the time that it shows.
+/// A link is described with its values in the text: a page draws each link as it is at the time that it shows.
 #[test]
 fn a_link_is_told_of_as_it_begins_and_its_changes_in_the_order_of_time() {
     let changes = "

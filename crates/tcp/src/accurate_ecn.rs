@@ -12,7 +12,7 @@ use ackclock_wire::{AccurateEcn, Ecn};
 //= rfc9768-3.2.1-byte-counters
 const FIRST: [u32; 3] = [1, 0, 1];
 
-/// What a field holds of a counter.
+/// Mask of the option's 24-bit counter fields.
 const FIELD: u32 = 0xff_ffff;
 
 /// The place of a mark among the counters.
@@ -28,11 +28,11 @@ fn place(ecn: Ecn) -> Option<usize> {
 /// Octets since a counter began, by mark: ECT(0), CE, ECT(1).
 pub type OctetsByMark = [u64; 3];
 
-/// What the receiving half counts of the peer's data.
+/// The receiving half's counts of the peer's data, by mark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OctetsReceived {
     octets: OctetsByMark,
-    /// Of the last packet with payload.
+    /// Mark of the last packet with payload.
     last: Option<Ecn>,
     /// Packets of ECT(1) were the last that were not marked: their counter comes first.
     ect1_first: bool,
@@ -45,7 +45,8 @@ impl OctetsReceived {
         Self { octets: [0; 3], last: None, ect1_first: false, may_send: false }
     }
 
-    /// A packet arrived. Returns true if it counts elsewhere than the one before, of which the peer is told at once.
+    /// Takes in a packet. Returns true if its mark counts in another field than the one before, so that the peer must
+    /// be informed at once.
     pub(crate) fn on_packet(&mut self, ecn: Ecn, payload: u32) -> bool {
         let Some(place) = place(ecn).filter(|_| payload > 0) else { return false };
         self.octets[place] += u64::from(payload);
@@ -76,14 +77,14 @@ impl OctetsReceived {
     }
 }
 
-/// What the sending half learns of its own data.
+/// The sending half's counts of its own delivered data, by mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OctetsDelivered {
     octets: OctetsByMark,
     trust: Trust,
     /// Segments that were counted as marked by the ACE field alone, since the last option.
     counted_without: u64,
-    /// Of the segment that is being taken in.
+    /// Option of the segment that is being processed.
     option: Option<AccurateEcn>,
 }
 
@@ -104,13 +105,13 @@ impl OctetsDelivered {
         self.option = option;
     }
 
-    /// The segment's option, if there is one, tells of no octet more that was marked CE.
+    /// True if the segment's option, if any, reports no further octets marked CE.
     pub(crate) fn is_silent(&self) -> bool {
         let known = FIRST[1].wrapping_add(self.octets[1] as u32) & FIELD;
         self.option.and_then(|option| option.ce()).is_none_or(|ce| ce == known)
     }
 
-    /// How many octets more were marked CE, by the segment's option; `None` if it does not tell.
+    /// Number of octets newly marked CE, from the segment's option; `None` if the option does not say.
     pub(crate) fn take_told(&mut self) -> Option<u64> {
         let option = self.option.take()?;
         self.on_option(&option)
@@ -130,7 +131,7 @@ impl OctetsDelivered {
         self.advance(1, option.ce())
     }
 
-    /// By how much a counter has grown; one that is behind is of an ACK that was overtaken.
+    /// Growth of a counter; one that is behind comes from an ACK that was overtaken.
     fn advance(&mut self, place: usize, field: Option<u32>) -> Option<u64> {
         let known = FIRST[place].wrapping_add(self.octets[place] as u32);
         let delta = field?.wrapping_sub(known) & FIELD;
@@ -139,8 +140,9 @@ impl OctetsDelivered {
         Some(delta)
     }
 
-    /// The packets that are newly marked: by the octets where an option told of them, else by the ACE field, whose difference is
-    /// known modulo 8 (`ace`). Returns them with how far the packet counter goes on; packets without payload count there only.
+    /// Number of newly marked packets: from the octets where an option counted them, else from the ACE field, whose
+    /// difference is known modulo 8 (`ace`). Returns them with how far the packet counter goes on; packets without
+    /// payload count there only.
     pub(crate) fn marked(&mut self, octets: Option<u64>, ace: u64, segments: u64, mss: u64) -> (u64, u64) {
         let Some(octets) = octets else {
             let marked = ace.min(segments.max(u64::from(ace > 0)));

@@ -1,5 +1,5 @@
-//! ACK congestion control, the data sender's half: it notices ACKs that were lost or marked on the way back, and tells the
-//! receiver for how many segments to send one.
+//! ACK congestion control, the data sender's half: it notices ACKs that were lost or marked on the reverse path, and
+//! asks the receiver to send one for a number of segments.
 //!
 //! Source: RFC 5690, sections 4.2 (the option), 4.4 (lost and marked ACKs), 4.5 (the ratio R), 4.7 (spreading what an ACK
 //! lets out).
@@ -7,7 +7,7 @@
 //! Where the RFC leaves a choice: R is never below 2, which it permits. ACKs are missed in whole multiples of R full
 //! segments, so that short segments hide a loss and never feign one. What was missed is judged once a window, less the
 //! ACKs that came late in it; what the last three ACKs stepped over waits for the next window: the parallel to duplicate
-//! ACKs of section 5.4. While the receiver is being told of a new ratio, none is
+//! ACKs of section 5.4. While the receiver is being informed of a new ratio, none is
 //! missed (the last way of section 4.4). The option is on the first new segment after the change and on every
 //! retransmission until that segment is acknowledged, beside the payload of a full segment. While R is above 2, the sender
 //! paces (4.7); what an ACK adds to the window is the controller's matter. What a peer's data carries counts as an ACK.
@@ -20,10 +20,10 @@ pub(crate) const FIRST_RATIO: u32 = 2;
 /// The least number of ACKs for a window of data (K of section 4.5).
 const ACKS_PER_WINDOW: u64 = 2;
 
-/// So many ACKs may overtake one before it counts as lost.
+/// Number of ACKs that may overtake one before it counts as lost.
 const OVERTAKING: usize = 3;
 
-/// What an ACK tells.
+/// State of the connection after an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSeen {
     /// `snd_una` before and after.
@@ -35,16 +35,16 @@ pub(crate) struct AckSeen {
     pub(crate) is_in_order: bool,
 }
 
-/// What the receiver knows of the ratio.
+/// The receiver's knowledge of the ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Knowledge {
-    /// It uses it.
+    /// The receiver uses the ratio.
     Current,
-    /// It is being told; `first_new` is where the first new segment since the change begins.
+    /// The receiver is being informed; `first_new` is where the first new segment since the change begins.
     Stale { first_new: Option<u64> },
 }
 
-/// See the module.
+/// Watches the peer's ACKs and adapts the ACK ratio (RFC 5690).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckControl {
     config: AckControlConfig,
@@ -53,7 +53,7 @@ pub(crate) struct AckControl {
     knowledge: Knowledge,
     /// The window of data ends when this is acknowledged.
     window_end: u64,
-    /// Data below was outstanding when something was retransmitted: ACKs of it tell nothing of ACKs (section 4.4.1).
+    /// Data below was outstanding at a retransmission: ACKs of it say nothing about lost ACKs (section 4.4.1).
     retransmitted_below: u64,
     /// ACKs that should have come before the last three ACKs, and before each of these, the newest first.
     missed: u64,
@@ -87,7 +87,7 @@ impl AckControl {
         }
     }
 
-    /// R, as the receiver knows it or is being told.
+    /// The ACK ratio R, as the receiver knows it or is being informed.
     pub(crate) fn ratio(&self) -> u32 {
         self.ratio
     }
@@ -198,7 +198,7 @@ impl AckControl {
         (by_window as u32).max(FIRST_RATIO)
     }
 
-    /// Counting begins anew, and if the ratio is another, the receiver is told.
+    /// Sets the ratio, and starts to count anew; a different ratio is sent to the receiver.
     fn change_to(&mut self, ratio: u32, cwnd: u64) {
         if ratio != self.ratio {
             self.ratio = ratio;

@@ -14,8 +14,9 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{Autotuning, WindowTuning};
 
-/// What of so much memory is window for full segments of 1,448 octets, measured of Linux 6.18 behind a TUN device: 249 and 496 kB
-/// of 400 and 800 (goodput times round trip, on an emulated path of 200 Mbit/s and 100 ms). In its 256ths that is 158.
+/// Window that `octets` of memory hold, for full segments of 1,448 octets; measured of Linux 6.18 behind a TUN device:
+/// 249 and 496 kB of 400 and 800 (goodput times round trip, on an emulated path of 200 Mbit/s and 100 ms). In its
+/// 256ths that is 158.
 pub fn window_of_memory(octets: u64) -> u64 {
     (u128::from(octets) * 158 / 256) as u64
 }
@@ -35,7 +36,8 @@ pub(crate) struct ReceiveAutotuning {
     read_before: u64,
     /// `None` before the first: ten segments, an initial window.
     space: Option<u64>,
-    /// To measure the round trip without timestamps: when the window offered at `window_since` is full.
+    /// End of the window offered at `window_since`: when it is full, a round trip has passed, which measures it without
+    /// timestamps.
     window_end: u64,
     window_since: SimTime,
 }
@@ -57,17 +59,17 @@ impl ReceiveAutotuning {
         }
     }
 
-    /// What the buffer ends at; by this the scale of windows is chosen.
+    /// Largest size of the buffer, which determines the window scale.
     pub(crate) fn largest(&self) -> u64 {
         self.config.max.0
     }
 
-    /// What the window ends at.
+    /// Largest window.
     fn limit(&self) -> u64 {
         if self.opens() { window_of_memory(self.config.max.0) } else { self.config.max.0 }
     }
 
-    /// What may be advertised now while nothing waits to be read.
+    /// Window to advertise while nothing waits to be read.
     pub(crate) fn window(&self) -> u64 {
         if self.opens() { self.window } else { self.size }
     }
@@ -77,7 +79,7 @@ impl ReceiveAutotuning {
         self.config.opens_to > self.config.initial
     }
 
-    /// What the buffer has room for beside the `held` octets in it.
+    /// Free space in the buffer, beside the `held` octets in it.
     pub(crate) fn room(&self, held: u64) -> u64 {
         self.size.saturating_sub(held)
     }
@@ -119,7 +121,7 @@ impl ReceiveAutotuning {
         self.rtt
     }
 
-    /// What the application took in the round trip that counts; ten segments before the first.
+    /// Octets that the application read in the measured round trip; ten segments before the first.
     pub(crate) fn space(&self, mss: u64) -> u64 {
         self.space.unwrap_or_else(|| self.window.min(10 * mss))
     }
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(tuning.window(), 1_000_000);
     }
 
-    /// Of what was read since, what still waits is taken off; what lies above a hole is room that is needed beside.
+    /// Octets that still wait are subtracted from what was read since; octets above a hole need room beside it.
     #[test]
     fn what_waits_does_not_count_and_what_lies_above_a_hole_needs_room() {
         let (mut late, mut hole) = (tuning(64_000, 0), tuning(64_000, 0));
@@ -237,8 +239,8 @@ mod tests {
         assert!(tuning.is_new_echo(7) && !tuning.is_new_echo(7));
     }
 
-    /// As captured of Linux 6.18: 64,240 octets, 2,896 more with each of the first segments, until memory for 80,931 is
-    /// offered.
+    /// The window opens as captured of Linux 6.18: 64,240 octets, 2,896 more with each of the first segments, until
+    /// memory for 80,931 is offered.
     #[test]
     fn the_window_opens_with_segments() {
         let mut tuning = tuning(64_240, 80_931);

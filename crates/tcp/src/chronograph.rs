@@ -1,4 +1,4 @@
-//! How a connection's time was spent: by what kept its sender from sending more.
+//! A connection's time, divided by the limit that kept its sender from sending more.
 //!
 //! Source: Linux's behaviour (its chronographs of 4.10 on, `tcp_chrono_start` and `tcp_chrono_stop`) for busy time, the peer's window
 //! and the send buffer, as `TCP_INFO` has them (`busy_time`, `rwnd_limited`, `sndbuf_limited`). Linux does not split the rest of busy
@@ -12,10 +12,10 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
-/// How many kinds of [`Activity`] there are.
+/// Number of kinds of [`Activity`].
 const KINDS: usize = 7;
 
-/// What a sender's time goes on with.
+/// Activity, or limit, on which a sender's time is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Nothing is outstanding or waits.
@@ -61,7 +61,7 @@ impl Spent {
     }
 }
 
-/// See the module.
+/// Measures the time that a sender spends on each [`Activity`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chronograph {
     /// `None` before the handshake is over, and after the end.
@@ -76,7 +76,7 @@ impl Chronograph {
         (self.activity, self.since) = (Some(Activity::Idle), now);
     }
 
-    /// From now on the sender is at that.
+    /// Notes that the sender is at `activity` from now on.
     #[inline]
     pub(crate) fn observe(&mut self, now: SimTime, activity: Activity) {
         if self.activity != Some(activity) && self.activity.is_some() {

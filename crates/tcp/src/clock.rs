@@ -8,19 +8,20 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{ClockConfig, ClockStep};
 
-/// See the module.
+/// Timestamp clock of an endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct TimestampClock {
     granularity: u64,
     offset: u32,
-    /// The tick last asked for, and from when on the clock shows it: packets come by the dozen in one, and a division is dear.
+    /// The last tick, and the time from which the clock shows it: dozens of packets share a tick, and a division is
+    /// expensive.
     tick: u32,
     shown_from: u64,
-    /// Of a clock that does not show the true time.
+    /// Error of a clock that does not show the true time.
     error: Option<Box<ClockError>>,
 }
 
-/// How a clock goes wrong.
+/// Error of a clock: a wrong speed, and a step.
 #[derive(Clone, Copy, Debug)]
 struct ClockError {
     /// Its seconds in a second, if that is not one.
@@ -41,12 +42,12 @@ impl TimestampClock {
         }
     }
 
-    /// One tick.
+    /// Length of a tick.
     pub(crate) fn granularity(&self) -> SimDuration {
         SimDuration(self.granularity)
     }
 
-    /// What the clock shows at `now`.
+    /// Reading of the clock at `now`
     #[inline]
     pub(crate) fn tick(&mut self, now: SimTime) -> u32 {
         let own = self.error.as_ref().map_or(now.0, |error| error.show(now));
@@ -56,7 +57,7 @@ impl TimestampClock {
         self.tick
     }
 
-    /// How many ticks the clock shows more at `now` than `echo`, as time: what a peer that sent `echo` back makes of a round trip.
+    /// Time between `echo` and `now` by this clock: the round trip that a peer measures which sent `echo` back.
     pub(crate) fn ticks_since(&mut self, echo: u32, now: SimTime) -> SimDuration {
         SimDuration(u64::from(self.tick(now).wrapping_sub(echo)).saturating_mul(self.granularity))
     }

@@ -31,7 +31,7 @@ pub const MAX_SCALED_WINDOW: Bytes = Bytes(65_535 << 14);
 /// A thousand times what TCP's window field can say: no limit to a study, and far from the end of 64 bits.
 pub const MAX_WINDOW: Bytes = Bytes(1 << 40);
 
-/// What an IPv4 packet can carry beside 40 octets of headers.
+/// Payload that an IPv4 packet can carry beside 40 octets of headers.
 const MAX_MSS: u32 = 65_495;
 
 declare! {
@@ -53,15 +53,15 @@ declare! {
         window_scaling: bool = true,
         /// Data not yet sent above which an appliance, or a script's application, writes no more (`TCP_NOTSENT_LOWAT`).
         notsent_lowat: Option<Bytes> = unset("none"),
-        /// What windows and flights count.
+        /// Unit in which windows and flights are counted.
         counting: Counting = Counting::Octets,
-        /// How loss is repaired (OPNET's Fast Recovery). "sack" is "newreno" where an end offers no SACK.
+        /// Method of loss recovery (OPNET's Fast Recovery). "sack" is "newreno" where an end offers no SACK.
         loss_recovery: LossRecovery = LossRecovery::Sack,
-        /// How loss is found.
+        /// Method of loss detection.
         loss_detection: LossDetection = LossDetection::DupAcks,
         /// Duplicate ACKs that mean a loss.
         dup_thresh: u32 = default(3).at_least(1).source("RFC 5681 section 3.2"),
-        /// How far `dup_thresh` may grow with the reordering seen (Linux's `tcp_max_reordering`).
+        /// Largest value to which `dup_thresh` may grow with observed reordering (Linux's `tcp_max_reordering`).
         max_dup_thresh: u32 = 3,
         /// Once reordering has raised `dup_thresh`, SACKed data grows cwnd as acknowledged data does (Linux).
         growth_on_sack: bool = false,
@@ -71,7 +71,7 @@ declare! {
         rack_timestamp_check: bool = default(true).source("RFC 8985 section 6.2 step 2"),
         /// At a timeout, segments within RACK's reordering window are not yet lost; false: all that left a round trip ago is (Linux).
         rack_window_at_timeout: bool = default(true).source("RFC 8985 section 6.3"),
-        /// What the timers of RACK and TLP wait beyond their time (Linux's `TCP_TIMEOUT_MIN`).
+        /// Slack added to the timers of RACK and TLP (Linux's `TCP_TIMEOUT_MIN`).
         rack_tlp_slack: SimDuration = SimDuration::ZERO,
         /// Without SACK, the first two duplicate ACKs each let a new segment out (RFC 3042); with it, SACKed data does.
         limited_transmit: bool = true,
@@ -79,7 +79,7 @@ declare! {
         dup_acks_as_sacks: bool = false,
         /// Probe the tail of a flight before the timeout (RFC 8985 section 7).
         tlp: bool = false,
-        /// What the probe of a single segment allows for a delayed ACK.
+        /// Time that the probe of a single segment allows for a delayed ACK.
         tlp_max_ack_delay: SimDuration = SimDuration::from_millis(200),
         /// While a mark is answered, new data puts the probe in the place of RACK's reordering timer (Linux); false: not amid SACKs.
         tlp_amid_sacks: bool = default(false).source("RFC 8985 section 7.2"),
@@ -87,24 +87,24 @@ declare! {
         prr: bool = true,
         /// In place of PRR: the window goes down by a segment with every second ACK of a recovery (Linux up to 3.1).
         rate_halving: bool = false,
-        /// What a decrease, and PRR with it, starts from.
+        /// Value that a decrease, and PRR with it, starts from.
         decrease_from: DecreaseFrom = DecreaseFrom::FlightSize,
         /// A timeout, or a retransmission that is found lost, while what was outstanding at the last timeout or fast
         /// retransmit is not yet acknowledged.
         timeout_in_recovery: TimeoutInRecovery = TimeoutInRecovery::NewEpisode,
         /// The ACK that ends a fast recovery, or the answer to a mark, may grow cwnd (Linux).
         growth_at_recovery_end: bool = false,
-        /// An ACK that is due waits so long for further segments, as behind receive offload; zero does not.
+        /// Delay of an ACK that is due, to cover further segments, as behind receive offload; zero disables it.
         gro: SimDuration = SimDuration::ZERO,
         /// No segment is longer than half of the largest window that the peer has advertised, unless that is 536 bytes at most (Linux).
         segments_of_half_window: bool = default(false).source("RFC 9293 section 3.8.6.2.1"),
         /// An ACK that acknowledges nothing new may make the peer's window smaller; false: it may only close it (Linux).
         window_shrinks_on_repeat: bool = default(true).source("RFC 9293 section 3.10.7.4"),
-        /// What becomes of cwnd while the receiver or the application limits the sender.
+        /// Treatment of cwnd while the receiver or the application limits the sender.
         cwnd_validation: CwndValidation = CwndValidation::Hold,
-        /// What makes samples of the delivery rate limited by the application.
+        /// Condition under which samples of the delivery rate count as limited by the application.
         app_limited_from: AppLimitedFrom = AppLimitedFrom::Idle,
-        /// What becomes of cwnd after an idle time; "linux" leaves three quarters of it in ssthresh, as RFC 2861 does.
+        /// Treatment of cwnd after an idle time; "linux" leaves three quarters of it in ssthresh, as RFC 2861 does.
         idle_restart: IdleRestart = IdleRestart::Off,
         /// Whether small segments wait.
         nagle: Nagle = Nagle::Off,
@@ -113,21 +113,22 @@ declare! {
         initial_sequence: u32 = 0,
         /// Timeouts, or unanswered probes of a closed window, in a row after which the connection is given up.
         max_retries: u32 = default(15).source("RFC 9293 section 3.8.3"),
-        /// As `max_retries`, for the SYN.
+        /// Same as `max_retries`, for the SYN.
         //= rfc9293-3.8.3-syn-r2
         syn_retries: u32 = default(6).source("RFC 9293 section 3.8.3"),
-        /// So many timeouts of the SYN do not double the next (Linux's `tcp_syn_linear_timeouts`).
+        /// Number of SYN timeouts before exponential backoff starts (Linux's `tcp_syn_linear_timeouts`).
         syn_linear_timeouts: u32 = 0,
-        /// So long after the reset of a SYN-ACK that acknowledges what was not sent, the first SYN is sent again, as the old connection
-        /// that answered is gone then (Linux); zero leaves it to its timer.
+        /// Time from the reset of a SYN-ACK that acknowledges unsent data until the first SYN is sent again, as the old
+        /// connection that answered is gone then (Linux); zero leaves it to its timer.
         syn_again_after_reset: SimDuration = SimDuration::ZERO,
         /// After more retransmissions of the SYN or SYN-ACK than this, the initial window is one segment (Linux: 1).
         syn_losses_tolerated: u32 = default(0).source("RFC 5681 section 3.1"),
-        /// From when the user timeout counts.
+        /// Start of the user timeout.
         user_timeout_from: UserTimeoutFrom = UserTimeoutFrom::Transmission,
-        /// A host looks at what arrives and at what leaves at random moments, once in each such span; zero is at once.
+        /// Interrupt jitter: the host processes arriving and departing packets at a random moment within each interval
+        /// of this length; zero disables it.
         host_noise: SimDuration = SimDuration::ZERO,
-        /// From when the next probe of a closed window counts.
+        /// Start of the interval to the next probe of a closed window.
         zero_window_probe_from: ZeroWindowProbeFrom = ZeroWindowProbeFrom::Probe,
     }
     settled {
@@ -161,7 +162,7 @@ declare! {
         receive_autotuning: Option<WindowTuning> = None,
         /// The send buffer starts small and follows the congestion window, unless `send_buffer` is given.
         send_autotuning: Option<Autotuning> = None,
-        /// When in-order data is acknowledged; false acknowledges each segment.
+        /// Delay in-order ACKs; false acknowledges each segment.
         delayed_ack: DelayedAck = DelayedAck::default(),
         /// Above a hole, ACKs after the first three are gathered into one; without SACK none are.
         sack_compression: Option<SackCompressionConfig> = None,
@@ -188,7 +189,7 @@ impl TcpConfig {
         if self.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW }
     }
 
-    /// Who repairs without SACK has no use for it, and does not offer it.
+    /// Only a sender that repairs with SACK offers it.
     pub(crate) fn offers_sack(&self) -> bool {
         self.sack && self.loss_recovery == LossRecovery::Sack
     }

@@ -1,5 +1,5 @@
-//! What a sender keeps only for controllers that ask for more than every one gets: samples of the delivery rate, reports of
-//! segments, a timer; and the delivery rate for an owner who asks for it.
+//! State that a sender keeps only for controllers that request more than the common events: samples of the delivery
+//! rate, reports of segments, a timer; and the delivery rate for an owner who requests it.
 //!
 //! Sources: draft-cheng-iccrg-delivery-rate-estimation, through [`crate::rate_sample`]; of the rate told, Linux's `TCP_INFO` by its
 //! behaviour. Departures: none.
@@ -12,12 +12,12 @@ use crate::ranges::Range;
 use crate::rate_sample::RateSampler;
 use crate::scoreboard::Scoreboard;
 
-/// See the module.
+/// Feeds rate samples and segment reports to controllers that request them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ControllerFeed {
     demands: Demands,
     rates: Option<Box<RateSampler>>,
-    /// What the owner wants to be told.
+    /// Latest delivery rate, if the owner wants it.
     told: Option<Box<DeliveryRate>>,
 }
 
@@ -70,7 +70,7 @@ impl ControllerFeed {
         self.told.as_deref().copied()
     }
 
-    /// The application limits what is sent, as far as samples tell.
+    /// True if the sending rate is limited by the application, as far as samples show.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.rates.as_ref().is_some_and(|rates| rates.is_app_limited())
     }
@@ -112,7 +112,7 @@ impl ControllerFeed {
         self.rates.as_mut()?.on_delivered(range, now)
     }
 
-    /// The receiver got so many octets once more, which counts as delivered.
+    /// Takes in a duplicate of `octets` octets, which counts as delivered.
     pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
         if let Some(rates) = &mut self.rates {
             rates.on_duplicate(now, octets);
@@ -141,7 +141,7 @@ impl ControllerFeed {
         }
     }
 
-    /// Tells the controller of each segment that has been found lost.
+    /// Reports each segment that has been found lost to the controller.
     #[inline]
     pub(crate) fn report_lost(&mut self, now: SimTime, board: &mut Scoreboard, controller: &mut Controller) {
         let Some(rates) = &mut self.rates else { return };
@@ -152,7 +152,7 @@ impl ControllerFeed {
         }
     }
 
-    /// What an ACK says of delivery, now that losses have been found.
+    /// Delivery report of an ACK, once its losses have been detected.
     #[inline]
     pub(crate) fn delivery_report(
         &mut self,

@@ -1,4 +1,4 @@
-//! How much of the congestion window is in use, and what becomes of a window that is not.
+//! Congestion window validation: measures how much of the window is used, and reduces an unused window.
 //!
 //! Sources: RFC 7661 (the pipeACK of new-cwv), RFC 5681 section 4.1 and RFC 2861 (restart after idle), Linux's cwnd
 //! validation by its behaviour.
@@ -25,7 +25,7 @@ pub(crate) struct CwndValidator {
     max_flight: u64,
     /// The flight of this span is acknowledged up to here.
     round_end: u64,
-    /// New data had left up to here when the window was looked at last.
+    /// End of the new data that had left at the last check of the window.
     seen: u64,
     /// The largest flight while not limited, and since when that has been so.
     used: u64,
@@ -79,7 +79,7 @@ impl CwndValidator {
         }
     }
 
-    /// An ACK delivered so much; `new_round` if it ends a round trip.
+    /// Takes in `amount` octets delivered by an ACK; `new_round` if it ends a round trip.
     pub(crate) fn on_acked(&mut self, amount: u64, new_round: bool) {
         if new_round {
             self.acked.rotate_right(1);
@@ -115,8 +115,8 @@ impl CwndValidator {
         }
     }
 
-    /// What a decrease starts from: in RFC 7661's non-validated phase the larger of pipeACK and what was in flight
-    /// (section 4.4.1), otherwise `flight`.
+    /// Value that a decrease starts from: in RFC 7661's non-validated phase the larger of pipeACK and what was in
+    /// flight (section 4.4.1), otherwise `flight`
     pub(crate) fn decrease_from(&self, flight: u64, cwnd: u64) -> u64 {
         if self.validation == CwndValidation::Rfc7661 && self.pipe_ack() < cwnd / 2 {
             //= rfc7661-4.4.1-decrease

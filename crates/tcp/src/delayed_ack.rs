@@ -1,4 +1,4 @@
-//! When in-order data is acknowledged.
+//! Delayed acknowledgement of in-order data.
 //!
 //! Sources: RFC 5681 section 4.2, RFC 9293 section 3.8.6.3; RFC 5690 sections 4.3 and 4.6, where the sender says for how
 //! many segments; Linux's quickack mode and adaptive delay by their behaviour. On 6.18 an ACK is one quick ACK less if it
@@ -27,19 +27,19 @@ const ORDINARY_RATIO: u32 = 2;
 //= rfc5690-4.6-above-a-hole
 const AT_ONCE_ABOVE_A_HOLE: u32 = 3;
 
-/// See the module.
+/// Decides when to send an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayedAcks {
     config: DelayedAck,
-    /// An ACK that is due waits so long for further segments: stretch ACKs. Zero: it does not.
+    /// Delay of an ACK that is due, to cover further segments (stretch ACKs); zero disables it.
     gro: SimDuration,
-    /// An ACK for so many segments.
+    /// Number of segments to an ACK.
     ratio: u32,
     /// More than a full segment is acknowledged at once.
     counts_octets: bool,
     /// Segments that have arrived above a hole since there is one.
     disordered: u32,
-    /// In-order segments, and octets, since the last ACK.
+    /// Number of in-order segments, and octets, since the last ACK.
     segments: u32,
     octets: u64,
     deadline: SimTime,
@@ -50,21 +50,21 @@ pub(crate) struct DelayedAcks {
     is_owed: bool,
     /// Since then, segments that were not full, of two at most; pushed ones count as one together.
     pushes: u8,
-    /// The ACK that is due is one that an opening window asks for.
+    /// The pending ACK is requested by an opening window.
     is_for_window: bool,
     /// The adaptive delay; zero before the first data.
     delay: SimDuration,
     last_arrival: SimTime,
     /// Data goes the other way within the delay: ACKs ride on it.
     is_interactive: bool,
-    /// What waits for the deadline is an ACK for segments above a hole.
+    /// The pending ACK is for segments above a hole, and waits for the deadline.
     gathers: bool,
     /// An ACK is due, once receive offload hands over what it gathers.
     is_with_offload: bool,
 }
 
 impl DelayedAcks {
-    /// `gro` is how long an ACK that is due waits for further segments.
+    /// `gro` is the delay of a pending ACK for further segments.
     pub(crate) fn new(config: DelayedAck, gro: SimDuration) -> Self {
         Self {
             config,
@@ -154,8 +154,8 @@ impl DelayedAcks {
         !self.due && !self.spares_acks() && (self.quick == 0 || self.is_interactive)
     }
 
-    /// What has arrived had arrived before, or lies beyond the window: that is said at once. In quickack mode's terms the sender has begun
-    /// anew; `window` is what it may send.
+    /// Takes in a segment that had arrived before, or lies beyond the window: it is acknowledged at once. In quickack
+    /// mode's terms the sender has begun anew; `window` is what it may send.
     pub(crate) fn on_useless(&mut self, window: u64, mss: u64) {
         self.due = true;
         if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {

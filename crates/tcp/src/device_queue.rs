@@ -10,12 +10,12 @@
 
 use ackclock_units::SimTime;
 
-/// See the module.
+/// Model of the device's transmit queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceQueue {
     /// Packets that may wait, beside the one that is leaving.
     limit: u64,
-    /// When all that was handed over has left.
+    /// Time at which all segments handed over have left.
     leaves_at: SimTime,
     /// The least time that a full segment took, ns.
     packet_ns: u64,

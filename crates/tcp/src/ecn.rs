@@ -14,10 +14,10 @@ use ackclock_wire::{AccurateEcn, Ecn, Flags};
 use crate::accurate_ecn::{OctetsByMark, OctetsDelivered, OctetsReceived};
 use crate::config::{EcnConfig, EcnMode};
 
-/// What both ends agreed on.
+/// Kind of ECN feedback that both ends agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Feedback {
-    /// No ECN.
+    /// ECN is not in use.
     #[default]
     None,
     /// ECE and CWR (RFC 3168).
@@ -59,12 +59,12 @@ pub(crate) fn answer(config: EcnConfig, flags: Flags, ecn: Ecn) -> (Feedback, Fl
     }
 }
 
-/// What ECE means, once RFC 3168's handshake has settled that it is used: DCTCP has no handshake of its own.
+/// Meaning of ECE after RFC 3168's handshake: DCTCP has no handshake of its own.
 fn classic(config: EcnConfig) -> Feedback {
     if config.dctcp_feedback { Feedback::Exact } else { Feedback::Classic }
 }
 
-/// What the peer's SYN-ACK agrees to, of what we asked for.
+/// Feedback to which the peer's SYN-ACK agrees, of what our SYN requested.
 pub(crate) fn agreed(config: EcnConfig, flags: Flags) -> Feedback {
     if config.mode != EcnMode::Request {
         return Feedback::None;
@@ -93,7 +93,7 @@ pub(crate) fn handshake_encoding(ecn: Ecn) -> Flags {
 //= rfc9768-3.2.1-from-five
 const FIRST_COUNT: u64 = 5;
 
-/// What an ACK says of marks: its flags, and how many segments it newly delivers.
+/// Marks in an ACK: its flags, and the number of segments that it newly delivers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EcnEcho {
     pub(crate) flags: Flags,
@@ -101,20 +101,20 @@ pub(crate) struct EcnEcho {
     pub(crate) mss: u64,
 }
 
-/// The sending half.
+/// The sending half of ECN.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnSender {
     feedback: Feedback,
-    /// Where the option is in use.
+    /// Counts of octets, where the option is in use.
     octets: Option<Box<OctetsDelivered>>,
     /// Something on the way changes marks or their echo: data is not ECN-capable any more.
     is_mangled: bool,
     ect: Ecn,
-    /// Tell the receiver that cwnd was reduced.
+    /// The receiver must be informed that cwnd was reduced.
     owes_cwr: bool,
     /// `s.cep`: packets that the receiver says were marked.
     marked: u64,
-    /// The next ACK completes the handshake: its field tells of the SYN-ACK and counts nothing.
+    /// The next ACK completes the handshake: its field reports on the SYN-ACK and counts nothing.
     awaits_handshake: bool,
 }
 
@@ -132,15 +132,16 @@ impl EcnSender {
         }
     }
 
-    /// What is agreed, by an end that waits for the handshake's last ACK or by one that sends it; with the option or not.
+    /// Sets the agreed feedback, at an end that waits for the handshake's last ACK or that sends it; with the option or
+    /// not.
     pub(crate) fn set_feedback(&mut self, feedback: Feedback, awaits_handshake: bool, with_option: bool) {
         (self.feedback, self.awaits_handshake) = (feedback, awaits_handshake);
         let counts_octets = with_option && feedback == Feedback::Accurate;
         self.octets = counts_octets.then(|| Box::new(OctetsDelivered::default()));
     }
 
-    /// A controller begins: it hears what the feedback tells, and may decline ECN with that. What the peer sends is echoed all the
-    /// same.
+    /// Introduces a controller: it learns the kind of feedback, and may decline ECN with it. What the peer sends is
+    /// echoed all the same.
     pub(crate) fn introduce(&mut self, controller: &mut Controller) {
         if !controller.on_feedback(self.counts_marks()) {
             //= rfc9331-4.2-counted-marks
@@ -149,7 +150,7 @@ impl EcnSender {
         }
     }
 
-    /// The peer tells in which mark our SYN or SYN-ACK arrived, which left without one.
+    /// Takes in the peer's report of the mark with which our SYN or SYN-ACK arrived; it left without one.
     pub(crate) fn on_handshake_echo(&mut self, flags: Flags) {
         //= rfc9768-3.2.2.3-mangled-handshake
         //= rfc9768-3.2.2.1-zeroed-field
@@ -172,7 +173,8 @@ impl EcnSender {
         self.feedback != Feedback::None
     }
 
-    /// An ACK with these flags, and the option that came with it, tells of no mark: [`Self::on_ack`] then returns none.
+    /// True if an ACK with these flags, and the option that came with it, reports no mark: [`Self::on_ack`] then
+    /// returns none.
     #[inline]
     pub(crate) fn is_silent(&self, flags: Flags) -> bool {
         self.feedback == Feedback::None || self.says_nothing(flags)
@@ -188,13 +190,13 @@ impl EcnSender {
             && self.octets.as_ref().is_none_or(|octets| octets.is_silent())
     }
 
-    /// The feedback tells how many segments were marked, and not only that some were.
+    /// True if the feedback gives the number of marked segments, and not only that some were marked.
     pub(crate) fn counts_marks(&self) -> bool {
         matches!(self.feedback, Feedback::Exact | Feedback::Accurate)
     }
 
-    /// An ACK tells of marks. Returns how many of the segments that it delivers were marked, one standing for any with the
-    /// classic echo.
+    /// Takes in an ACK that reports marks. Returns how many of the segments that it delivers were marked, one standing
+    /// for any with the classic echo.
     pub(crate) fn on_ack(&mut self, echo: &EcnEcho) -> u64 {
         match self.feedback {
             Feedback::None => 0,
@@ -218,7 +220,7 @@ impl EcnSender {
         marked
     }
 
-    /// cwnd was reduced.
+    /// Notes a reduction of cwnd.
     pub(crate) fn on_reduction(&mut self) {
         self.owes_cwr = matches!(self.feedback, Feedback::Classic | Feedback::Exact);
     }
@@ -228,25 +230,25 @@ impl EcnSender {
         self.owes_cwr = false;
     }
 
-    /// How a pure ACK is marked, where ACK congestion control answers for it (RFC 5690 section 4.1, RFC 3168 section
-    /// 6.1.4). Accurate feedback counts every marked packet, so that its marks would be taken for the data's.
+    /// Mark of a pure ACK, where ACK congestion control answers for it (RFC 5690 section 4.1, RFC 3168 section 6.1.4).
+    /// Accurate feedback counts every marked packet, so that its marks would be taken for the data's.
     pub(crate) fn mark_of_ack(&self) -> Ecn {
         //= rfc5690-4.1-ecn-capable-acks
         if matches!(self.feedback, Feedback::Classic | Feedback::Exact) { self.ect } else { Ecn::NotEct }
     }
 
-    /// How new data is marked.
+    /// Mark of new data.
     pub(crate) fn mark_of_data(&self) -> Ecn {
         //= rfc8257-3.5-marked-syn
         if self.feedback == Feedback::None || self.is_mangled { Ecn::NotEct } else { self.ect }
     }
 
-    /// The receiver is to be told of a reduction by the next new data.
+    /// True if the next new data must inform the receiver of a reduction.
     pub(crate) fn owes_cwr(&self) -> bool {
         self.owes_cwr
     }
 
-    /// How new data is marked, and whether with CWR.
+    /// Mark of new data, and whether it carries CWR.
     pub(crate) fn mark_new_data(&mut self) -> (Ecn, bool) {
         let mark = self.mark_of_data();
         //= rfc3168-6.1.2-cwr
@@ -264,11 +266,11 @@ fn ace_flags(count: u64) -> Flags {
     flag(4, Flags::AE).with(flag(2, Flags::CWR)).with(flag(1, Flags::ECE))
 }
 
-/// The receiving half.
+/// The receiving half of ECN.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnReceiver {
     feedback: Feedback,
-    /// Where the option is in use.
+    /// Counts of octets, where the option is in use.
     octets: Option<Box<OctetsReceived>>,
     /// Echo congestion until the sender says that it has reduced (RFC 3168 section 6.1.3).
     echoes: bool,
@@ -366,7 +368,7 @@ impl EcnReceiver {
         }
     }
 
-    /// The application tells the sender of congestion, as a mark on data would. Returns true if that is to be
+    /// Signals congestion to the sender on behalf of the application, like a mark on data. Returns true if it must be
     /// acknowledged at once.
     pub(crate) fn raise(&mut self) -> bool {
         self.on_segment(Flags::default(), Ecn::Ce, 1)

@@ -26,13 +26,13 @@ use crate::sender::Sender;
 /// Octets of the timestamps option with its padding; the MSS option counts them as payload (RFC 6691).
 const TIMESTAMPS_LEN: u32 = 12;
 
-/// Where an endpoint's segments go: a network, or a `Vec` in a test.
+/// Destination of an endpoint's segments: a network, or a `Vec` in a test.
 pub trait Output {
     /// Takes a segment that leaves now.
     fn send(&mut self, segment: &Segment);
 
-    /// When the segment that was taken last leaves the host: time zero if at once, [`SimTime::NEVER`] if the endpoint will be told
-    /// ([`Endpoint::on_left`]).
+    /// Time at which the segment taken last leaves the host: time zero if at once, [`SimTime::NEVER`] if the endpoint
+    /// will be notified ([`Endpoint::on_left`]).
     fn leaves_at(&self) -> SimTime {
         SimTime::ZERO
     }
@@ -78,7 +78,7 @@ pub enum State {
     TimeWait,
 }
 
-/// Why a connection ended before its time.
+/// Error that ended a connection early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
     /// The peer refused it.
@@ -89,7 +89,7 @@ pub enum ConnectionError {
     TimedOut,
 }
 
-/// What an application may change of a connection at work.
+/// Option that an application may change on an open connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SocketOption {
     /// Send small segments at once (`TCP_NODELAY`).
@@ -100,7 +100,7 @@ pub enum SocketOption {
     QuickAck(bool),
     /// Octets not yet sent above which the application should not write (`TCP_NOTSENT_LOWAT`).
     NotSentLowat(Option<Bytes>),
-    /// Give up when data has been unacknowledged for so long (`TCP_USER_TIMEOUT`).
+    /// Time without acknowledgement after which the connection is given up (`TCP_USER_TIMEOUT`).
     UserTimeout(Option<SimDuration>),
     /// `SO_SNDBUF`, as it bounds payload.
     SendBuffer(Bytes),
@@ -114,7 +114,7 @@ pub enum SocketOption {
     Pacing(Bandwidth),
 }
 
-/// How far the handshake is.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionPhase {
     Closed,
@@ -126,7 +126,7 @@ enum ConnectionPhase {
     Open,
 }
 
-/// What both ends agreed on.
+/// Features that both ends agreed on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Negotiated {
     timestamps: bool,
@@ -138,16 +138,16 @@ struct Negotiated {
     snd_scale: u8,
 }
 
-/// What is kept for SYNs and SYN-ACKs.
+/// State kept for SYNs and SYN-ACKs.
 #[derive(Clone, Debug)]
 struct Handshake {
-    /// What our SYN says of the segments that we take.
+    /// MSS that our SYN offers.
     offered_mss: u32,
     /// ECN flags of our SYN-ACK.
     ecn: Flags,
     /// SYNs (or SYN-ACKs) retransmitted.
     retries: u32,
-    /// When the first left.
+    /// Time at which the first SYN or SYN-ACK left.
     began: SimTime,
     /// Both ends sent a SYN before either had one.
     is_simultaneous: bool,
@@ -198,7 +198,7 @@ pub struct Endpoint {
     last_sack: [SackBlock; 4],
     sender: Sender,
     error: Option<ConnectionError>,
-    /// As configured, for both halves: what is negotiated or set later is elsewhere.
+    /// Configuration of both halves; what is negotiated or set later is elsewhere.
     config: Arc<TcpConfig>,
     /// Made when the handshake has settled the segment size.
     controller: ControllerConfig,
@@ -233,13 +233,13 @@ impl Endpoint {
         }
     }
 
-    /// From now on what happens at its sending half is handed to [`Output::tell`].
+    /// Hands events of the sending half to [`Output::tell`] from now on.
     pub fn watch(&mut self, kinds: EventKinds) {
         self.sender.watch(kinds);
     }
 
-    /// From now on the delivery rate is measured, whatever the controller asks for ([`TcpInfo::delivery_rate`]); before the
-    /// connection opens.
+    /// Measures the delivery rate from now on, whatever the controller requests ([`TcpInfo::delivery_rate`]); must be
+    /// called before the connection opens.
     ///
     /// [`TcpInfo::delivery_rate`]: crate::TcpInfo::delivery_rate
     pub fn measure_delivery(&mut self) {
@@ -296,7 +296,7 @@ impl Endpoint {
         self.flush_ack(now, out);
     }
 
-    /// When [`Self::on_timer`] wants to be called; [`SimTime::NEVER`] if not at all.
+    /// Time at which [`Self::on_timer`] is due; [`SimTime::NEVER`] if never.
     #[inline]
     pub fn deadline(&self) -> SimTime {
         match self.phase {

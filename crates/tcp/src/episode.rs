@@ -3,7 +3,7 @@
 use ackclock_cc::CongestionCause;
 use ackclock_units::{Bytes, SimTime};
 
-/// What began a congestion episode.
+/// Cause of a congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpisodeCause {
     /// Duplicate ACKs or SACK.
@@ -24,14 +24,15 @@ impl From<CongestionCause> for EpisodeCause {
     }
 }
 
-/// One congestion episode.
+/// A congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Episode {
-    /// What began it.
+    /// Cause of the episode.
     pub cause: EpisodeCause,
-    /// When the sender took the signal.
+    /// Time at which the sender took the signal.
     pub start: SimTime,
-    /// When all that was outstanding at the start was acknowledged, or the next episode began; `None` at the run's end.
+    /// Time at which all data outstanding at the start was acknowledged, or the next episode began; `None` at the run's
+    /// end.
     pub end: Option<SimTime>,
     /// cwnd before the signal.
     pub cwnd_before: Bytes,
@@ -49,7 +50,7 @@ pub struct Episode {
     pub spurious: bool,
 }
 
-/// The episode under way, and those that have ended since they were last asked for.
+/// The current episode, and those finished since the last query.
 #[derive(Clone, Debug, Default)]
 pub struct Episodes {
     current: Option<Episode>,
@@ -62,7 +63,7 @@ impl Episodes {
         self.current
     }
 
-    /// Those that have ended since the last call.
+    /// Episodes that have ended since the last call.
     pub fn take_finished(&mut self) -> Vec<Episode> {
         std::mem::take(&mut self.finished)
     }

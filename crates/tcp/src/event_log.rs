@@ -1,18 +1,18 @@
-//! What happens at a sender, for whoever watches it: kept until the endpoint hands it over, which it does before the next
-//! segment leaves and at the end of a call.
+//! Events at a sender, for observers: kept until the endpoint hands them over, which it does before the next segment
+//! leaves and at the end of a call.
 
 use ackclock_cc::{CongestionController, Controller, ExitSign};
 use ackclock_events::{ControllerState, Event, EventKind, EventKinds, SlowStartExit};
 use ackclock_units::{Bytes, SimTime};
 
-/// See the module.
+/// Events of a sender that have not been handed over.
 #[derive(Clone, Debug)]
 pub struct EventLog {
     kinds: EventKinds,
     events: Vec<Event>,
-    /// The controller is looked at whenever it may have changed.
+    /// The controller must be compared whenever it may have changed.
     follows_controller: bool,
-    /// Of the controller, as it was when it was last looked at.
+    /// State of the controller at the last check.
     state: &'static str,
     is_in_slow_start: bool,
     ssthresh: Option<Bytes>,
@@ -35,34 +35,34 @@ impl EventLog {
         self.ssthresh = controller.ssthresh();
     }
 
-    /// Each ACK is told of.
+    /// True if each ACK must be reported.
     pub fn wants_every_ack(&self) -> bool {
         self.kinds.has(EventKind::AckArrived)
     }
 
-    /// Each segment is.
+    /// True if each segment must be reported.
     pub fn wants_every_segment(&self) -> bool {
         self.kinds.has(EventKind::SegmentSent)
     }
 
-    /// Something happened.
+    /// Appends an event.
     pub fn push(&mut self, event: Event) {
         self.insert(self.events.len(), event);
     }
 
-    /// The same, before what has happened since there were `place` events.
+    /// Inserts an event before those that happened since there were `place` events.
     pub fn insert(&mut self, place: usize, event: Event) {
         if self.kinds.has(event.kind()) {
             self.events.insert(place, event);
         }
     }
 
-    /// How many events are kept.
+    /// Number of events kept.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// None is.
+    /// True if no event is kept.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
@@ -72,7 +72,7 @@ impl EventLog {
         &mut self.events
     }
 
-    /// The controller was told of congestion.
+    /// Notes that the controller was informed of congestion.
     pub fn on_congestion(&mut self, controller: &Controller, cause: SlowStartExit) {
         if self.is_in_slow_start && !controller.is_in_slow_start() {
             self.is_in_slow_start = false;
@@ -80,7 +80,7 @@ impl EventLog {
         }
     }
 
-    /// The controller was told of something, or its time has come.
+    /// Notes changes of the controller after an event or its timer.
     pub fn on_told(&mut self, now: SimTime, controller: &Controller) {
         if !self.follows_controller {
             return;
@@ -98,7 +98,7 @@ impl EventLog {
     }
 }
 
-/// Why slow start ended without congestion; `ssthresh` is as it was then.
+/// Cause of an end of slow start without congestion; `ssthresh` is the value at that time.
 fn exit_cause(now: SimTime, controller: &Controller, ssthresh: Option<Bytes>) -> SlowStartExit {
     match controller.early_exit().filter(|exit| exit.at == now) {
         Some(exit) if exit.sign == ExitSign::AckTrain => SlowStartExit::AckTrain,

@@ -20,13 +20,13 @@ use ackclock_wire::Segment;
 use crate::config::PacingConfig;
 use crate::ranges::Range;
 
-/// See the module.
+/// Queue that holds each segment until its departure time.
 #[derive(Clone, Debug)]
 pub(crate) struct Fq {
     horizon: SimDuration,
-    /// In the order in which they leave.
+    /// Segments in the order in which they leave.
     waiting: VecDeque<Waiting>,
-    /// Payload that waits.
+    /// Octets of payload in the queue.
     octets: u64,
 }
 
@@ -60,7 +60,7 @@ impl Fq {
         Some(due.segment)
     }
 
-    /// When the next segment departs.
+    /// Departure time of the next segment.
     pub(crate) fn next(&self) -> SimTime {
         self.waiting.front().map_or(SimTime::NEVER, |first| first.at)
     }

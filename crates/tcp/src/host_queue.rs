@@ -1,11 +1,11 @@
-//! What of a connection still waits at its own host: a sender whose segments have not left sends no more of them there.
+//! Data of a connection that still waits at its own host: while it has not left, the sender limits what it adds.
 //!
 //! Source: TCP Small Queues of Linux (`tcp_limit_output_bytes`, since 3.6), by its behaviour.
 //!
 //! Departures: octets are those of payloads, without what a kernel's buffers take beside them. Once fewer wait than the limit, the
-//! sender goes on at the moment at which the burst has left, as with a completion that is told at once. Of what an uplink serves packet by
-//! packet it is not known when it leaves: the sender is told when it has ([`HostQueue::on_left`]), and of any uplink when it was dropped as
-//! it arrived there ([`HostQueue::on_refused`]). Which burst an octet was of is not told; the first is taken to have left first, or to have
+//! sender goes on at the moment at which the burst has left, as with a completion that is reported at once. Of what an uplink serves packet by
+//! packet it is not known when it leaves: the sender is notified when it has ([`HostQueue::on_left`]), and of any uplink when it was dropped as
+//! it arrived there ([`HostQueue::on_refused`]). The burst of an octet is not reported; the first is taken to have left first, or to have
 //! been dropped while it waited, the last to have been dropped as it arrived.
 
 use std::collections::VecDeque;
@@ -15,23 +15,23 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 /// A burst that has been handed to the host.
 #[derive(Clone, Copy, Debug)]
 struct Handed {
-    /// [`SimTime::NEVER`] if it will be told.
+    /// Departure time; [`SimTime::NEVER`] if it will be reported.
     leaves_at: SimTime,
     octets: u64,
-    /// How many of them have left, as it was told.
+    /// Number of these octets that were reported to have left.
     left: u64,
 }
 
-/// See the module.
+/// Data of a connection that waits at its own host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostQueue {
-    /// Whatever the rate.
+    /// Limit that holds at any rate.
     most: u64,
     bursts: VecDeque<Handed>,
     octets: u64,
     begins: bool,
     wake: SimTime,
-    /// With which it was last asked for room.
+    /// Limit in the last query for room.
     limit: u64,
 }
 
@@ -40,7 +40,7 @@ impl HostQueue {
         Self { most: most.0, bursts: VecDeque::new(), octets: 0, begins: true, wake: SimTime::NEVER, limit: 0 }
     }
 
-    /// Two bursts of the size that is due, or what the rate sends in 1/1024 s.
+    /// Limit of the queue: two bursts of the coming size, or what the rate sends in 1/1024 s if that is more.
     pub(crate) fn limit(&self, burst: u64, rate: Option<Bandwidth>) -> u64 {
         let lasting = rate.map_or(u64::MAX, |rate| rate.0 / 8 / 1024);
         (2 * burst).max(lasting).min(self.most)
@@ -64,7 +64,8 @@ impl HostQueue {
         self.octets > limit
     }
 
-    /// As [`Self::await_room`], if so many octets wait beside it in `fq`, whose first segment departs at that time.
+    /// Same as [`Self::await_room`], with the octets that wait beside it in `fq` and the departure time of its first
+    /// segment.
     #[inline]
     pub(crate) fn await_room_beside(&mut self, now: SimTime, fq: Option<(u64, SimTime)>, limit: u64) -> bool {
         let Some((waiting, departs)) = fq else { return self.await_room(now, limit) };
@@ -80,12 +81,12 @@ impl HostQueue {
         self.bursts.iter().all(|burst| burst.leaves_at <= now)
     }
 
-    /// When there is room again for who waits for it.
+    /// Time at which there is room again for a sender that waits for it.
     pub(crate) fn wake(&self) -> SimTime {
         self.wake
     }
 
-    /// So many octets of what was handed to the host were dropped there as they arrived.
+    /// Removes octets that were dropped as they arrived at the host.
     pub(crate) fn on_refused(&mut self, now: SimTime, mut octets: u64) {
         while let Some(last) = self.bursts.back_mut().filter(|_| octets > 0) {
             let of_last = octets.min(last.octets - last.left);
@@ -107,7 +108,7 @@ impl HostQueue {
         }
     }
 
-    /// So many octets of what was handed to the host have left.
+    /// Removes octets that have left the host.
     pub(crate) fn on_left(&mut self, now: SimTime, mut octets: u64) {
         while octets > 0 {
             let first = self.bursts.front_mut().expect("what leaves the host was handed to it");
@@ -122,8 +123,8 @@ impl HostQueue {
         self.look_for_room(now);
     }
 
-    /// So many octets were handed to the host, of the burst under way or of one that begins, as one does where all before it has left; they
-    /// leave at that time, or it will be told when ([`SimTime::NEVER`]). What waits no longer does not count.
+    /// Adds octets handed to the host, to the current burst or to a new one, which begins where all before it has left;
+    /// they leave at `leaves_at`, or will be reported ([`SimTime::NEVER`]). What waits no longer does not count.
     pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64, leaves_at: SimTime) {
         if leaves_at <= now {
             return;

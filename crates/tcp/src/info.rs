@@ -1,4 +1,4 @@
-//! What an endpoint tells of itself, in the terms of Linux's `TCP_INFO`.
+//! Report of an endpoint's state, in the terms of Linux's `TCP_INFO`
 
 use ackclock_cc::CongestionController;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
@@ -21,12 +21,12 @@ pub enum RecoveryState {
     Cwr = 2,
     /// Fast recovery is under way.
     Recovery = 3,
-    /// What a timeout left is being repaired.
+    /// Losses after a timeout are being repaired.
     Loss = 4,
 }
 
-/// What an endpoint tells of itself, as Linux's `TCP_INFO` does: segment counts are in units of the MSS, rounded up, and
-/// names are those of `struct tcp_info`.
+/// State of an endpoint, like Linux's `TCP_INFO`: segment counts are in units of the MSS, rounded up, and names are
+/// those of `struct tcp_info`
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
     /// The state of RFC 9293.
@@ -45,9 +45,9 @@ pub struct TcpInfo {
     pub snd_mss: u32,
     /// Sent and not cumulatively acknowledged, segments.
     pub unacked: u64,
-    /// Of the segments outstanding, those that were SACKed.
+    /// Outstanding segments that are SACKed.
     pub sacked: u64,
-    /// Of the segments outstanding, those that are marked lost.
+    /// Outstanding segments that are marked lost.
     pub lost: u64,
     /// Retransmissions in the network.
     pub retrans: u64,
@@ -79,7 +79,7 @@ pub struct TcpInfo {
     pub data_segs_out: u64,
     /// Segments delivered, cumulatively or selectively, the SYN among them.
     pub delivered: u64,
-    /// Of these marked by the network.
+    /// Delivered segments that the network had marked.
     pub delivered_ce: u64,
     /// Duplicates that the receiver reported.
     pub dsack_dups: u64,
@@ -87,7 +87,7 @@ pub struct TcpInfo {
     pub reord_seen: u64,
     /// The peer's window, scaled.
     pub snd_wnd: u64,
-    /// What the sender paces at, or would.
+    /// Rate at which the sender paces, or would pace.
     pub pacing_rate: Option<Bandwidth>,
     /// The delivery rate, where it is measured ([`crate::Endpoint::measure_delivery`]).
     pub delivery_rate: Option<Bandwidth>,
@@ -105,7 +105,8 @@ pub struct TcpInfo {
     pub ato: SimDuration,
     /// The round trip as the receiving half sees it, where its buffer is tuned; zero before it is known.
     pub rcv_rtt: SimDuration,
-    /// What the application read in the round trip by which the receive buffer was tuned last, octets; zero without tuning.
+    /// Octets that the application read in the round trip by which the receive buffer was tuned last; zero without
+    /// tuning.
     pub rcv_space: u64,
     /// Segments that arrived before data that lies below them.
     pub rcv_ooopack: u64,

@@ -3,7 +3,7 @@
 //! [`Endpoint`] is the state machine of RFC 9293, made from a [`TcpConfig`] and a controller of `ackclock_cc`. Its sending half
 //! composes a scoreboard (RFC 6675, 8985), an RTO estimator (RFC 6298), loss recovery (RFC 5681, 6582, 6675, 9937), loss
 //! detection by time and tail loss probes (RFC 8985), ECN (RFC 3168, 9768), pacing and a controller, each in a file of its
-//! own; its receiving half reassembles, advertises and acknowledges. [`TcpInfo`] is what it tells of itself.
+//! own; its receiving half reassembles, advertises and acknowledges. [`TcpInfo`] reports its state.
 //!
 //! What another transport needs as well is public: [`pacing`], [`mod@rate_sample`], [`mod@rounds`], [`ranges`], [`event_log`].
 //!

@@ -1,5 +1,5 @@
-//! Finds losses and says where their repair stands: what duplicate ACKs, SACKs and time tell, the phase of the recovery with
-//! the window that it leaves, and whether any of it can still prove unneeded.
+//! Loss recovery: detects losses by duplicate ACKs, SACKs and time, and keeps the phase of the recovery with its
+//! window, and whether the repair may still prove spurious.
 //!
 //! Sources: RFC 5681 section 3.2, RFC 6582, RFC 6675 sections 4 and 5, RFC 8985 section 6, RFC 5682; Mathis and Mahdavi 1996
 //! (forward acknowledgement), given up once something was reordered, as Linux 2.4 does. Departures: those of the
@@ -15,7 +15,7 @@ use crate::recovery::{FastRecovery, Frto, LossPhase, Phase, RecoveryWindow};
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::undo::Undo;
 
-/// What loss detection found.
+/// Result of loss detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detected {
     pub(crate) newly_lost: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Recovery {
     least_dup_thresh: u32,
     max_dup_thresh: u32,
     rack: Option<Rack>,
-    /// What is SACKed furthest tells what is lost, as long as nothing was seen to be reordered.
+    /// The highest SACK determines what is lost, as long as no reordering was observed.
     is_fack: bool,
     undo: Undo,
     /// `FlightSize` when the first duplicate ACK came that does not advance.
@@ -180,13 +180,13 @@ impl Recovery {
         }
     }
 
-    /// Without SACK, so many segments come in any order, be that more or less than was thought (Linux).
+    /// Adapts `dup_thresh` without SACK to the degree of reordering, upwards or downwards (Linux).
     pub(crate) fn set_reordering(&mut self, degree: u32) {
         self.dup_thresh = degree.min(self.max_dup_thresh);
     }
 
-    /// The receiver reported a duplicate that ends at `end`, in which so many retransmissions lie; `is_probe`: of a tail loss
-    /// probe.
+    /// Takes in a report of a duplicate that ends at `end` and contains `retransmissions` retransmissions; `is_probe`:
+    /// of a tail loss probe.
     pub(crate) fn on_dsack(&mut self, end: u64, retransmissions: u32, is_probe: bool) {
         self.undo.on_dsack(end, retransmissions);
         if let Some(rack) = self.rack.as_mut().filter(|_| !is_probe) {
@@ -223,7 +223,7 @@ impl Recovery {
 
     // ---- Loss detection ----------------------------------------------------------------------------------------------
 
-    /// Marks what is lost by now, as far as SACKs tell.
+    /// Marks segments that are lost by now, according to SACKs and time.
     pub(crate) fn detect_loss(&mut self, now: SimTime, board: &mut Scoreboard, rtt: &RttStats) -> Detected {
         if !self.has_sack() {
             return Detected::default();
@@ -416,7 +416,7 @@ impl Recovery {
         self.phase.on_prr_ack(ack);
     }
 
-    /// A segment left.
+    /// Notes that a segment left.
     #[inline]
     pub(crate) fn on_sent(&mut self, amount: u64) {
         if self.phase.is_reducing() {

@@ -7,7 +7,7 @@
 
 use crate::config::Nagle;
 
-/// See the module.
+/// Decides which small segments must wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SmallSegments {
     rule: Nagle,
@@ -17,7 +17,7 @@ pub(crate) struct SmallSegments {
     more_until: u64,
     /// End of the last small segment sent (Minshall's `snd_sml`).
     small_end: u64,
-    /// The data up to here has been told to leave whatever holds it.
+    /// Data below this offset leaves whatever would hold it.
     pushed_until: u64,
 }
 
@@ -42,7 +42,7 @@ impl SmallSegments {
         self.more_until = if more { end } else { 0 };
     }
 
-    /// What has been written, up to `end`, leaves now: `TCP_NODELAY` was set, even over a cork.
+    /// Releases data up to `end`: `TCP_NODELAY` was set, even over a cork.
     pub(crate) fn push(&mut self, end: u64) {
         self.pushed_until = end;
     }

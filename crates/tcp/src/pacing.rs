@@ -12,36 +12,36 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::{BeyondHorizon, PacingConfig};
 
-/// What a connection sends at once before pacing begins: the burst with the last of these segments is paced. A rate that is found
-/// later paces from its first segment on (Linux: `data_segs_out`).
+/// Number of segments that a connection sends before pacing begins: the burst with the last of them is paced. A rate
+/// that is found later paces from its first segment on (Linux: `data_segs_out`).
 const FIRST_SEGMENTS: u64 = 10;
 
-/// When the next segment may leave.
+/// Schedules departures at the pacing rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     slow_start_ratio: f64,
     avoidance_ratio: f64,
-    /// By configuration; otherwise only if the controller has a rate.
+    /// Enabled by configuration; otherwise pacing is active only if the controller has a rate.
     is_enabled: bool,
     /// Segments are spread over the round trip, by configuration or because the controller has a rate.
     is_active: bool,
     /// No rate is greater.
     most: Bandwidth,
-    /// How far ahead of its time a burst may begin: the horizon of `fq`, or nothing.
+    /// Longest time by which a burst may begin ahead: the horizon of `fq`, or zero.
     ahead: SimDuration,
-    /// When the burst under way departs, if that may be ahead.
+    /// Departure time of the current burst, if it may begin ahead.
     departs: SimTime,
     next: SimTime,
     /// Octets of the burst under way, while nothing is paced.
     unpaced: u64,
-    /// How late the burst under way began; up to half of its own time is made up for.
+    /// Lateness of the current burst's start; up to half of its own duration is made up for.
     lateness: SimDuration,
 }
 
-/// What Linux's rate depends on; octets and time.
+/// Inputs of Linux's pacing rate, in octets and time.
 #[derive(Clone, Copy, Debug)]
 pub struct RateInputs {
-    /// Congestion window.
+    /// Congestion window in octets.
     pub cwnd: u64,
     /// Slow-start threshold; `None` while arbitrarily high.
     pub ssthresh: Option<u64>,
@@ -85,12 +85,12 @@ impl Pacer {
         self.is_active = self.is_enabled || wanted;
     }
 
-    /// From now on the configuration says so, and the rate is this at most.
+    /// Enables pacing as the configuration does, at `most` at most.
     pub fn turn_on(&mut self, most: Bandwidth) {
         (self.is_enabled, self.most) = (true, most);
     }
 
-    /// The greatest rate.
+    /// The largest pacing rate that is allowed.
     #[inline]
     pub fn most(&self) -> Bandwidth {
         self.most
@@ -118,18 +118,18 @@ impl Pacer {
         true
     }
 
-    /// When what is sent now, of the burst that has begun, departs.
+    /// Departure time of a segment sent now, in the burst that has begun.
     #[inline]
     pub fn departure(&self, now: SimTime) -> SimTime {
         now.max(self.departs)
     }
 
-    /// When the next burst may begin.
+    /// Time at which the next burst may begin.
     pub fn opens_at(&self) -> SimTime {
         SimTime(self.next.0.saturating_sub(self.ahead.0))
     }
 
-    /// When the next segment may leave.
+    /// Time at which the next segment may leave.
     pub fn next(&self) -> SimTime {
         self.next
     }

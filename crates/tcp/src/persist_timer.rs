@@ -11,7 +11,7 @@ use crate::config::TcpConfig;
 /// The longest wait between probes.
 const LONGEST_INTERVAL: SimDuration = SimDuration::from_secs(60);
 
-/// So many doublings reach the longest interval from any timeout.
+/// Number of doublings that reach the longest interval from any timeout.
 const MOST_DOUBLINGS: u32 = 16;
 
 /// See the module. The deadline is the retransmission timer's, which has nothing else to do meanwhile.
@@ -72,12 +72,12 @@ impl PersistTimer {
         self.unanswered
     }
 
-    /// How often the interval has doubled, while it runs.
+    /// Number of doublings of the interval, while the timer runs.
     pub(crate) fn backoff(&self) -> u32 {
         self.expiries - 1
     }
 
-    /// What to wait after an answer that leaves the window closed.
+    /// Interval after an answer that leaves the window closed.
     pub(crate) fn interval_after_answer(&self, rto: SimDuration) -> SimDuration {
         self.interval(self.backoff(), rto)
     }

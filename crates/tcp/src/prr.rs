@@ -15,14 +15,14 @@ pub(crate) struct Prr {
     unit: u64,
 }
 
-/// What one ACK says.
+/// Values of an ACK that PRR needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PrrAck {
-    /// `DeliveredData`.
+    /// Octets newly delivered (`DeliveredData`).
     pub(crate) delivered: u64,
     /// `inflight`, after the scoreboard took in the ACK.
     pub(crate) pipe: u64,
-    /// `SafeACK`: it advanced `snd_una` and told of no further loss.
+    /// `SafeACK`: the ACK advanced `snd_una` and reported no further loss.
     pub(crate) is_safe: bool,
     pub(crate) mss: u64,
 }
@@ -56,7 +56,7 @@ impl Prr {
         ack.pipe + send
     }
 
-    /// A lower ssthresh.
+    /// Lowers ssthresh.
     pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
         self.ssthresh = self.ssthresh.min(ssthresh);
     }

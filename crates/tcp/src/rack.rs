@@ -4,7 +4,7 @@
 //! until reordering has been seen and there is enough evidence of loss, a part of the least RTT afterwards.
 //!
 //! The window grows by a quarter of the least RTT with each round trip that brings a DSACK, and falls back after 16
-//! recoveries without (section 6.2, step 4). Which ACKs are of a retransmission is told by the least RTT and, if
+//! recoveries without (section 6.2, step 4). Which ACKs are of a retransmission is decided by the least RTT and, if
 //! `rack_timestamp_check` says so, by the echoed timestamp (step 2).
 //!
 //! Departures: the echoed timestamp is asked of retransmissions that are acknowledged cumulatively. Where one is SACKed, the
@@ -23,10 +23,10 @@ use crate::scoreboard::{Scoreboard, Sent};
 //= rfc8985-6.2-persist
 const PERSIST: u32 = 16;
 
-/// What RACK knows of the connection.
+/// RACK's state of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rack {
-    /// When the most recently sent of all delivered segments left, and where it ends (`RACK.xmit_ts`, `RACK.end_seq`).
+    /// Departure time and end of the most recently sent of all delivered segments (`RACK.xmit_ts`, `RACK.end_seq`).
     sent_at: SimTime,
     end: u64,
     /// The RTT of the last that was delivered (`RACK.rtt`); when that left, if it is a retransmission.
@@ -34,9 +34,9 @@ pub(crate) struct Rack {
     rtt_of: Option<SimTime>,
     /// A delivery has moved the above since the last detection.
     advanced: bool,
-    /// `RACK.reordering_seen`.
+    /// Reordering was observed (`RACK.reordering_seen`).
     reordering_seen: bool,
-    /// `RACK.reo_wnd_mult`, less one.
+    /// Steps of the window beyond the first (`RACK.reo_wnd_mult`, less one).
     extra_steps: u32,
     persist: u32,
     /// A DSACK was seen since the window was last adapted (`RACK.dsack_round`), and the round trip that it was in.
@@ -46,7 +46,7 @@ pub(crate) struct Rack {
     waits_at_timeout: bool,
 }
 
-/// What the reordering window depends on besides RACK's own state.
+/// Inputs of the reordering window besides RACK's own state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReoWndInputs {
     pub(crate) min_rtt: SimDuration,
@@ -90,7 +90,7 @@ impl Rack {
         self.dsack_seen |= self.reordering_seen;
     }
 
-    /// Every mark of loss was taken back: look at all again.
+    /// Loss marks were withdrawn: check all segments again.
     pub(crate) fn on_undo(&mut self) {
         self.advanced = true;
     }
@@ -137,14 +137,14 @@ impl Rack {
         LossDetector { sent_at: self.sent_at, end: self.end, timeout: self.rtt + window, timeout_of: self.rtt_of, now }
     }
 
-    /// How long ago a segment must have left to be lost when the retransmission timer fires (section 6.3).
+    /// Least age of a segment that counts as lost when the retransmission timer fires (section 6.3).
     pub(crate) fn timeout(&self, inputs: &ReoWndInputs) -> SimDuration {
         let window = if self.waits_at_timeout { self.reordering_window(inputs) } else { SimDuration::ZERO };
         self.rtt + window
     }
 }
 
-/// Tells lost segments from others, at one moment.
+/// Separates lost segments from others at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LossDetector {
     sent_at: SimTime,
@@ -155,10 +155,10 @@ pub(crate) struct LossDetector {
     now: SimTime,
 }
 
-/// What becomes of one segment.
+/// Verdict on one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IsLost {
-    /// Lost.
+    /// The segment is lost.
     Yes,
     /// Lost unless it is delivered in time ([`LossDetector::latest_due`]).
     NotYet,
@@ -175,15 +175,16 @@ impl LossDetector {
         if self.due(sent) <= self.now { IsLost::Yes } else { IsLost::NotYet }
     }
 
-    /// When a segment is lost by. A host sends retransmissions first, and looks at its clock again before it sends new data: what is
-    /// new, and left in the moment of the retransmission whose RTT counts, is due a little later.
+    /// Time at which a segment counts as lost. A host sends retransmissions first, and reads its clock again before it
+    /// sends new data: new data that left in the moment of the retransmission whose RTT counts is due a little later.
     fn due(&self, sent: &Sent) -> SimTime {
         let is_new = !sent.was_retransmitted();
         let is_after = is_new && self.timeout_of == Some(sent.at);
         sent.at + self.timeout + SimDuration(u64::from(is_after))
     }
 
-    /// When the last of those that may yet be lost is due: the timer waits for all of them (section 6.2, step 5).
+    /// Latest time at which one of the segments that may yet be lost is due: the timer waits for all of them (section
+    /// 6.2, step 5).
     pub(crate) fn latest_due(&self, board: &Scoreboard) -> Option<SimTime> {
         //= rfc8985-6.2-latest-due
         let is_due = |sent: &Sent| (sent.at, sent.end) < (self.sent_at, self.end);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// `[start, end)`.
+/// Half-open range `[start, end)`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
     /// The first offset in it.
@@ -12,7 +12,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// How many offsets there are in it.
+    /// Number of offsets in the range.
     #[allow(clippy::len_without_is_empty, reason = "no range here is empty")]
     pub fn len(self) -> u64 {
         self.end - self.start
@@ -21,7 +21,7 @@ impl Range {
 
 /// See the module. Work at either end is O(1) amortised; in the middle it costs a search and a move.
 ///
-/// The highest range, the only one that is mostly looked at, lies with whoever holds the set, and no way through memory leads to it.
+/// The highest range, the only one that is mostly read, lies with whoever holds the set, and no way through memory leads to it.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet {
     /// All but the highest.
@@ -35,12 +35,12 @@ impl RangeSet {
         self.last.is_none()
     }
 
-    /// How many ranges there are.
+    /// Number of ranges.
     pub fn count(&self) -> usize {
         self.lower.len() + usize::from(self.last.is_some())
     }
 
-    /// The highest range.
+    /// The highest range, if any.
     pub fn last(&self) -> Option<Range> {
         self.last
     }
@@ -141,7 +141,7 @@ impl RangeSet {
         }
     }
 
-    /// Of the ranges below the last.
+    /// Index of the first range, below the last, that ends at or after `offset`
     fn first_ending_at_or_after(&self, offset: u64) -> usize {
         // New data sits at the high end nearly always.
         match self.lower.back() {

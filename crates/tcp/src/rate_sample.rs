@@ -22,7 +22,7 @@ struct Record {
     is_retransmission: bool,
     is_delivered: bool,
     sent_at: SimTime,
-    /// `P.first_send_time`, `P.delivered_time`, `P.delivered`.
+    /// Connection's state at departure: `P.first_send_time`, `P.delivered_time`, `P.delivered`
     first_sent_at: SimTime,
     delivered_at: SimTime,
     delivered: u64,
@@ -38,19 +38,19 @@ struct Newest {
     ack_elapsed: SimDuration,
 }
 
-/// See the module.
+/// Samples the delivery rate of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct RateSampler {
-    /// In the order of the stream.
+    /// Records in the order of the stream.
     records: VecDeque<Record>,
-    /// Where the segment lies that is probably delivered next: the one behind the last that was.
+    /// Expected index of the next delivered segment: the one behind the last.
     expected: usize,
-    /// C.
+    /// Delivery count and time of the connection C.
     delivered: u64,
     delivered_at: SimTime,
     first_sent_at: SimTime,
     lost: u64,
-    /// `C.app_limited`: samples are limited by the application until so much has been delivered.
+    /// Delivered octets up to which samples are limited by the application (`C.app_limited`).
     app_limited_until: Option<u64>,
     newest: Option<Newest>,
 }
@@ -62,17 +62,17 @@ impl RateSampler {
         Self { app_limited_until, ..Self::default() }
     }
 
-    /// `C.delivered`.
+    /// Octets delivered (`C.delivered`).
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// `C.lost`.
+    /// Octets lost (`C.lost`).
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// `C.app_limited`.
+    /// True while samples are limited by the application (`C.app_limited`).
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until.is_some()
     }
@@ -108,7 +108,7 @@ impl RateSampler {
         self.app_limited_until = Some((self.delivered + inflight).max(1));
     }
 
-    /// Of the segment at `range`, which the receiver now has.
+    /// Report of the segment at `range`, which the receiver now has.
     pub fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
         self.delivered += range.len();
         self.delivered_at = now;
@@ -125,13 +125,13 @@ impl RateSampler {
         Some(self.report(&record, range, now))
     }
 
-    /// So many octets have arrived once more, where that counts as delivered.
+    /// Takes in octets that arrived once more, where that counts as delivered.
     pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
         self.delivered += octets;
         self.delivered_at = now;
     }
 
-    /// Of the segment at `range`, which is taken for lost.
+    /// Report of the segment at `range`, which is considered lost.
     pub fn on_lost(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
         self.lost += range.len();
         let record = self.records[self.index_of(range.start)?];

@@ -23,14 +23,14 @@ pub(crate) use reader::Reader;
 pub use reader::Reading;
 use reports::RecentRanges;
 
-/// What arrived, in offsets of the peer's stream.
+/// A segment that arrived, in offsets of the peer's stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) start: u64,
     pub(crate) len: u64,
     pub(crate) has_fin: bool,
     pub(crate) is_pushed: bool,
-    /// What the sender measures as a round trip bounds the delay of an ACK.
+    /// The sender's timeout, which bounds the delay of an ACK.
     pub(crate) rto: SimDuration,
     /// The smoothed round trip as the sender measures it; zero before it does.
     pub(crate) srtt: SimDuration,
@@ -52,7 +52,7 @@ pub(crate) struct Receiver {
     peer_initial: u32,
     /// Shift of the windows that we advertise, after negotiation.
     scale: u8,
-    /// Report duplicates.
+    /// Duplicates are reported in a DSACK.
     dsack: bool,
     has_timestamps: bool,
     /// SACK is used: an ACK whose window has changed is no less of a duplicate.
@@ -63,7 +63,7 @@ pub(crate) struct Receiver {
     out_of_order: RangeSet,
     tuning: Option<Box<ReceiveAutotuning>>,
     compression: Option<Box<SackCompression>>,
-    /// For the segment that has just come an ACK has left, which does not have it.
+    /// An ACK has left for the segment that has just come, without covering it.
     has_reported: bool,
     /// The one to report next.
     duplicate: Option<Range>,
@@ -144,7 +144,7 @@ impl Receiver {
         }
     }
 
-    /// The offset after the last octet that the peer was told it may send.
+    /// Offset after the last octet that the peer may send, as advertised.
     pub(crate) fn window_end(&self) -> u64 {
         self.advertised_edge.max(self.rcv_nxt) + self.excess()
     }
@@ -164,7 +164,7 @@ impl Receiver {
         seq.is_after(self.peer_initial, self.rcv_nxt) || timestamps.is_some_and(|timestamps| is_later(timestamps.value))
     }
 
-    /// What the last ACK acknowledged.
+    /// Offset that the last ACK acknowledged.
     pub(crate) fn last_ack_sent(&self) -> u64 {
         self.last_ack_sent
     }
@@ -181,7 +181,7 @@ impl Receiver {
         self.rcv_nxt.saturating_sub(1) - u64::from(self.is_finished()) // no SYN has arrived before the handshake
     }
 
-    /// When the application will have read `octets` in all, if they have arrived; `now` if it already has.
+    /// Time at which the application will have read `octets` in all, if they have arrived; `now` if it already has.
     pub(crate) fn time_of_read(&mut self, octets: u64, now: SimTime) -> Option<SimTime> {
         self.reader.catch_up(now);
         let received = self.payload_octets();
@@ -206,7 +206,7 @@ impl Receiver {
         self.tuning.as_ref().map_or(SimDuration::ZERO, |tuning| tuning.rtt())
     }
 
-    /// What was read in the round trip by which the buffer was tuned, zero without tuning.
+    /// Octets read in the round trip by which the buffer was tuned; zero without tuning.
     pub(crate) fn read_space(&self) -> u64 {
         self.tuning.as_ref().map_or(0, |tuning| tuning.space(self.mss))
     }
@@ -237,7 +237,7 @@ impl Receiver {
         (taken, taken > 0 && self.has_opened())
     }
 
-    /// Nothing beyond so many octets after those that have arrived by now is advertised. Returns true if the window has
+    /// Limits the advertised window to `octets` beyond those that have arrived by now. Returns true if the window has
     /// opened so far that the peer should know.
     pub(crate) fn grant(&mut self, octets: u64) -> bool {
         self.granted_edge = self.rcv_nxt.max(1).saturating_add(octets); // the SYN has the first number
@@ -269,7 +269,7 @@ impl Receiver {
         }
     }
 
-    /// Of what has been gathered, something might not be reported once this has arrived: the ACK is to leave before. What has arrived
+    /// True if this arrival would push a gathered range out of the reports: the ACK must leave before. What has arrived
     /// draws none then, as on Linux 6.18.
     #[inline]
     pub(crate) fn is_to_report_before(&mut self, start: u64, len: u64) -> bool {
@@ -303,7 +303,7 @@ impl Receiver {
             && self.reader.is_immediate()
     }
 
-    /// The same above a hole: data that follows on the last that has arrived.
+    /// True if the segment is the next one above a hole: its data follows on the last that has arrived.
     fn is_next_above_hole(&self, arrival: &Arrival) -> bool {
         self.out_of_order.last().is_some_and(|last| last.end == arrival.start)
             && arrival.len > 0
@@ -394,8 +394,8 @@ impl Receiver {
         compression.on_segment(now, self.rcv_nxt, self.acks.gathers(), rtt)
     }
 
-    /// So many octets from `start` on, which lies below what is awaited, came with a timestamp for which they are refused: they are reported as a
-    /// duplicate (RFC 2883 section 4, as Linux does).
+    /// Takes in octets below the awaited ones that were refused for their timestamp: they are reported as a duplicate
+    /// (RFC 2883 section 4, as Linux does).
     pub(crate) fn on_refused(&mut self, start: u64, len: u64) {
         if self.dsack && self.reports_ranges {
             self.duplicate = Some(Range { start, end: (start + len).min(self.rcv_nxt) });
@@ -496,8 +496,8 @@ impl Receiver {
         self.tuning.is_some()
     }
 
-    /// `echo` came back with data, `rtt` after it was sent: a round trip as the receiver sees it, if the segment was full and
-    /// no other has told of it.
+    /// Takes in a round trip as the receiver measures it: `echo` came back with data after `rtt`. It counts if the
+    /// segment was full and no other had this echo.
     pub(crate) fn on_rtt(&mut self, rtt: SimDuration, echo: u32, payload: u32) {
         if let Some(tuning) = self.tuning.as_mut().filter(|_| u64::from(payload) >= self.mss)
             && tuning.is_new_echo(echo)

@@ -1,4 +1,4 @@
-//! Where the sender stands in repairing loss or answering a mark, and the window that this leaves it.
+//! Phase of the sender's loss repair or response to a mark, and the window of that phase.
 //!
 //! Sources: RFC 5681 section 3.2 (Reno), RFC 6582 (`NewReno`), RFC 6675 (SACK), RFC 9937 (PRR), RFC 3168 (CWR),
 //! Jacobson 1988 (Tahoe).
@@ -26,7 +26,7 @@ pub(crate) enum Phase {
     Loss(LossPhase),
 }
 
-/// Fast recovery.
+/// State of fast recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FastRecovery {
     /// `RecoveryPoint` (RFC 6675), `recover` (RFC 6582).
@@ -56,12 +56,12 @@ pub(crate) enum Frto {
     SendsNew,
 }
 
-/// What bounds sending during fast recovery.
+/// Bound on sending during fast recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RecoveryWindow {
     /// ssthresh plus what duplicate ACKs say has left the network (Reno, `NewReno`).
     Inflated(i64),
-    /// What the controller says: ssthresh at once (RFC 6675), or what it makes of its recovery.
+    /// The controller's window: ssthresh at once (RFC 6675), or the window of its own recovery.
     Ssthresh,
     /// The window that PRR gave at the last ACK.
     Prr { prr: Prr, cwnd: u64 },
@@ -84,7 +84,7 @@ impl Phase {
         matches!(self, Self::Open | Self::Cwr { .. })
     }
 
-    /// What has to be acknowledged for the phase to end.
+    /// Offset that must be acknowledged for the phase to end.
     pub(crate) fn ends_at(&self) -> Option<u64> {
         let is_mark = matches!(self, Self::Cwr { .. });
         self.until().map(|until| until + u64::from(is_mark))
@@ -140,7 +140,7 @@ impl Phase {
         }
     }
 
-    /// What bounds sending during a reduction step by step.
+    /// Window during a stepwise reduction.
     pub(crate) fn reduced_window(&self) -> Option<u64> {
         match self.recovery_window() {
             Some(RecoveryWindow::Prr { cwnd, .. }) => Some(*cwnd),
@@ -163,7 +163,7 @@ impl Phase {
         self.recovery_window().copied()
     }
 
-    /// Duplicate ACKs tell that `octets` have left the network.
+    /// Inflates the window by `octets`, which have left the network according to duplicate ACKs.
     pub(crate) fn inflate(&mut self, octets: i64) {
         if let Some(RecoveryWindow::Inflated(by)) = self.recovery_window_mut() {
             *by += octets;

@@ -9,7 +9,7 @@ use ackclock_units::{SimDuration, SimTime};
 use crate::config::TcpConfig;
 use crate::rto::RtoTimer;
 
-/// What the timer runs for.
+/// Purpose of the running timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// RFC 6298, and probes of a closed window.
@@ -20,13 +20,13 @@ pub(crate) enum Purpose {
     Probe,
 }
 
-/// See the module.
+/// The sender's timer for retransmission, reordering and probes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmitTimer {
     //= rfc8985-8-one-timer
     deadline: SimTime,
     purpose: Purpose,
-    /// When the timeout itself was last restarted, whatever the timer runs for now.
+    /// Time of the timeout's own last restart, whatever the timer runs for now.
     restarted_at: SimTime,
     /// Timeouts in a row without progress, and since when there has been none.
     timeouts_in_a_row: u32,
@@ -75,7 +75,7 @@ impl RetransmitTimer {
         (self.deadline, self.purpose) = (deadline, Purpose::Retransmission);
     }
 
-    /// As [`Self::start`], and no longer than the user wants to wait (RFC 5482).
+    /// Starts the timer, but no later than the user timeout (RFC 5482).
     pub(crate) fn start_within_user_timeout(&mut self, deadline: SimTime) {
         self.start(self.user_deadline().map_or(deadline, |user| deadline.min(user)));
     }
@@ -101,8 +101,9 @@ impl RetransmitTimer {
         self.restarted_at = now;
     }
 
-    /// When the timeout counts from: the last restart of its timer (RFC 6298 section 5), or when the first segment left
-    /// (Linux, whose timeout is 200 ms above SRTT at least; one without that floor would be due with the very next ACK).
+    /// Time from which the timeout counts: the last restart of its timer (RFC 6298 section 5), or the departure of the
+    /// first segment (Linux, whose timeout is 200 ms above SRTT at least; one without that floor would be due with the
+    /// very next ACK).
     pub(crate) fn counts_from(&self, now: SimTime, first_sent: Option<SimTime>, rto: &RtoTimer) -> SimTime {
         let first_left = first_sent.unwrap_or(now);
         if rto.resumes_from_head() { first_left } else { first_left.max(self.restarted_at) }
@@ -115,7 +116,7 @@ impl RetransmitTimer {
         self.start_within_user_timeout((from + rto.rto()).max(now + SimDuration(1_000)));
     }
 
-    /// Something was acknowledged.
+    /// Notes that data was acknowledged.
     #[inline]
     pub(crate) fn on_progress(&mut self) {
         (self.timeouts_in_a_row, self.stalled_since) = (0, None);
@@ -171,7 +172,7 @@ impl RetransmitTimer {
         self.gave_up
     }
 
-    /// `TCP_USER_TIMEOUT`.
+    /// Sets the limit of `TCP_USER_TIMEOUT`
     pub(crate) fn set_user_timeout(&mut self, timeout: Option<SimDuration>) {
         self.user_timeout = timeout;
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation, BBR's `round_count`. Departures: none.
 
-/// See the module.
+/// Counts round trips by the data sent in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounds {
     count: u64,
@@ -11,7 +11,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// How many have ended.
+    /// Number of round trips that have ended.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count

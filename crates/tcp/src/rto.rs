@@ -13,7 +13,7 @@ use crate::config::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, 
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct RtoTimer {
-    /// Before back-off.
+    /// Timeout before back-off.
     base: SimDuration,
     /// Doublings since the last valid sample (Karn).
     backoff: u32,
@@ -21,12 +21,12 @@ pub(crate) struct RtoTimer {
     /// The ACK at hand gave a sample.
     is_fresh: bool,
     stats: RttStats,
-    /// In the estimator's unit: ticks for `opnet`, nanoseconds for the others.
+    /// Smoothed round trip in the estimator's unit: ticks for `opnet`, nanoseconds for the others.
     srtt: f64,
     rttvar: f64,
     config: RtoConfig,
     linux: LinuxDeviation,
-    /// Where timeouts count in ticks, the round trip smoothed by a fine clock.
+    /// Round trip smoothed by a fine clock, where timeouts count in ticks.
     fine_srtt: SimDuration,
 }
 
@@ -130,7 +130,7 @@ impl RtoTimer {
         self.stats.min_rtt = self.stats.min_rtt.min(rtt);
     }
 
-    /// How often in a row it has expired.
+    /// Number of consecutive back-offs.
     pub(crate) fn backoff(&self) -> u32 {
         self.backoff
     }
@@ -157,7 +157,8 @@ impl RtoTimer {
         self.backoff = 0;
     }
 
-    /// A valid sample: data sent at `sent_at` was acknowledged at `now`. `una` and `nxt` tell where round trips end.
+    /// Takes in a valid sample: data sent at `sent_at` was acknowledged at `now`. `una` and `nxt` show where round
+    /// trips end.
     pub(crate) fn on_sample(&mut self, sent_at: SimTime, now: SimTime, una: u64, nxt: u64) {
         //= rfc6298-4-fine-clock
         let rtt = now.saturating_since(sent_at);

@@ -13,11 +13,11 @@ use crate::config::SackCompressionConfig;
 /// Enough for a fast retransmit.
 const AT_ONCE: u32 = 3;
 
-/// See the module.
+/// Delays ACKs for segments above a hole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackCompression {
     config: SackCompressionConfig,
-    /// What is awaited next, and how many ACKs for segments above that left at once.
+    /// Next awaited offset, and the number of ACKs for segments above it that left at once.
     rcv_nxt: u64,
     at_once: u32,
     /// Segments gathered since the last ACK.

@@ -1,4 +1,5 @@
-//! What the sender knows of the segments it has sent: when each left, and whether it is `SACKed`, lost, retransmitted.
+//! The sender's record of each segment that it has sent: its departure time, and whether it is `SACKed`, lost,
+//! retransmitted.
 //!
 //! Sources: RFC 6675, with its names `IsLost`, `SetPipe`, `NextSeg`; RFC 8985 section 5 for what is kept of a segment.
 //!
@@ -25,7 +26,7 @@ use crate::ranges::{Range, RangeSet};
 pub(crate) struct Sent {
     /// The offset after its last octet.
     pub(crate) end: u64,
-    /// When it, or its latest retransmission, left.
+    /// Departure time of the segment or its latest retransmission.
     pub(crate) at: SimTime,
     len: u32,
     marks: u8,
@@ -92,8 +93,8 @@ impl SendTimes {
         }
     }
 
-    /// When the segment left that gives an RTT sample: the oldest or the newest. Karn's rule (RFC 6298 section 3) has none of an
-    /// ACK that covers a retransmission.
+    /// Departure time of the segment that gives an RTT sample: the oldest or the newest. By Karn's rule (RFC 6298
+    /// section 3), an ACK that covers a retransmission gives none.
     #[inline]
     pub(crate) fn sample(&self, takes_oldest: bool, karn: bool) -> Option<SimTime> {
         let once = if takes_oldest { self.oldest } else { self.newest };
@@ -112,7 +113,7 @@ impl SendTimes {
 struct Retransmission {
     start: u64,
     at: SimTime,
-    /// What had been sent by then.
+    /// End of the data that had been sent by then.
     high_data: u64,
 }
 
@@ -130,9 +131,9 @@ pub(crate) struct Scoreboard {
     sacked_out: u64,
     lost_out: u64,
     retransmitted_out: u64,
-    /// Without SACK: what duplicate ACKs say has left the network.
+    /// Octets that have left the network according to duplicate ACKs, without SACK.
     presumed: u64,
-    /// What a segment counts as; zero for its length in octets.
+    /// Counted size of a segment; zero for its length in octets.
     unit: u64,
     mss: u64,
     /// Below this, every segment sent once is SACKed or lost.
@@ -150,9 +151,9 @@ pub(crate) struct Scoreboard {
     lost_below: u64,
     /// Holes below this that are not known to be lost have been retransmitted (`NextSeg` rule 3).
     holes_edge: u64,
-    /// Where the last SACK block ended.
+    /// Index hint: end of the last SACK block.
     sack_hint: u64,
-    /// Where `lost_edge` was.
+    /// Index hint: the last position of `lost_edge`
     lost_hint: u64,
     /// Segments taken for lost, for who wants to know which.
     newly_lost: Option<Vec<Range>>,
@@ -200,7 +201,7 @@ impl Scoreboard {
         self.mss
     }
 
-    /// What `len` octets in one segment count as.
+    /// Counted size of `len` octets in one segment.
     pub(crate) fn weight(&self, len: u64) -> u64 {
         if self.unit == 0 { len } else { self.unit }
     }
@@ -228,7 +229,7 @@ impl Scoreboard {
         self.sacked_out + self.presumed
     }
 
-    /// True if so many segments are SACKed, however long they are.
+    /// True if at least `count` segments are SACKed, however long they are.
     pub(crate) fn has_sacked(&self, count: u32) -> bool {
         let is_enough = self.sacked() >= u64::from(count) * self.mss; // none is longer
         if is_enough || self.unit > 0 {
@@ -273,7 +274,7 @@ impl Scoreboard {
         self.segments.front()
     }
 
-    /// Segments outstanding.
+    /// Number of segments outstanding.
     pub(crate) fn count(&self) -> usize {
         self.segments.len()
     }
@@ -285,7 +286,7 @@ impl Scoreboard {
         self.segments.push_back(Sent { end: self.high_data, at: now, len: len as u32, marks: 0, begins_burst: false });
     }
 
-    /// What has just been sent began a burst.
+    /// Notes that the segment sent last began a burst.
     pub(crate) fn note_burst(&mut self) {
         if let Some(sent) = self.segments.back_mut() {
             sent.begins_burst = true;
@@ -327,8 +328,8 @@ impl Scoreboard {
         self.sacked_out | self.lost_out | self.retransmitted_out | self.presumed == 0 && self.sacked.is_empty()
     }
 
-    /// As [`Self::acknowledge`] while [`Self::has_no_marks`]. Returns what it delivers, and when the segments left that it
-    /// completes.
+    /// Same as [`Self::acknowledge`] while [`Self::has_no_marks`]. Returns the octets that it delivers, and the
+    /// departure times of the segments that it completes.
     #[inline]
     pub(crate) fn acknowledge_without_marks(&mut self, to: u64, mut acked: impl FnMut(&Sent)) -> (u64, SendTimes) {
         let mut times = SendTimes::default();
@@ -409,17 +410,18 @@ impl Scoreboard {
         if marks & SACKED == 0 { cut } else { 0 }
     }
 
-    /// From now on, keeps what is taken for lost for [`Self::take_newly_lost`].
+    /// Keeps the ranges considered lost for [`Self::take_newly_lost`] from now on.
     pub(crate) fn keep_newly_lost(&mut self, keep: bool) {
         self.newly_lost = keep.then(Vec::new);
     }
 
-    /// What has been taken for lost since the last call.
+    /// Ranges considered lost since the last call.
     pub(crate) fn take_newly_lost(&mut self) -> Vec<Range> {
         self.newly_lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Without SACK, `amount` more is presumed to have left the network; never more than all but one segment. Returns how much of it is.
+    /// Presumes without SACK that `amount` more has left the network; never more than all but one segment. Returns how
+    /// much of it is.
     pub(crate) fn presume(&mut self, amount: u64) -> u64 {
         let most = self.outstanding - self.lost_out.max(self.mss.min(self.outstanding));
         let before = self.presumed;
@@ -427,7 +429,8 @@ impl Scoreboard {
         self.presumed.saturating_sub(before)
     }
 
-    /// Of what is presumed, `amount` has now been acknowledged. Returns true if more was left than may have left the network.
+    /// Removes `amount` acknowledged octets from those presumed to have left the network. Returns true if more was left
+    /// than may have left the network.
     pub(crate) fn unpresume(&mut self, amount: u64) -> bool {
         let left = self.presumed.saturating_sub(amount); // it may have been forgotten since
         self.presumed = left;

@@ -1,10 +1,11 @@
 //! The sending half: puts its pieces in sequence and owns none of their rules.
 //!
-//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through loss recovery,
-//! `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves (`run` when windows alone
-//! decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of congestion, `report` whoever watches of all that. The rules live in files of their own:
-//! scoreboard, loss recovery (with loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail
-//! loss probes, ECN, pacing, bursts, use of the window.
+//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through
+//! loss recovery, `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves
+//! (`run` when windows alone decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of
+//! congestion, `report` observers of all that. The rules live in files of their own: scoreboard, loss recovery (with
+//! loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing,
+//! bursts, use of the window.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
@@ -78,7 +79,7 @@ pub struct SenderCounters {
     pub retransmitted_octets: u64,
     /// Octets that were taken for lost.
     pub lost_octets: u64,
-    /// Of what was delivered, what the network had marked.
+    /// Delivered segments that the network had marked.
     pub delivered_ce: u64,
     /// Expiries of the retransmission timer, those of the handshake included.
     pub timeouts: u64,
@@ -94,7 +95,7 @@ pub struct SenderCounters {
     pub reorderings: u64,
 }
 
-/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are looked at for
+/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are read for
 /// segments that only bring data, too.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -102,15 +103,15 @@ pub(crate) struct Sender {
     pub(crate) peer: PeerWindow,
     persist: PersistTimer,
     timer: RetransmitTimer,
-    /// Of the timestamps that the endpoint's segments carry.
+    /// Timestamp clock of the endpoint's segments.
     pub(crate) clock: TimestampClock,
-    /// What ended the last attempt to send.
+    /// Limit that ended the last attempt to send.
     limited_by: Limit,
-    /// No mechanism looks at every ACK: the plain ones need little.
+    /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
     has_fast_path: bool,
     /// Nor at every segment: those of one moment leave as a run.
     sends_runs: bool,
-    /// Where both ends agreed to it.
+    /// ACK congestion control, where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
     tlp: Tlp,
     pub(crate) ecn: EcnSender,
@@ -122,27 +123,27 @@ pub(crate) struct Sender {
     pub(crate) controller: Controller,
     queue: WriteQueue,
     recovery: Recovery,
-    /// Found lost by the timer of RFC 8985 since the controller was last told of an ACK.
+    /// Octets found lost by the timer of RFC 8985 since the last ACK was reported to the controller.
     lost_by_timer: Bytes,
     bursts: TsoBursts,
     pacer: Pacer,
-    /// Where segments wait for their time, if the host paces them.
+    /// Queue where segments wait for their time, if the host paces them.
     pub(crate) fq: Option<Box<Fq>>,
     host_queue: Option<Box<HostQueue>>,
     device_queue: Option<Box<DeviceQueue>>,
     validation: CwndValidator,
     pub(crate) times: Chronograph,
-    /// The application found no room in the send buffer, and has not been told of any since.
+    /// The application found no room in the send buffer, and has not been notified of any since.
     waits_for_room: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) episodes: Episodes,
-    /// Shared with the endpoint; what is not looked at for every segment.
+    /// Configuration shared with the endpoint; it is not read for every segment.
     config: Arc<TcpConfig>,
-    /// Of whoever watches.
+    /// Events for observers.
     pub(crate) log: Option<Box<EventLog>>,
 }
 
-/// When the sender was last at work.
+/// Times at which the sender was last active.
 #[derive(Clone, Copy, Debug)]
 struct Idleness {
     /// Nothing is outstanding since then.
@@ -188,7 +189,7 @@ impl Sender {
         }
     }
 
-    /// The application writes.
+    /// Takes in a write of the application.
     pub(crate) fn write(&mut self, now: SimTime, write: Write) {
         if self.config.app_limited_from == AppLimitedFrom::Write {
             self.note_idle_before_write(now);
@@ -277,12 +278,13 @@ impl Sender {
         self.stop_at(now, self.limited_by);
     }
 
-    /// When a segment of the handshake is to be sent again. The controller's timer and the pacer's do not run before data may be sent.
+    /// Time at which a segment of the handshake must be sent again. The controller's timer and the pacer's do not run
+    /// before data may be sent.
     pub(crate) fn handshake_deadline(&self) -> SimTime {
         self.timer.deadline()
     }
 
-    /// When [`Self::on_timer`] has something to do.
+    /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
         let own = self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline());
         self.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
@@ -316,7 +318,7 @@ impl Sender {
         self.timer.timeouts_in_a_row()
     }
 
-    /// How often the timeout has doubled, or the interval between probes of a closed window.
+    /// Number of doublings of the timeout, or of the interval between probes of a closed window.
     pub(crate) fn backoff(&self) -> u32 {
         if self.persist.is_running() { self.persist.backoff() } else { self.rto.backoff() }
     }
@@ -387,7 +389,7 @@ impl Sender {
         self.recovery.window(self.cwnd())
     }
 
-    /// The controller's window.
+    /// The controller's window in octets.
     #[inline]
     fn cwnd(&self) -> u64 {
         self.controller.cwnd().0

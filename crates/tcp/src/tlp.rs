@@ -1,23 +1,23 @@
-//! Tail loss probes: a segment sent early, so that the ACKs it draws tell of a loss before the timeout (RFC 8985
-//! section 7).
+//! Tail loss probes: a segment sent early, so that the ACKs it draws reveal a loss before the timeout (RFC 8985 section
+//! 7).
 //!
 //! Departures: none. `TLP.max_ack_delay`, which section 7.2 leaves to the implementation, is `tlp_max_ack_delay`; `tlp_amid_sacks` is Linux's own way.
 
 use ackclock_units::SimDuration;
 
-/// Section 7.3's state.
+/// State of section 7.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tlp {
     enabled: bool,
     /// `TLP.end_seq`: a probe is out, and this was sent when it left.
     end: Option<u64>,
-    /// `TLP.is_retrans`.
+    /// The probe was a retransmission (`TLP.is_retrans`).
     is_retransmission: bool,
     /// The timer has fired: a probe leaves next.
     is_due: bool,
 }
 
-/// What an ACK says of a probe.
+/// Conclusion from an ACK after a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeOutcome {
     /// No probe is out, or the ACK does not decide.
@@ -77,13 +77,13 @@ impl Tlp {
         self.is_due
     }
 
-    /// Returns whether a probe that is due leaves: one at a time does.
+    /// Takes the pending probe; true if it may leave, as only one is outstanding at a time.
     pub(crate) fn take_due(&mut self) -> bool {
         self.is_due = false;
         !self.is_out()
     }
 
-    /// A probe left.
+    /// Notes that a probe left.
     pub(crate) fn on_probe(&mut self, high_data: u64, is_retransmission: bool) {
         (self.end, self.is_retransmission) = (Some(high_data), is_retransmission);
     }
@@ -93,7 +93,7 @@ impl Tlp {
         self.is_retransmission && self.end == Some(end)
     }
 
-    /// Where a probe that repeats something ends, if one is out.
+    /// End of the outstanding probe, if it is a retransmission.
     pub(crate) fn retransmission(&self) -> Option<u64> {
         self.end.filter(|_| self.is_retransmission)
     }
@@ -102,7 +102,7 @@ impl Tlp {
         self.end = None;
     }
 
-    /// Section 7.4.2.
+    /// Draws the conclusion of section 7.4.2 from an ACK.
     pub(crate) fn on_ack(&mut self, ack: ProbeAck) -> ProbeOutcome {
         let Some(end) = self.end.filter(|end| ack.ack >= *end) else { return ProbeOutcome::Open };
         //= rfc8985-7.4.2-dsack

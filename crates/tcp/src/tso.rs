@@ -16,12 +16,12 @@ use crate::scoreboard::Sent;
 /// A sender whose last burst is older does not wait.
 const RECENT: SimDuration = SimDuration::from_millis(1);
 
-/// See the module.
+/// Groups segments into bursts, like TCP segmentation offload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TsoBursts {
     config: BurstConfig,
     last_sent: SimTime,
-    /// What is left of the burst under way: as far as it is known what it will have, to the octet.
+    /// Remaining octets of the current burst, as far as its length is known.
     room: u64,
     /// Nothing of it has left.
     begins: bool,
@@ -31,12 +31,12 @@ pub(crate) struct TsoBursts {
 /// A burst of retransmissions: what left in one burst leaves in one again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repair {
-    /// Where it goes on.
+    /// Offset at which the burst of retransmissions continues.
     next: u64,
     room: u64,
 }
 
-/// Where in its burst a segment is.
+/// Position of a segment in its burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The first, and maybe all of it.
@@ -46,7 +46,7 @@ pub(crate) enum Place {
     Ends,
 }
 
-/// What the decision depends on; octets and time.
+/// Inputs of the decision whether to begin a burst, in octets and time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     /// Open in every window.
@@ -56,15 +56,15 @@ pub(crate) struct Opening {
     /// Written and not sent.
     pub(crate) unsent: u64,
     pub(crate) mss: u64,
-    /// When the oldest outstanding segment left.
+    /// Departure time of the oldest outstanding segment.
     pub(crate) first_sent: Option<SimTime>,
     pub(crate) srtt: SimDuration,
     pub(crate) min_rtt: SimDuration,
-    /// What is paced at, or would be.
+    /// Pacing rate, or the rate that pacing would have.
     pub(crate) rate: Option<Bandwidth>,
     /// Until when pacing spreads the last burst; the beginning of time without pacing.
     pub(crate) paced_until: SimTime,
-    /// What the controller asks of bursts.
+    /// The controller's rule for bursts.
     pub(crate) rule: BurstRule,
 }
 
@@ -89,7 +89,7 @@ impl TsoBursts {
         true
     }
 
-    /// The burst that begins has so many octets at most.
+    /// Limits the burst that begins to `octets`
     pub(crate) fn bound(&mut self, octets: u64) {
         self.room = self.room.min(octets);
     }
@@ -99,7 +99,7 @@ impl TsoBursts {
         self.repair.room > 0 && lost.start() == self.repair.next && !lost.begins_burst
     }
 
-    /// Another burst of retransmissions begins.
+    /// Begins another burst of retransmissions.
     pub(crate) fn begin_repair(&mut self, opening: &Opening) {
         self.repair.room = self.size(opening).min(opening.allowed);
     }
@@ -110,7 +110,7 @@ impl TsoBursts {
         self.repair = Repair { next: lost.end, room };
     }
 
-    /// What pacing would send in about a millisecond, and more where the RTT is far below one.
+    /// Size of a burst: what pacing would send in about a millisecond, and more where the RTT is far below one.
     fn size(&self, opening: &Opening) -> u64 {
         let (octets, least) = match opening.rule {
             BurstRule::Host => (self.host_size(opening), self.config.min_segments),
@@ -148,7 +148,7 @@ impl TsoBursts {
         }
     }
 
-    /// So much has left.
+    /// Notes that `octets` have left.
     pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> Place {
         self.last_sent = now;
         self.room = self.room.saturating_sub(octets); // the last segment may go beyond
@@ -164,7 +164,7 @@ impl TsoBursts {
         self.room > 0
     }
 
-    /// What is left of the burst under way, octets.
+    /// Remaining octets of the current burst.
     pub(crate) fn room(&self) -> u64 {
         self.room
     }

@@ -1,4 +1,4 @@
-//! Was the last repair needed at all? What tells that it was not.
+//! Detection of a spurious repair, which is then undone.
 //!
 //! Sources: Eifel (RFC 3522, RFC 4015), DSACK (RFC 2883, RFC 3708). F-RTO (RFC 5682) is a part of the recovery from a
 //! timeout.
@@ -17,7 +17,7 @@ pub(crate) struct Undo {
     marker: Option<u64>,
     /// Retransmissions not yet reported as duplicates; `None` before the first.
     unexplained: Option<u32>,
-    /// What the timestamp clock showed at the first retransmission.
+    /// Timestamp clock at the first retransmission.
     first_retransmitted: Option<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Undo {
         self.first_retransmitted.get_or_insert(tick);
     }
 
-    /// The receiver reported `[.., end)` as a duplicate, in which so many retransmissions lie.
+    /// Takes in a reported duplicate `[.., end)` with `retransmissions` retransmissions in it.
     pub(crate) fn on_dsack(&mut self, end: u64, retransmissions: u32) {
         if let (Some(marker), Some(unexplained)) = (self.marker, &mut self.unexplained)
             && end > marker
@@ -82,7 +82,7 @@ impl Undo {
         }
     }
 
-    /// Either proof.
+    /// True if either proof shows that the repair was spurious.
     pub(crate) fn is_spurious(&self, echoed: Option<u32>) -> bool {
         self.marker.is_some() && (self.all_were_duplicates() || self.answers_original(echoed))
     }

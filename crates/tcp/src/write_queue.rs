@@ -1,5 +1,5 @@
-//! What the application has written and the send buffer holds: how far it goes, what of it is pushed, and which small
-//! segments wait.
+//! Data that the application has written and the send buffer holds: its end, its push marks, and which small segments
+//! wait.
 //!
 //! Sources: RFC 9293 sections 3.7.4 (Nagle), 3.8.6.2.1 (silly-window avoidance, its override timeout), 3.9.1.2 (PUSH).
 //!
@@ -24,7 +24,7 @@ const LONGEST_PUSHED: u64 = 1 << 26;
 pub(crate) struct WriteQueue {
     /// The offset after the data that the application has written.
     end: u64,
-    /// Where the record to send ended at the last write: all that is written, unless it ended one ([`Write`]).
+    /// End of the record to send, as of the last write: all written data, unless the write ended a record ([`Write`]).
     record_end: u64,
     /// Bounds what is outstanding; follows the congestion window where it is tuned.
     buffer: u64,
@@ -32,7 +32,7 @@ pub(crate) struct WriteQueue {
     pushes: VecDeque<u64>,
     /// Ends of records that were not sent at the last write: no segment has octets of both sides.
     records: VecDeque<u64>,
-    /// Where the last buffer begins, where that bounds what may be written.
+    /// Offset at which the last buffer begins, where that bounds what may be written.
     last_buffer: u64,
     /// It will write no more: the FIN follows.
     closed: bool,
@@ -44,10 +44,10 @@ pub(crate) struct WriteQueue {
     notsent_lowat: Option<Bytes>,
 }
 
-/// What an application writes.
+/// A write of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Write {
-    /// How much.
+    /// Number of octets.
     pub octets: Bytes,
     /// More follows at once, so that a small rest waits for it (`MSG_MORE`).
     pub more: bool,
@@ -55,7 +55,7 @@ pub struct Write {
     pub ends_record: bool,
 }
 
-/// How far the stream has been sent when the application writes, and in what it goes.
+/// Extent of the data sent when the application writes, and the limits of its segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentSoFar {
     pub(crate) high_data: u64,
@@ -65,7 +65,8 @@ pub(crate) struct SentSoFar {
 }
 
 impl SentSoFar {
-    /// What the host keeps in one buffer: whole segments up to 64 KiB, and no more than half of the peer's largest window.
+    /// Most octets that the host keeps in one buffer: whole segments up to 64 KiB, and no more than half of the peer's
+    /// largest window.
     fn largest_buffer(&self) -> u64 {
         ((self.largest_window / 2).min(65_536) / self.mss).max(1) * self.mss
     }
@@ -89,7 +90,7 @@ impl WriteQueue {
         }
     }
 
-    /// The application writes.
+    /// Takes in a write of the application.
     pub(crate) fn write(&mut self, write: Write, sent: SentSoFar) {
         debug_assert!(!self.closed, "write after close");
         let start = self.end;
@@ -115,7 +116,7 @@ impl WriteQueue {
         self.record_end = self.records.front().copied().unwrap_or(self.end);
     }
 
-    /// Where the last buffer begins after a write from `start` on.
+    /// Offset at which the last buffer begins after a write from `start` on.
     fn begin_of_last_buffer(&self, start: u64, is_added: bool, sent: SentSoFar) -> u64 {
         let first = if is_added { self.last_buffer.max(sent.high_data) } else { start };
         first + (self.end - first).saturating_sub(1) / sent.largest_buffer() * sent.largest_buffer()
@@ -179,7 +180,7 @@ impl WriteQueue {
         if payload <= mss { self.last_len(high_data, mss) } else { mss }
     }
 
-    /// Where a record ends before a full segment would, or the stream does.
+    /// Length of the last segment, where a record or the stream ends before a full one.
     fn last_len(&self, high_data: u64, mss: u64) -> u64 {
         let next = self.records.partition_point(|end| *end <= high_data);
         let record = self.records.get(next).filter(|end| **end < self.end).map_or(u64::MAX, |end| end - high_data);
@@ -194,7 +195,7 @@ impl WriteQueue {
         self.record_end.saturating_sub(high_data)
     }
 
-    /// As [`Self::unsent_of_record`], with the FIN if it follows at once.
+    /// Same as [`Self::unsent_of_record`], with the FIN if it follows at once.
     pub(crate) fn rest_of_record(&self, high_data: u64) -> u64 {
         let end = if self.record_end == self.end { self.stream_end() } else { self.record_end };
         end.saturating_sub(high_data)
@@ -258,7 +259,7 @@ impl WriteQueue {
         self.overrides_silly_window
     }
 
-    /// What the send buffer leaves to send, with everything below `una` out of it.
+    /// Octets that the send buffer has to send, once everything below `una` is removed.
     #[inline]
     pub(crate) fn room_to_send(&self, una: u64, high_data: u64) -> u64 {
         (una + self.buffer).saturating_sub(high_data) // a smaller buffer may have been set since
@@ -306,7 +307,7 @@ impl WriteQueue {
         }
     }
 
-    /// `SO_SNDBUF`.
+    /// Sets the buffer's size (`SO_SNDBUF`) and ends its tuning.
     pub(crate) fn set_buffer(&mut self, size: Bytes) {
         (self.buffer, self.autotuning) = (size.0, None);
     }
@@ -323,12 +324,12 @@ impl WriteQueue {
         }
     }
 
-    /// `TCP_CORK`.
+    /// Sets or lifts the cork (`TCP_CORK`).
     pub(crate) fn set_corked(&mut self, corked: bool) {
         self.small.set_corked(corked);
     }
 
-    /// `TCP_NOTSENT_LOWAT`.
+    /// Sets the limit of unsent octets (`TCP_NOTSENT_LOWAT`).
     pub(crate) fn set_notsent_lowat(&mut self, lowat: Option<Bytes>) {
         self.notsent_lowat = lowat;
     }

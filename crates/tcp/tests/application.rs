@@ -1,12 +1,11 @@
-//! What an application may do besides reading and writing: answer a SYN itself, bound its window, tell of congestion,
-//! stop reading.
+//! The application's other calls: it answers a SYN itself, bounds its window, signals congestion, stops reading.
 
 use crate::common::{ACCEPTOR, OPENER, Pair, plain};
 use ackclock_tcp::{ConnectionError, EcnConfig, EcnMode, Endpoint, SocketOption, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use ackclock_wire::Flags;
 
-/// As `plain`, with a window field in octets.
+/// Same as `plain`, with a window field in octets.
 fn unscaled() -> TcpConfig {
     TcpConfig { window_scaling: false, receive_buffer: Bytes(60_000), ..plain() }
 }
@@ -117,8 +116,8 @@ fn ece_raised_by_the_application_halves_the_window_once() {
     assert!(pair.ends[OPENER].cwnd() >= after);
 }
 
-/// The ACK of the last segment came after all that a mark could tell of: RFC 3168 section 6.1.2 asks for an answer once in a window of data,
-/// and there is none (Linux 6.18 answers none either).
+/// The ACK of the last segment came after all data that a mark could refer to: RFC 3168 section 6.1.2 requires an
+/// answer once in a window of data, and there is none (Linux 6.18 answers none either).
 #[test]
 fn a_mark_while_nothing_is_in_flight_is_none() {
     let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, ..TcpConfig::default().ecn };

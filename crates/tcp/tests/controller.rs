@@ -1,4 +1,5 @@
-//! What a controller is told, in which order, and when it is made. Segments of 1000 octets; the round trip is 100 ms.
+//! Order of a controller's events, and the time at which it is created. Segments of 1000 octets; the round trip is 100
+//! ms.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,10 +11,10 @@ use ackclock_cc::{
 use ackclock_tcp::{IdleRestart, LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
 
-/// What was called, in order, with a number that matters.
+/// Calls in order, each with a number that matters.
 type Log = Arc<Mutex<Vec<(&'static str, u64)>>>;
 
-/// Keeps a log; its window grows by what is acknowledged, and restarts where it is told to.
+/// Keeps a log; its window grows by the acknowledged octets, and restarts at the value that it is given.
 #[derive(Clone, Debug)]
 struct Logging {
     log: Log,

@@ -17,7 +17,7 @@ fn opened(by: PacedBy) -> Pair {
     pair
 }
 
-/// When the opener's segments left that have data, or have none, in microseconds from `from` (ms) on.
+/// Departure times of the opener's segments with data, or without, in microseconds from `from` (ms) on.
 fn departures(pair: &Pair, has_data: bool, from: u64) -> Vec<u64> {
     let wanted = |seen: &&crate::common::Seen| {
         let is_late = seen.time >= SimTime(from * 1_000_000);

@@ -1,4 +1,4 @@
-//! When a tail loss probe leaves (RFC 8985 section 7).
+//! Timing of a tail loss probe (RFC 8985 section 7).
 
 use crate::common::{OPENER, Pair, plain};
 use ackclock_tcp::{LossDetection, PacingConfig, RtoConfig, RtoEstimator, TcpConfig};

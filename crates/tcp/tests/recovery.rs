@@ -1,4 +1,4 @@
-//! What each loss recovery sends, segment by segment. Segments of 1000 octets, numbered from 1: segment k has sequence
+//! Segments that each loss recovery sends, one by one. Segments of 1000 octets, numbered from 1: segment k has sequence
 //! number (k - 1) * 1000 + 1. The round trip is 100 ms and nothing takes time to clock out.
 
 use crate::common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
@@ -243,7 +243,7 @@ proptest! {
     }
 }
 
-/// As Linux 2.4: forward acknowledgement and rate halving.
+/// The configuration of Linux 2.4: forward acknowledgement and rate halving.
 fn fack() -> TcpConfig {
     let (loss_detection, recovery) = (LossDetection::Fack, with_recovery(LossRecovery::Sack));
     TcpConfig { loss_detection, rate_halving: true, prr: false, decrease_from: DecreaseFrom::Cwnd, ..recovery }
@@ -258,9 +258,9 @@ fn rate_halving_lets_a_segment_out_for_every_second_duplicate_ack() {
     assert_eq!(pair.ends[OPENER].cwnd(), Bytes(6_000)); // the seventh ACK of this recovery: ten, less one three times, of 12 - 6 + 1
 }
 
-/// Mathis and Mahdavi (SIGCOMM 1996): one SACK of the seventh segment tells that the first is lost, and three others with it. By
-/// hand: six are in flight of those that may yet arrive once 1 is sent again, so that the window is six, then 5, 4, 3 with what
-/// arrives. It is 2 at the end, from where slow start leads back to half of ten.
+/// Mathis and Mahdavi (SIGCOMM 1996): one SACK of the seventh segment shows that the first is lost, and three others
+/// with it. By hand: six are in flight of those that may yet arrive once 1 is sent again, so that the window is six,
+/// then 5, 4, 3 with what arrives. It is 2 at the end, from where slow start leads back to half of ten.
 #[test]
 fn forward_acknowledgement_repairs_what_one_sack_tells_of() {
     let (pair, sent) = lose(&fack(), 100, &[1, 2, 3, 4, 5, 6], 399);
@@ -276,7 +276,8 @@ fn forward_acknowledgement_repairs_what_one_sack_tells_of() {
     );
 }
 
-/// Linux 2.4: the SACK of 13, which was new after the retransmission of 1, tells that it is lost. By hand, from six in flight.
+/// Linux 2.4: the SACK of 13, which was new after the retransmission of 1, shows that the retransmission is lost. By
+/// hand, from six in flight.
 #[test]
 fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
     let (pair, sent) = lose(&fack(), 100, &[1, 1], 299);

@@ -1,5 +1,5 @@
-//! What single switches do that no packet script shows from both sides. Segments of 1000 octets, a round trip of 100 ms, an
-//! ACK for each; data leaves at 200 ms.
+//! Effects of single switches that no packet script shows from both sides. Segments of 1000 octets, a round trip of 100
+//! ms, an ACK for each; data leaves at 200 ms.
 
 use crate::common::{OPENER, Pair, plain};
 use ackclock_tcp::{
@@ -30,7 +30,7 @@ fn opened(config: &TcpConfig, losses: &'static [(u32, usize)]) -> Pair {
     pair
 }
 
-/// When segment `number` left, in milliseconds.
+/// Departure times of segment `number`, in milliseconds.
 fn departures(pair: &Pair, number: u32) -> Vec<u64> {
     let sent = pair.data_sent(OPENER).into_iter();
     sent.filter(|(_, seq, _)| *seq == (number - 1) * 1_000 + 1).map(|(ms, _, _)| ms).collect()

@@ -16,7 +16,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// In octets, with segments of `mss`.
+    /// Amount in octets, with segments of `mss`.
     pub fn in_bytes(self, mss: u64) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes,

@@ -1,4 +1,4 @@
-//! A data rate.
+//! Data rates in bits per second.
 
 use std::fmt;
 use std::str::FromStr;
@@ -56,8 +56,8 @@ impl Bandwidth {
         SimDuration(whole + u64::from(remainder > 0))
     }
 
-    /// The same time in parts: whole nanoseconds, and what is left in units of 1/rate nanoseconds. A busy link adds
-    /// the left-over of one packet to the next, so that its long-run rate is exact.
+    /// Serialization delay in parts: whole nanoseconds, and what is left in units of 1/rate nanoseconds. A busy link
+    /// adds the left-over of one packet to the next, so that its long-run rate is exact.
     pub fn serialization_parts(self, size: Bytes) -> (u64, u64) {
         let bit_nanoseconds = u128::from(size.0) * 8_000_000_000;
         let rate = u128::from(self.0);

@@ -3,7 +3,7 @@
 const PRECISION_BITS: u32 = 7;
 const EXACT: u64 = 1 << PRECISION_BITS;
 
-/// So many buckets are kept one by one, and so many values are looked for there.
+/// Number of buckets that are kept one by one, and number of searches among them.
 const FEW_BUCKETS: usize = 32;
 const FEW_VALUES: u32 = 1_000;
 
@@ -18,7 +18,7 @@ pub struct Histogram {
     base: usize,
     /// The buckets that have any weight, in order, while there are few.
     few: Vec<(u32, u64)>,
-    /// How often a value was looked for there.
+    /// Number of searches for a value there.
     looked_for: u32,
     sum: u128,
     /// The largest number while nothing was counted.
@@ -108,7 +108,7 @@ impl Histogram {
         true
     }
 
-    /// What was kept one by one has its place among all buckets.
+    /// Moves the buckets that were kept one by one to their places among all buckets.
     fn spread(&mut self) {
         let (Some(first), Some(last)) = (self.few.first(), self.few.last()) else { return };
         self.base = first.0 as usize;

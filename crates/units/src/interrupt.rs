@@ -1,4 +1,4 @@
-//! Long work that can be told to end: now and then it asks, and whoever wants its end lets it unwind from there.
+//! Interruption of long work: it checks now and then, and unwinds from there if it must end.
 //!
 //! Nothing of a result depends on it: work goes on as if it had not asked, or is lost.
 
@@ -7,11 +7,11 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What an interrupted thread unwinds with, if nobody had more to say.
+/// Payload with which an interrupted thread unwinds, if there is no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// What the program does when work asks, on any thread.
+/// Function that the program calls at each check, on any thread.
 static LISTENER: OnceLock<fn()> = OnceLock::new();
 
 thread_local! {
@@ -19,7 +19,8 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// From now on work that asks calls `listener`, which unwinds to end it. The first one stays; false if there is one already.
+/// Sets the function `listener` that work calls at each check, and that unwinds to end it. The first one stays; false
+/// if there is one already.
 pub fn listen(listener: fn()) -> bool {
     LISTENER.set(listener).is_ok()
 }
@@ -40,7 +41,7 @@ pub fn ask() {
     }
 }
 
-/// Counts the rounds of a loop, and asks every so many.
+/// Counts the rounds of a loop, and checks once in many.
 #[derive(Debug, Default)]
 pub struct Rounds {
     count: u32,
@@ -50,7 +51,7 @@ impl Rounds {
     /// Rounds of some nanoseconds to some hundred between two questions.
     const BETWEEN: u32 = 1 << 14;
 
-    /// One more.
+    /// Counts a round.
     #[inline]
     pub fn on_round(&mut self) {
         self.count += 1;

@@ -1,4 +1,4 @@
-//! How long to look for what another thread is about to do, before letting go of the core.
+//! Spin-wait: polls for another thread's progress for a while, before letting go of the core.
 //!
 //! Threads that work by turns wait microseconds for each other, and waking one that sleeps takes as long, or many times that on a
 //! virtual machine, whose core sleeps with its thread. So who waits looks for a while first. It is to be longer than it takes to wake:
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Looks from one question of the time to the next.
 const LOOKS_AT_A_TIME: u32 = 16;
 
-/// After so many waits in a row in which looks were in vain, it looks as long as at first.
+/// Number of consecutive waits with polls in vain after which it polls as long as at first.
 const TRIES_ANEW: u32 = 64;
 
 /// See the module. One for each thing that is waited for again and again.
@@ -25,8 +25,8 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Of one of so many threads, each of which looks for so long at most. Where the machine has no core for each of them, none does: it
-    /// would look while the one that it waits for waits for its core.
+    /// Spin-wait of one of `threads` threads, each of which polls for `longest` at most. Without a core for each of
+    /// them, none polls: it would poll while the thread that it waits for waits for its core.
     pub fn among(threads: usize, longest: Duration) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
         Self::new(if threads > cores { Duration::ZERO } else { longest })
@@ -37,7 +37,7 @@ impl Patience {
     }
 
     /// Looks until there is something, but for no longer than is worth it; `None` if it is time to sleep.
-    #[allow(clippy::disallowed_methods, reason = "how long a thread looks is no part of a simulation")]
+    #[allow(clippy::disallowed_methods, reason = "the time of polling is not part of a simulation")]
     pub fn look<T>(&mut self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
         let most = self.longest / 1_u32.checked_shl(self.in_vain).unwrap_or(u32::MAX);
         let begun = Instant::now();
@@ -63,7 +63,7 @@ mod tests {
 
     const LONGEST: Duration = Duration::from_millis(4);
 
-    /// How long it looks for what never comes.
+    /// Time for which it polls for an event that never comes.
     #[allow(clippy::disallowed_methods, reason = "that is what is measured")]
     fn in_vain(patience: &mut Patience) -> Duration {
         let begun = Instant::now();

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-/// Values of which equal ones are one. Equal values mostly come one after the other; so few of those that came last are looked at.
+/// Values of which equal ones are one. Equal values mostly come one after the other, so only the latest are compared.
 #[derive(Clone, Debug)]
 pub struct Shared<T> {
     latest: Vec<Arc<T>>,
 }
 
-/// How many are looked at.
+/// Number of latest values that are compared.
 const LOOKED_AT: usize = 16;
 
 impl<T> Default for Shared<T> {

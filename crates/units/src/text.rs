@@ -23,12 +23,12 @@ pub struct ParseQuantityError {
 }
 
 impl ParseQuantityError {
-    /// That `text` is wrong as `what` says, for quantities that are made of those of this crate.
+    /// The error that `text` is wrong as `what` says, for quantities that are made of those of this crate.
     pub fn new(text: &str, what: String) -> Self {
         Self { text: text.to_owned(), what }
     }
 
-    /// What is wrong, without the text itself, for where that is told already.
+    /// The mistake without the text itself, for messages that contain the text already.
     pub fn what(&self) -> &str {
         &self.what
     }
@@ -89,7 +89,7 @@ fn listed(names: &[(&str, u64)]) -> String {
     if names.is_empty() { String::new() } else { format!(" (names: {})", names.join(", ")) }
 }
 
-/// Why a number in some unit is none in the base unit.
+/// Reason for which a number in some unit is not one in the base unit.
 enum Unscaled {
     NoNumber,
     TooFine,

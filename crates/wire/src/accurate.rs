@@ -11,15 +11,15 @@ use crate::segment::SackBlock;
 pub(crate) const ORDER_0: u8 = 172;
 pub(crate) const ORDER_1: u8 = 174;
 
-/// What a field holds of a counter.
+/// Mask of the option's 24-bit counter fields.
 const FIELD: u32 = 0xff_ffff;
 
-/// See the module.
+/// Accurate ECN option (RFC 9768 section 3.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccurateEcn {
     /// Order 1: the octets of ECT(1) come first, those of ECT(0) last.
     pub ect1_first: bool,
-    /// How many fields there are, three at most; counters whose field is left out say nothing.
+    /// Number of fields, three at most; counters whose field is left out are absent.
     pub fields: u8,
     /// Octets in packets marked ECT(0), modulo 2^24.
     pub ect0: u32,
@@ -52,7 +52,7 @@ impl AccurateEcn {
         (self.fields > place).then_some(self.ect1)
     }
 
-    /// With no more fields than these; the counters of others are zero.
+    /// The option with at most this many fields; the counters of others are zero.
     pub(crate) fn shortened(self, fields: u8) -> Self {
         let fields = self.fields.min(fields);
         let (ect0, ce, ect1) = (self.ect0, self.ce, self.ect1);
@@ -79,8 +79,8 @@ impl AccurateEcn {
         }
     }
 
-    /// The option with these octets after its length; `None` if it cannot be so long. A longer one than all fields take is read
-    /// as far as it is known.
+    /// The option with these octets after its length; `None` if that length is not possible. Of a longer one than all
+    /// fields take, the known fields are read.
     pub(crate) fn parse(kind: u8, value: &[u8]) -> Option<Self> {
         let mut fields = [0; 3];
         for (field, octets) in fields.iter_mut().zip(value.chunks_exact(3)) {
@@ -98,7 +98,8 @@ impl AccurateEcn {
         })
     }
 
-    /// As it lies beside up to three SACK blocks: in their count's word and in the place of a fourth.
+    /// The option in the form in which it lies beside up to three SACK blocks: in their count's word and in the place
+    /// of a fourth.
     pub(crate) fn packed(self) -> (u32, SackBlock) {
         let word = 0b1000 | u32::from(self.ect1_first) << 4 | u32::from(self.fields) << 5 | self.ce << 8;
         (word, SackBlock { start: Seq(self.ect0), end: Seq(self.ect1) })

@@ -14,9 +14,9 @@ use crate::segment::{Ecn, IPV4_HEADER, Segment, TCP_HEADER};
 /// The two ends of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Where the packet comes from.
+    /// Source of the packet.
     pub source: SocketAddrV4,
-    /// Where the packet goes.
+    /// Destination of the packet.
     pub destination: SocketAddrV4,
 }
 

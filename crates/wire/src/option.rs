@@ -51,7 +51,7 @@ pub(crate) fn emit_all(segment: &Segment, out: &mut Vec<u8>) {
     }
 }
 
-/// In whole words.
+/// Writes the option in whole words.
 fn emit_accurate(segment: &Segment, out: &mut Vec<u8>) {
     if let Some(option) = segment.accurate_ecn() {
         let start = out.len();

@@ -13,7 +13,7 @@ use crate::option;
 use crate::segment::{Ecn, Flags, Segment};
 use crate::seq::Seq;
 
-/// Why some bytes are not a TCP segment in an IPv4 packet.
+/// Reason for which some bytes are not a TCP segment in an IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// The bytes end before the headers do.
@@ -25,26 +25,26 @@ pub enum ParseError {
     },
     /// The version field is not 4.
     NotIpv4 {
-        /// What the version field says.
+        /// Value of the version field.
         version: u8,
     },
     /// The protocol field is not 6.
     NotTcp {
-        /// What the protocol field says.
+        /// Value of the protocol field.
         protocol: u8,
     },
     /// A fragment of a packet, which does not say how long the segment is.
     Fragment,
     /// A header length below its minimum of five words.
     HeaderLength {
-        /// Which header: "IPv4" or "TCP".
+        /// Name of the header: "IPv4" or "TCP".
         header: &'static str,
-        /// What the field says, in words of four octets.
+        /// Value of the field, in words of four octets.
         words: u8,
     },
     /// The packet's total length is less than its headers take.
     TotalLength {
-        /// What the field says.
+        /// Value of the field.
         total_len: u16,
         /// Octets that the headers take.
         headers: usize,
@@ -58,7 +58,7 @@ pub enum ParseError {
     OptionLength {
         /// The kind of the option.
         kind: u8,
-        /// What its length field says.
+        /// Value of its length field.
         len: u8,
     },
 }

@@ -18,26 +18,26 @@ pub struct AckRange {
     pub largest: u64,
 }
 
-/// Which frames a packet has.
+/// Set of the frames in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuicFrames(pub u8);
 
 impl QuicFrames {
     /// CRYPTO: a message of the handshake.
     pub const CRYPTO: Self = Self(0x01);
-    /// PING.
+    /// Bit of the PING frame.
     pub const PING: Self = Self(0x02);
-    /// ACK.
+    /// Bit of the ACK frame.
     pub const ACK: Self = Self(0x04);
     /// The ACK counts ECN marks.
     pub const ECN: Self = Self(0x08);
-    /// STREAM.
+    /// Bit of the STREAM frame.
     pub const STREAM: Self = Self(0x10);
     /// The STREAM frame is the last of its stream.
     pub const FIN: Self = Self(0x20);
-    /// `MAX_DATA`.
+    /// Bit of the `MAX_DATA` frame.
     pub const MAX_DATA: Self = Self(0x40);
-    /// `ACK_FREQUENCY`.
+    /// Bit of the `ACK_FREQUENCY` frame.
     pub const ACK_FREQUENCY: Self = Self(0x80);
 
     /// True if all frames of `other` are there.
@@ -60,15 +60,15 @@ impl QuicFrames {
 /// A QUIC packet, alone in its UDP datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuicPacket {
-    /// Where the STREAM frame begins in its stream.
+    /// Offset of the STREAM frame in its stream.
     pub offset: u64,
     /// `MAX_DATA`; with CRYPTO `initial_max_data`.
     pub max_data: u64,
     /// The 32 lowest bits of the packet number ([`expand`]).
     pub number: u32,
-    /// The same of the largest packet number that the ACK acknowledges.
+    /// The 32 lowest bits of the largest packet number that the ACK acknowledges.
     pub largest_acked: u32,
-    /// How many below it the first ACK range has.
+    /// Number of packets below it in the first ACK range.
     pub first_range: u32,
     /// ACK delay, in microseconds.
     pub ack_delay: u32,
@@ -84,7 +84,7 @@ pub struct QuicPacket {
     pub ack_threshold: u8,
     /// `ACK_FREQUENCY`: how far apart packets may arrive out of order before an ACK is due.
     pub reordering_threshold: u8,
-    /// The frames.
+    /// Frames of the packet.
     pub frames: QuicFrames,
     /// ECN field of the IP packet that carries it.
     pub ecn: Ecn,

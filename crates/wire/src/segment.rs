@@ -46,12 +46,12 @@ impl Flags {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable transport.
+    /// The transport is not ECN-capable.
     #[default]
     NotEct = 0,
     /// ECN-capable transport, ECT(1): the identifier of L4S (RFC 9331).
     Ect1 = 1,
-    /// ECN-capable transport, ECT(0).
+    /// The transport is ECN-capable, ECT(0).
     Ect0 = 2,
     /// Congestion experienced: a queue has marked the packet.
     Ce = 3,
@@ -92,8 +92,8 @@ pub struct SackBlock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
-    /// How many, in its lowest bits; the rest is of the option beside them. As wide as what lies beside it: a byte written alone
-    /// makes the copy of the whole wait.
+    /// Number of blocks, in its lowest bits; the rest belongs to the option beside them. As wide as the field beside
+    /// it: a byte written alone makes the copy of the whole wait.
     len: u32,
 }
 
@@ -187,7 +187,7 @@ pub struct Segment {
     pub syn: SynOptions,
     /// ECN field of the IP packet that carries it.
     pub ecn: Ecn,
-    /// ACK Ratio option of a data segment: one ACK for so many segments (RFC 5690 section 4.2); zero is absent.
+    /// ACK Ratio option of a data segment: number of segments to an ACK (RFC 5690 section 4.2); zero is absent.
     pub ack_ratio: u8,
 }
 
@@ -234,7 +234,7 @@ impl Segment {
         if has_others { self.options_len_beside(timestamps) } else { timestamps }
     }
 
-    /// With options beside the timestamps, or in their place.
+    /// Length with options beside the timestamps, or in their place.
     fn options_len_beside(&self, timestamps: u32) -> u32 {
         if self.ack_ratio > 0 && !self.flags.has(Flags::SYN) {
             return self.tight_options_len().next_multiple_of(4);

@@ -34,10 +34,10 @@ fn run(file: &Path, overrides: &[String]) -> Result<Results, ScenarioError> {
     Run::of(&scenario).finish()
 }
 
-/// What answers `controller = { kind = "external", name = ..., parameters = ... }`.
+/// Answer to `controller = { kind = "external", name = ..., parameters = ... }`.
 fn find(request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
     if (request.origin, request.name) != (Origin::Program, "sqrt") {
-        return refuse(BlamedField::Name, "is no controller of this program", "use name = \"sqrt\"");
+        return refuse(BlamedField::Name, "is not a controller of this program", "use name = \"sqrt\"");
     }
     let known = ["alpha", "beta"];
     if let Some(other) = request.parameters.keys().find(|key| !known.contains(&key.as_str())) {
@@ -48,7 +48,7 @@ fn find(request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
         Some(value) => value.as_f64().filter(|number| *number > 0.0),
     };
     let (Some(alpha), Some(beta)) = (number("alpha"), number("beta")) else {
-        return refuse(BlamedField::Parameters, "are no positive numbers", "use alpha = 1.0, beta = 1.0");
+        return refuse(BlamedField::Parameters, "must be positive numbers", "use alpha = 1.0, beta = 1.0");
     };
     Ok(ExternalConfig::new("sqrt", move |start| SquareRoot::new(Parameters { alpha, beta }, start)))
 }

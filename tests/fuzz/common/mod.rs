@@ -1,4 +1,4 @@
-//! What several targets do with a scenario that could be read: run it for a while, and look at what comes out.
+//! Common part of several targets: run a scenario that could be read for a while, and check its results.
 
 #![allow(dead_code, reason = "no target uses all of it")]
 

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::observation::{Scale, scaled};
 
-/// Which values an observation of one's own has, and how they are brought into [-1, 1].
+/// Values of a user's observation, and their map into [-1, 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservationRange {
     low: f64,
@@ -27,8 +27,8 @@ impl ObservationRange {
         Self { scale: Scale::Log { unit }, ..self }
     }
 
-    /// As another language, or the other side of some boundary, describes it: `low`, `high` and `logarithmic_from`, each a
-    /// number or null.
+    /// The range in the description of another language, or of the other side of some boundary: `low`, `high` and
+    /// `logarithmic_from`, each a number or null.
     pub fn of_description(description: &Json) -> Self {
         let number = |key: &str| description[key].as_f64();
         let (low, high) = (number("low").unwrap_or(f64::NEG_INFINITY), number("high").unwrap_or(f64::INFINITY));
@@ -36,13 +36,13 @@ impl ObservationRange {
         number("logarithmic_from").map_or(range, |unit| range.logarithmic_from(unit))
     }
 
-    /// For [`Self::of_description`].
+    /// Description for [`Self::of_description`].
     pub fn describe(&self) -> Json {
         let unit = if let Scale::Log { unit } = self.scale { Some(unit) } else { None };
         json!({ "low": self.low, "high": self.high, "logarithmic_from": unit })
     }
 
-    /// What is wrong with it, if anything.
+    /// Mistake in the range, if any.
     pub fn mistake(&self) -> Option<String> {
         let Self { low, high, scale } = *self;
         if low.is_nan() || high.is_nan() || low >= high {

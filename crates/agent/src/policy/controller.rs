@@ -28,7 +28,7 @@ pub struct PolicyController {
     decisions: u64,
     /// The largest delivery rate that a policy in whole numbers has seen, bit/s.
     max_delivery_rate: u64,
-    /// What such a policy remembers.
+    /// Memory of such a policy.
     memory: Memory,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where a mistake is.
+/// Place of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyPlace {
     /// In the file as a whole.
@@ -14,11 +14,11 @@ pub enum PolicyPlace {
 /// A file that is no policy: where, what is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// Where in the file the policy is wrong.
+    /// Place in the file at which the policy is wrong.
     pub place: PolicyPlace,
-    /// What is wrong, as the end of a sentence that begins with the place.
+    /// The mistake, as the end of a sentence that begins with the place.
     pub what: String,
-    /// What to do about it.
+    /// Instruction what to do about it.
     pub remedy: String,
 }
 

@@ -11,16 +11,16 @@ use super::onnx::{FLOAT, GraphProto, NodeProto, ValueInfoProto};
 use super::tensor::{Tensor, Values, count};
 use super::{operators, states};
 
-/// What a name stands for.
+/// Value that a name stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) shape: Vec<usize>,
     pub(crate) content: Content,
-    /// It is the number of a choice, of which there are so many.
+    /// It is the number of a choice, of which there are this many.
     pub(crate) index_below: Option<usize>,
 }
 
-/// Where its numbers are.
+/// Place of its numbers.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// To be computed, or constant.
@@ -147,7 +147,7 @@ impl Builder {
         self.network.memory.len() - 1
     }
 
-    /// What is kept there.
+    /// Remembers a value at a place of the memory.
     pub(crate) fn remember(&mut self, place: usize, value: &Value) {
         if let Content::Floats(Operand::Slot(next)) = value.content {
             self.network.memory[place] = Memory { length: count(&value.shape).unwrap_or(0), next };
@@ -184,7 +184,7 @@ fn declared(input: &ValueInfoProto) -> Result<Option<Vec<Option<i64>>>, PolicyEr
     Ok(shape.map(|shape| shape.dim.iter().map(|dim| dim.dim_value).collect()))
 }
 
-/// What the input declares, held to what the agent is shown. A batch is of one.
+/// Shape that the input declares, checked against the agent's observations. A batch is of one.
 fn input_shape(input: &ValueInfoProto, history: usize, width: usize) -> Result<Vec<usize>, PolicyError> {
     let length = history * width;
     let Some(declared) = declared(input)? else { return Ok(vec![1, length]) };

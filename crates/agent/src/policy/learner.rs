@@ -1,4 +1,4 @@
-//! What a policy that was learnt in a flow needs besides its network, to go on as the controller that learnt it.
+//! State that a policy which was learnt in a flow needs besides its network, to go on as the controller that learnt it.
 //!
 //! A file of `dqn_newreno` or `dqn_cubic` says under [`LEARNER_KEY`] which of them it was, with its settings that hold when
 //! nothing is learnt. The engine then runs that controller, slow start and answer to losses included, with the network in the
@@ -16,7 +16,7 @@ use super::error::PolicyError;
 use super::network::Network;
 use super::{Form, Policy};
 
-/// Metadata of a file under this key tell which controller learnt it, with its settings.
+/// Key of the file's metadata about the controller that learnt it, with its settings.
 pub const LEARNER_KEY: &str = "ackclock.learner";
 
 /// A controller that learnt, and its settings.
@@ -26,7 +26,8 @@ pub(super) struct Learner {
     rules: WindowRules,
 }
 
-/// As written, with the names of a scenario's file. Files of earlier versions lack what follows `below_ssthresh`.
+/// Settings as written, with the names of a scenario's file. Files of earlier versions lack what follows
+/// `below_ssthresh`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Written {
@@ -52,7 +53,7 @@ enum Written {
     },
 }
 
-/// What all controllers did before there was a choice.
+/// Default of controllers before there was a choice.
 fn once_from_flight() -> Word<DecreaseFrom> {
     Word(DecreaseFrom::FlightSize)
 }
@@ -90,7 +91,7 @@ pub(super) fn written(learned: &Learned) -> String {
 }
 
 impl Learner {
-    /// Reads what a file says, for a network of so many inputs.
+    /// Reads the settings in a file, for a network of `inputs` inputs.
     pub(super) fn read(text: &str, inputs: usize) -> Result<Self, PolicyError> {
         let wrong = |what: String| {
             let remedy = "save it again with `ackclock run --save-policy`, or remove the key";

@@ -7,18 +7,18 @@
 use ackclock_learn::affine;
 use ackclock_units::math;
 
-/// Where numbers are.
+/// Place of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
     /// 0 is the observation, n what the n-th step gives.
     Slot(usize),
-    /// Among the constants.
+    /// Place among the constants.
     Constant(usize),
-    /// What is remembered of the evaluation before.
+    /// Value remembered from the evaluation before.
     Memory(usize),
 }
 
-/// What is done to each number.
+/// Function of each number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unary {
     Relu,
@@ -33,7 +33,7 @@ pub(crate) enum Unary {
     Clip(f32, f32),
 }
 
-/// What is done to two numbers.
+/// Function of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
@@ -42,20 +42,20 @@ pub(crate) enum Binary {
     Div,
 }
 
-/// What a step does.
+/// Operation of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
     /// Weights, a row for each output, and biases.
     Affine { weights: Vec<f32>, biases: Vec<f32> },
     /// Each number by itself.
     Each(Unary),
-    /// With the numbers of another operand; the shorter one begins anew as often as needed.
+    /// Combination with the numbers of another operand; the shorter one begins anew as often as needed.
     With(Binary, Operand),
     /// To each number a row's products with another operand.
     AddProducts { weights: Vec<f32>, with: Operand },
     /// The state of an LSTM's cells, from the sums of the gates of input, output, forgetting and cell, and the state before.
     CellState { before: Operand },
-    /// What an LSTM gives, from the state of its cells and the same sums.
+    /// Outputs of an LSTM, from the state of its cells and the same sums.
     CellOutput { sums: Operand },
     /// `exp x / sum exp x`.
     Softmax,
@@ -76,11 +76,11 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) length: usize,
-    /// What becomes of them: what the step gives of which this is the slot.
+    /// Slot of the step that gives the next value.
     pub(crate) next: usize,
 }
 
-/// See the module.
+/// A network as a list of steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Network {
     pub(crate) constants: Vec<Vec<f32>>,
@@ -93,7 +93,7 @@ pub(crate) struct Network {
 pub(crate) type Work = Vec<Vec<f32>>;
 
 impl Network {
-    /// What comes out for an observation, after those that `work` has seen before.
+    /// Outputs for an observation, after those that `work` has seen before.
     pub(crate) fn evaluate<'a>(&'a self, input: &[f32], work: &'a mut Work) -> &'a [f32] {
         let first = self.memory.len();
         work.resize_with(first + self.steps.len() + 1, Vec::new);
@@ -218,7 +218,7 @@ fn cell_state(sums: &[f32], before: &[f32], into: &mut Vec<f32>) {
     into.extend(before.iter().enumerate().map(after));
 }
 
-/// `sigmoid(o) tanh(c)`.
+/// Output of a cell: `sigmoid(o) tanh(c)`.
 fn cell_output(state: &[f32], sums: &[f32], into: &mut Vec<f32>) {
     let gates = &sums[OUTPUT * state.len()..];
     into.extend(gates.iter().zip(state).map(|(gate, c)| Unary::Sigmoid.of(*gate) * Unary::Tanh.of(*c)));

@@ -5,7 +5,7 @@
 
 use prost::Message;
 
-/// The file.
+/// Content of the file.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ModelProto {
     #[prost(int64, tag = "1")]
@@ -20,7 +20,7 @@ pub(crate) struct ModelProto {
     pub(crate) metadata_props: Vec<StringStringEntryProto>,
 }
 
-/// Which version of the operators.
+/// Version of the operators.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct OperatorSetIdProto {
     #[prost(string, tag = "1")]
@@ -89,7 +89,7 @@ pub(crate) struct AttributeProto {
     pub(crate) ints: Vec<i64>,
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub(crate) strings: Vec<Vec<u8>>,
-    /// Which of the fields holds the value.
+    /// Number of the field that holds the value.
     #[prost(int32, tag = "20")]
     pub(crate) r#type: i32,
 }
@@ -127,7 +127,7 @@ pub(crate) struct ValueInfoProto {
     pub(crate) r#type: Option<TypeProto>,
 }
 
-/// Of a value; anything but a tensor is left out.
+/// Type of a value; anything but a tensor is left out.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TypeProto {
     #[prost(message, optional, tag = "1")]
@@ -159,7 +159,7 @@ pub(crate) struct Dimension {
     pub(crate) dim_param: Option<String>,
 }
 
-/// Element types (`TensorProto.DataType`).
+/// Type of elements (`TensorProto.DataType`).
 pub(crate) const FLOAT: i32 = 1;
 pub(crate) const INT32: i32 = 6;
 pub(crate) const INT64: i32 = 7;

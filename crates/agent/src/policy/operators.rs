@@ -51,7 +51,7 @@ pub const OPERATORS: &[&str] = &[
     "Unsqueeze",
 ];
 
-/// What a node gives, output by output.
+/// Values of a node, output by output.
 pub(crate) fn apply(builder: &mut Builder, node: &NodeProto) -> Result<Vec<Value>, PolicyError> {
     if !matches!(node.domain.as_str(), "" | "ai.onnx") {
         return Err(unsupported(node));
@@ -111,7 +111,7 @@ fn unsupported(node: &NodeProto) -> PolicyError {
     PolicyError::of_file(what, remedy)
 }
 
-/// What a mistake calls a node.
+/// Name of a node in a mistake.
 fn place(node: &NodeProto) -> String {
     let output = node.output.first().map_or("", String::as_str);
     format!("node {:?}", if node.name.is_empty() { output } else { &node.name })
@@ -320,7 +320,7 @@ fn check_axis(builder: &Builder, node: &NodeProto, default: i64) -> Result<(), P
     Err(wrong(node, &format!("works along axis {axis} of {rank}"), "let it work along the last axis, -1"))
 }
 
-/// Of a row, which becomes one number.
+/// Logarithm of the summed exponentials of a row, which becomes one number.
 fn log_sum_exp(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     row(node, value)?;

@@ -40,7 +40,7 @@ pub struct Quantised {
 }
 
 impl Quantised {
-    /// What a policy becomes.
+    /// Converts a policy.
     pub fn of(policy: &Policy) -> Result<Self, PolicyError> {
         let config = &policy.config;
         refuse_what_no_program_does(config)?;
@@ -73,7 +73,7 @@ impl Quantised {
         Some(read())
     }
 
-    /// As a file, with the agent's configuration as JSON in one line.
+    /// The policy as a file, with the agent's configuration as JSON in one line.
     pub fn file(&self, config: &str) -> Vec<u8> {
         let mut file = MAGIC.as_bytes().to_vec();
         file.extend(config.replace('\n', " ").bytes());
@@ -82,7 +82,7 @@ impl Quantised {
         file
     }
 
-    /// What is decided: the number of a choice, or a value in q16. `memory` is the flow's, and moves on.
+    /// Decides: the number of a choice, or a value in q16. `memory` is the flow's, and moves on.
     pub fn decide(&self, sight: &Sight, memory: &mut Memory) -> i64 {
         let mut inputs = [0; image::WIDTH];
         for (place, input) in inputs.iter_mut().enumerate().take(self.image.inputs as usize) {
@@ -105,13 +105,13 @@ impl Quantised {
         codes.is_ok_and(|codes| expected.set_agent(config, &codes).is_ok()) && *expected == *self.image
     }
 
-    /// What lies in the file behind the configuration.
+    /// Image in the file behind the configuration.
     pub fn image(&self) -> &Image {
         &self.image
     }
 }
 
-/// What a decision comes to where actions are [`f64`]s.
+/// Value of a decision where actions are [`f64`]s.
 pub(super) fn action_of(decision: i64, form: Form, space: ActionSpace) -> f64 {
     match (form, space) {
         (Form::Values, _) | (Form::Action, ActionSpace::Discrete(_)) => decision as f64,

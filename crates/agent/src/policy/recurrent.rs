@@ -186,7 +186,7 @@ fn the_present_exporters_mistake_is_told() {
     assert!(error.contains("begins a second state from \"c\"") && error.contains("dynamo=False"), "{error}");
 }
 
-/// As a history that is not put into one row.
+/// A history that is not put into one row is refused.
 #[test]
 fn a_sequence_of_several_is_refused() {
     let mut model = ModelProto::decode(&bytes("first_old")[..]).expect("right");

@@ -12,7 +12,7 @@ use super::operators::{CELLS, HIDDEN, wrong};
 /// Operators that put numbers into another shape and change none of them.
 const MOVES: [&str; 8] = ["Cast", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"];
 
-/// Who makes a value.
+/// Nodes by the values that they make.
 struct Makers<'a>(BTreeMap<&'a str, &'a NodeProto>);
 
 impl<'a> Makers<'a> {

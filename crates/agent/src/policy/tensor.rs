@@ -10,7 +10,7 @@ pub(crate) struct Tensor {
     pub(crate) values: Values,
 }
 
-/// What kind of numbers.
+/// Numbers of either kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     Floats(Vec<f32>),

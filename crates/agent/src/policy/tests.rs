@@ -33,7 +33,7 @@ fn file(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, outputs: usize, ag
     model(graph, agent).encode_to_vec()
 }
 
-/// What the network of these nodes, from "x" to "y", gives.
+/// Outputs of the network of these nodes, from "x" to "y".
 fn outputs(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, x: [f32; 2]) -> Vec<f32> {
     let policy = Policy::from_onnx(&file(nodes, initializer, 2, TWO), None).unwrap_or_else(|error| panic!("{error}"));
     policy.network.evaluate(&x, &mut Work::new()).to_vec()
@@ -148,7 +148,7 @@ fn constants_in_nodes_and_reshapes_are_read() {
     assert_eq!(outputs(vec![node("Add", &["x", "c"], "y")], vec![numbers], [0.0, 0.0]), [1.0, 2.0]);
 }
 
-/// As the distribution around PPO's mean is exported: y = x, by way of its shape.
+/// The export of the distribution around PPO's mean: y = x, by way of its shape.
 #[test]
 fn shapes_are_known_and_numbers_stay() {
     let nodes = vec![

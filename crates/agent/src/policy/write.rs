@@ -1,4 +1,4 @@
-//! What a controller has learnt, as an ONNX file.
+//! Writes the network that a controller has learnt as an ONNX file.
 //!
 //! The normalisation is nodes of its own before the first layer: folded into the weights it would be rounded otherwise, and
 //! its limit cannot be folded.
@@ -18,16 +18,16 @@ use super::{AGENT_KEY, Policy};
 /// IR version and operators of ONNX 1.8, of 2020, which every runtime still reads.
 const IR_VERSION: i64 = 7;
 const OPSET: i64 = 13;
-/// `AttributeProto.AttributeType.INT`.
+/// Number of `AttributeProto.AttributeType.INT`.
 const INT_ATTRIBUTE: i32 = 2;
 
 const NEWRENO: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms"], "decide": "window", "action": {"kind": "deltas", "segments": [-10, -3, -1, 0, 1, 3, 10]}, "reward": "dqn"}"#;
 const CUBIC: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms", "w_max_segments", "since_congestion_ms"], "decide": "cubic_pace", "action": "cubic_pace", "reward": "dqn"}"#;
 
-/// What stands between two layers.
+/// Function between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
-    /// `max(x, 0)`.
+    /// Rectifier, `max(x, 0)`.
     Relu,
     /// The hyperbolic tangent of `x`.
     Tanh,
@@ -75,8 +75,8 @@ pub fn policy_file<'a>(
     model(self::layers(normaliser, Activation::Relu, layers), agent).encode_to_vec()
 }
 
-/// As [`policy_file`], of a network that was trained elsewhere: each layer is weights and biases, as many weights for each
-/// bias. What it is refused for is said as of a file that is read.
+/// Same as [`policy_file`], for a network that was trained elsewhere: each layer is weights and biases, as many weights
+/// for each bias. Errors are those of reading a file.
 pub fn trained_policy(
     agent: &str,
     activation: Activation,
@@ -176,7 +176,7 @@ pub(super) fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
     }
 }
 
-/// Constant numbers.
+/// Tensor of constant numbers.
 pub(super) fn tensor(name: &str, shape: &[usize], numbers: &[f32]) -> TensorProto {
     TensorProto {
         name: name.to_owned(),

@@ -1,6 +1,6 @@
-//! A path on this machine: two hosts and a router between them, each a network namespace, with the kernel's own token bucket
-//! before the second host. They go when this does. There is one at a time in a process: connections run in real time, and what each is
-//! held to is told by its round trips, which another one's packets would lengthen.
+//! A path on this machine: two hosts and a router between them, each a network namespace, with the kernel's own token
+//! bucket before the second host. They go when this does. There is one at a time in a process: connections run in real
+//! time, and their round trips show the bottleneck, which another one's packets would lengthen.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -22,8 +22,8 @@ const PORT: u16 = 5999;
 const SINK: &str = "10.98.2.1";
 
 impl Lab {
-    /// With a rate in Mbit/s and a queue in octets towards the second host, and a rate in kbit/s on the way back if that is to
-    /// be jammed; `None`, with the reason printed, where it cannot be.
+    /// A path with a rate in Mbit/s and a queue in octets towards the second host, and a rate in kbit/s on the reverse
+    /// path if that is to be jammed; `None`, with the reason printed, where it cannot be.
     pub(crate) fn new(mbit: u32, queue_bytes: u32, back_kbit: Option<u32>) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         static ONE: Mutex<()> = Mutex::new(());

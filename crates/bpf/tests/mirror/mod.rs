@@ -1,5 +1,5 @@
-//! A controller in Rust that runs a simulated connection, and beside it the same rules in C, which are told of every event as the
-//! kernel would tell of it. After each event what both would do is compared.
+//! A controller in Rust that runs a simulated connection, and beside it the same rules in C, which receive every event
+//! as the kernel would report it. After each event both results are compared.
 //!
 //! Departures from a run of the controller in Rust alone: times are whole microseconds, as the kernel's are; a timeout restarts no
 //! window; and with [`Told::AsTheKernel`] it knows of what was in flight and lost what the kernel lets one know.
@@ -12,16 +12,16 @@ use ackclock_cc::delivery::{Demands, RateSample, Repair, SegmentReport};
 use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Controller, ControllerConfig, SendEvent};
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 
-/// What the controller in Rust is told of what was in flight when a segment left, and of losses.
+/// Values that the controller in Rust receives of the data in flight when a segment left, and of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// As the rules in C have it.
+    /// The values that the rules in C receive.
     AsTheKernel,
     /// All that the simulator knows.
     All,
 }
 
-/// How far both are apart.
+/// Differences between both.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Apart {
     pub(crate) acks: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Apart {
     pub(crate) rust: f64,
     pub(crate) c: f64,
     pub(crate) states: std::collections::BTreeSet<u32>,
-    /// What was told, for the bytecode.
+    /// Events sent to the rules in C, for the bytecode.
     pub(crate) told: Vec<(FlightEvent, Report)>,
 }
 
@@ -48,19 +48,19 @@ pub(crate) struct Mirror {
     flight: Box<Flight>,
     told: Told,
     mss: u64,
-    /// The same stream that the controller in Rust has, and the next of it.
+    /// Copy of the controller's random stream.
     random: RandomStream,
     next: u64,
     draws: u32,
     delivered: u64,
     lost: u64,
-    /// Newly lost and not told yet, and the last lost segment.
+    /// Segments newly lost and not reported yet, and the last lost segment.
     pending: Option<SegmentReport>,
     pasts: Vec<Past>,
     pub(crate) apart: Arc<Mutex<Apart>>,
 }
 
-/// At the ACK before which so much had been delivered.
+/// State at the ACK before which `delivered` octets had been delivered.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     delivered: u64,
@@ -91,7 +91,7 @@ impl Mirror {
         let mut flight = Flight::new(params, (start.initial_window.0 / mss) as u32);
         let report = Report { mss: mss as u32, ..Report::default() };
         flight.set(FlightEvent::Begin, report);
-        // both ends of the connection have one; the receiver's is told nothing more
+        // both ends of the connection have one; the receiver's receives no further events
         {
             let told_of = &mut apart.lock().expect("one thread").told;
             if told_of.is_empty() {
@@ -147,7 +147,7 @@ impl Mirror {
         apart.states.insert(self.flight.state_number);
     }
 
-    /// What the kernel would know of the moment at which so much had been delivered.
+    /// State that the kernel would know of the moment at which `delivered` octets had been delivered.
     fn past(&self, delivered: u64) -> Option<Past> {
         let place = |octets: u64| self.segments(octets) >> 2;
         self.pasts.iter().rev().find(|past| place(past.delivered) == place(delivered)).copied()

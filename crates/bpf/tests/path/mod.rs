@@ -15,23 +15,23 @@ pub(crate) const MSS: u64 = 1_448;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 
-/// What a path is like.
+/// Properties of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) per_segment_ns: u64,
     pub(crate) rtt_ns: u64,
     /// Segments that wait at most.
     pub(crate) queue: u64,
-    /// So many ACKs, of one to eight segments.
+    /// Number of ACKs, each for one to eight segments.
     pub(crate) acks: u32,
-    /// One in so many losses is found by the timer; and of the losses within an episode.
+    /// One of this many losses is found by the timer; and of the losses within an episode.
     pub(crate) timeout_of: u64,
-    /// The application pauses at one in so many ACKs; 0: never.
+    /// The application pauses at one of this many ACKs; 0: never.
     pub(crate) pause_of: u64,
     pub(crate) seed: u64,
 }
 
-/// One event, as each side is told it.
+/// One event, in the form for each side.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     Ack(Box<AckEvent>),
@@ -86,7 +86,7 @@ impl Sender {
         }
     }
 
-    /// xorshift64 (Marsaglia 2003).
+    /// Random number by xorshift64 (Marsaglia 2003).
     fn draw(&mut self, below: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -106,13 +106,13 @@ impl Sender {
         }
     }
 
-    /// The way back takes longer for a fifth of the time.
+    /// Delay of the reverse path, which is longer for a fifth of the time.
     fn back(&self) -> u64 {
         let jam = if (self.now / (200 * MILLISECOND)).is_multiple_of(5) { 17 * MILLISECOND } else { 0 };
         self.path.rtt_ns / 2 + jam
     }
 
-    /// What happens next to a flow with this window, octets.
+    /// Next events of a flow with this window, octets.
     pub(crate) fn next(&mut self, cwnd: u64) -> Vec<Happening> {
         if self.pauses && self.flight.is_empty() {
             return vec![Happening::Idle(self.go_on())];
@@ -221,7 +221,7 @@ impl Sender {
     }
 }
 
-/// Tells the controller in Rust; a timeout restarts its window at one segment, as the stack does.
+/// Sends an event to the controller in Rust; a timeout restarts its window at one segment, as the stack does.
 pub(crate) fn tell(controller: &mut Controller, happening: &Happening) {
     match happening {
         Happening::Ack(ack) => controller.on_ack(ack),
@@ -240,7 +240,7 @@ fn restart(controller: &mut Controller, now: SimTime) {
     controller.on_restart(&RestartEvent { now, cause: RestartCause::Timeout, window: Bytes(MSS), ssthresh: None });
 }
 
-/// The same for the rules in C.
+/// The event in the form for the rules in C.
 pub(crate) fn translate(happening: &Happening) -> (Event, Ack) {
     match happening {
         Happening::Ack(ack) => (Event::Ack, translate_ack(ack)),

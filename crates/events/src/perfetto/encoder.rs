@@ -22,7 +22,7 @@ pub(super) enum Shown {
     Text(&'static str),
 }
 
-/// See the module.
+/// Writes the packets of a trace, and interns names.
 #[derive(Debug)]
 pub(super) struct Encoder<W: Write> {
     out: W,
@@ -36,7 +36,7 @@ impl<W: Write> Encoder<W> {
         Self { out, event_names: Names::default(), annotation_names: Names::default(), packet: Vec::new() }
     }
 
-    /// What stands before everything else: what time is, and that nothing has been interned.
+    /// Writes the beginning of a trace: the definition of time, and that nothing has been interned.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         let clock = Clock { clock_id: Some(BOOTTIME), timestamp: Some(0) };
         self.packet(TracePacket {

@@ -5,7 +5,7 @@
 
 use prost::{Message, Oneof};
 
-/// What a trace is a sequence of, each as field 1 of the file.
+/// Element of a trace: each is field 1 of the file.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacket {
     #[prost(message, optional, tag = "6")]
@@ -20,14 +20,14 @@ pub(super) struct TracePacket {
     pub(super) interned_data: Option<InternedData>,
     #[prost(uint32, optional, tag = "13")]
     pub(super) sequence_flags: Option<u32>,
-    /// `trace_packet_defaults`.
+    /// Message `trace_packet_defaults`.
     #[prost(message, optional, tag = "59")]
     pub(super) defaults: Option<TracePacketDefaults>,
     #[prost(message, optional, tag = "60")]
     pub(super) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// What clocks show at one moment.
+/// Readings of clocks at one moment.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ClockSnapshot {
     #[prost(message, repeated, tag = "1")]
@@ -36,7 +36,7 @@ pub(super) struct ClockSnapshot {
     pub(super) primary_trace_clock: Option<i32>,
 }
 
-/// What one shows.
+/// Reading of one clock.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(super) struct Clock {
     #[prost(uint32, optional, tag = "1")]
@@ -45,7 +45,7 @@ pub(super) struct Clock {
     pub(super) timestamp: Option<u64>,
 }
 
-/// What holds for every packet of a sequence that does not say otherwise.
+/// Defaults for every packet of a sequence.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(super) struct TracePacketDefaults {
     #[prost(uint32, optional, tag = "58")]
@@ -87,7 +87,7 @@ pub(super) struct TrackDescriptor {
     pub(super) sibling_order_rank: Option<i32>,
 }
 
-/// What a track of values counts.
+/// Unit of a track of values.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {
     #[prost(int32, optional, tag = "3")]
@@ -120,7 +120,7 @@ pub(super) struct DebugAnnotation {
     pub(super) value: Option<Value>,
 }
 
-/// Of an annotation.
+/// Value of an annotation.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Value {
     #[prost(uint64, tag = "3")]
@@ -129,7 +129,7 @@ pub(super) enum Value {
     Text(String),
 }
 
-/// `TrackEvent.Type`.
+/// Enumeration `TrackEvent.Type`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EventType {
     SliceBegin = 1,
@@ -138,7 +138,7 @@ pub(super) enum EventType {
     Counter = 4,
 }
 
-/// `CounterDescriptor.Unit`.
+/// Enumeration `CounterDescriptor.Unit`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unit {
     /// None of Perfetto's own.
@@ -149,9 +149,9 @@ pub(super) enum Unit {
 
 /// `ClockSnapshot.Clock.BuiltinClocks`: what Perfetto's own timeline shows.
 pub(super) const BOOTTIME: u32 = 6;
-/// `TracePacket.SequenceFlags`.
+/// Value of `TracePacket.SequenceFlags`: the interned names are cleared.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// `TracePacket.SequenceFlags`.
+/// Value of `TracePacket.SequenceFlags`: the packet needs the interned names.
 pub(super) const NEEDS_INCREMENTAL_STATE: u32 = 2;
-/// `TrackDescriptor.ChildTracksOrdering`.
+/// Value of `TrackDescriptor.ChildTracksOrdering`: by rank.
 pub(super) const EXPLICIT: i32 = 3;

@@ -1,4 +1,5 @@
-//! What the records of `sample.rs` come to, and one packet octet by octet; `tests/perfetto_python.rs` has the published messages read it.
+//! Trace of the records of `sample.rs`, and one packet octet by octet; `tests/perfetto_python.rs` has the published
+//! messages read it.
 
 use ackclock_units::Bytes;
 use prost::Message;

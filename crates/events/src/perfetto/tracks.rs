@@ -46,12 +46,12 @@ impl Counter {
     }
 }
 
-/// What the tracks of a source show.
+/// Tracks of a source.
 #[derive(Debug)]
 pub(super) struct Tracks {
     /// The source's own track: its recoveries and what happens to it.
     pub(super) own: u64,
-    /// What its controller is doing.
+    /// Track of its controller's state.
     pub(super) controller: u64,
     /// The first event of all.
     pub(super) first: Option<SimTime>,
@@ -122,7 +122,7 @@ impl Tracks {
     }
 }
 
-/// The values that an event tells.
+/// Values in an event.
 pub(super) fn values(event: &Event) -> Vec<(Counter, u64)> {
     let threshold = |ssthresh: Option<Bytes>| ssthresh.map(|Bytes(bytes)| (Counter::Ssthresh, bytes));
     match event {

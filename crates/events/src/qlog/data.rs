@@ -68,7 +68,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// `segment_sent`.
+/// Data of `segment_sent`.
 #[derive(Debug, Serialize)]
 pub(super) struct SegmentData {
     offset: u64,
@@ -82,7 +82,7 @@ impl SegmentData {
     }
 }
 
-/// `ack_received`.
+/// Data of `ack_received`.
 #[derive(Debug, Serialize)]
 pub(super) struct AckReceived {
     acknowledged: u64,
@@ -95,7 +95,7 @@ impl AckReceived {
     }
 }
 
-/// Of most events: each has some of these fields.
+/// Data of most events: each has some of these fields.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,10 +126,10 @@ pub(super) struct Fields {
     trigger: Option<&'static str>,
 }
 
-/// Not recovering.
+/// State without a recovery.
 pub(super) const OPEN: &str = "open";
 
-/// `recovery_state_updated`.
+/// Data of `recovery_state_updated`.
 pub(super) fn recovery_state(old: &'static str, new: &'static str, event: &Event) -> Fields {
     let fields = Fields { old: Some(old), new: Some(new), ..Fields::default() };
     match *event {
@@ -144,7 +144,7 @@ pub(super) fn recovery_state(old: &'static str, new: &'static str, event: &Event
     }
 }
 
-/// `packets_lost`.
+/// Data of `packets_lost`.
 pub(super) fn lost(lost: Bytes, by: LossDetection) -> Fields {
     let trigger = match by {
         LossDetection::Acks => "reordering_threshold",
@@ -154,7 +154,7 @@ pub(super) fn lost(lost: Bytes, by: LossDetection) -> Fields {
     Fields { length: Some(lost.0), trigger: Some(trigger), ..Fields::default() }
 }
 
-/// `loss_timer_updated`.
+/// Data of `loss_timer_updated`.
 pub(super) fn timed_out(in_a_row: u32, rto: SimDuration) -> Fields {
     Fields {
         timer_type: Some("rto"),
@@ -165,37 +165,37 @@ pub(super) fn timed_out(in_a_row: u32, rto: SimDuration) -> Fields {
     }
 }
 
-/// `recovery_undone`.
+/// Data of `recovery_undone`.
 pub(super) fn undone(cwnd: Bytes) -> Fields {
     Fields { congestion_window: Some(cwnd.0), ..Fields::default() }
 }
 
-/// `probe_sent`.
+/// Data of `probe_sent`.
 pub(super) fn probe(kind: ProbeKind) -> Fields {
     Fields { trigger: Some(kind.name()), ..Fields::default() }
 }
 
-/// `congestion_state_updated`.
+/// Data of `congestion_state_updated`.
 pub(super) fn controller_state(ControllerState { from, to }: ControllerState) -> Fields {
     Fields { old: Some(from), new: Some(to), ..Fields::default() }
 }
 
-/// `slow_start_exited`.
+/// Data of `slow_start_exited`.
 pub(super) fn slow_start_exited(cause: SlowStartExit, cwnd: Bytes) -> Fields {
     Fields { congestion_window: Some(cwnd.0), trigger: Some(cause.name()), ..Fields::default() }
 }
 
-/// `relay_held`.
+/// Data of `relay_held`.
 pub(super) fn relay_held(buffered: Bytes) -> Fields {
     Fields { buffered: Some(buffered.0), ..Fields::default() }
 }
 
-/// `relay_released`.
+/// Data of `relay_released`.
 pub(super) fn relay_released(buffered: Bytes, held: SimDuration) -> Fields {
     Fields { held: Some(held.as_millis_f64()), ..relay_held(buffered) }
 }
 
-/// Of the events of links.
+/// Data of link events.
 #[derive(Debug, Serialize)]
 pub(super) struct PacketData {
     flow: u32,

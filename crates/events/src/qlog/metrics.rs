@@ -1,4 +1,4 @@
-//! What is reported of a sender only when it has changed: window, threshold, flight, round trips, rate.
+//! Metrics of a sender, reported only when they have changed: window, threshold, flight, round trips, rate.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use serde::Serialize;
@@ -19,7 +19,7 @@ impl Perhaps {
     }
 }
 
-/// What an event tells; none is what it does not tell.
+/// Metrics in an event; `None` for those that it does not contain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
     cwnd: Option<Bytes>,
@@ -67,7 +67,7 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Metrics(Reading);
 
-/// Those that differ, in the draft's names and units.
+/// Metrics that differ, in the draft's names and units.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Changes {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,7 +111,7 @@ impl Metrics {
     }
 }
 
-/// What is told and was not so before, which it replaces.
+/// The new value if it differs from the last one, which it replaces.
 fn news<T: Copy + PartialEq>(last: &mut Option<T>, told: Option<T>) -> Option<T> {
     let news = told.filter(|told| *last != Some(*told));
     *last = news.or(*last);

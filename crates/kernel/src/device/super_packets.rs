@@ -1,4 +1,4 @@
-//! How many segments the kernel puts into a super-packet for a device at most.
+//! Limit on the number of segments in the kernel's super-packets for a device.
 //!
 //! Source: rtnetlink(7), `include/uapi/linux/netlink.h`, `rtnetlink.h` and `if_link.h`: a request to change a link with the attribute
 //! `IFLA_GSO_MAX_SEGS`, which the kernel answers with an error code. TCP makes super-packets no longer; what it forwards and is longer it cuts.
@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Of the header of a message, of `struct ifinfomsg` and of an attribute with 32 bits.
+/// Length of the header of a message, of `struct ifinfomsg` and of an attribute with 32 bits.
 const HEADER: usize = 16;
 const LENGTH: u32 = HEADER as u32 + 16 + 8;
 
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_refused_by_the_kernel() {
         assert_eq!(request(1, 64).len(), LENGTH as usize);
-        let error = limit(i32::MAX as u32, 64).expect_err("there is no such device");
+        let error = limit(i32::MAX as u32, 64).expect_err("the device does not exist");
         // ENODEV, or EPERM of who may not change devices
         assert!(matches!(error.raw_os_error(), Some(libc::ENODEV | libc::EPERM)), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What is to happen in the network, in the order of time, and when it can hand out a packet at the earliest.
+//! Future events of the network in the order of time, and the earliest time at which each can hand out a packet.
 //!
 //! Events have their exact time however late they are worked out, so that a thread may sleep through those that only move packets
 //! on: it wakes for what can come out.
@@ -8,17 +8,17 @@ use std::collections::BinaryHeap;
 
 use ackclock_units::SimTime;
 
-/// When an event is, and how many were scheduled before it: those of one instant are in that order.
+/// Time of an event, and the number of events scheduled before it: those of one instant are in that order.
 type Place = (SimTime, u64);
 
-/// See the module.
+/// Queue of future events.
 #[derive(Debug)]
 pub(super) struct Agenda<E> {
     events: BinaryHeap<Reverse<(Place, E)>>,
-    /// Of each event, and of some that have been: when it can hand out a packet at the earliest.
+    /// Earliest time at which each event can hand out a packet; contains some past events.
     outcomes: BinaryHeap<Reverse<(SimTime, Place)>>,
     scheduled: u64,
-    /// Of the event that was the last.
+    /// Place of the last event.
     latest: Place,
 }
 

@@ -1,6 +1,6 @@
 //! The packets that links and hosts record, where a scenario asked, as pcapng files of their headers.
 //!
-//! As in the simulator a link records a packet when its first bit enters the wire, together with the link's way back, and a host records
+//! As in the simulator a link records a packet when its first bit enters the wire, together with the link's reverse direction, and a host records
 //! what leaves it and what comes to it. Time zero of the run is the Unix epoch. Departures: addresses, ports and options are those of the
 //! kernel's sockets; a host's times are those at which the emulator had the packet, as late as it was.
 
@@ -14,16 +14,16 @@ use ackclock_wire::pcapng::PcapngWriter;
 const IPV4_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// A finished file.
+/// A finished capture file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
     /// The link's name, or `flow` and the flow's.
     pub name: String,
-    /// Its octets.
+    /// Content of the file.
     pub octets: Vec<u8>,
 }
 
-/// What is recorded at one place.
+/// Packets recorded at one place.
 #[derive(Clone, Debug)]
 struct Capture {
     name: String,
@@ -36,9 +36,9 @@ struct Capture {
 struct Record {
     time: SimTime,
     interface: u32,
-    /// On the wire, octets.
+    /// Length on the wire, octets.
     len: u32,
-    /// Where its headers lie.
+    /// Offset of its headers.
     from: usize,
     to: usize,
 }
@@ -55,7 +55,7 @@ impl Capture {
         self.records.push(Record { time, interface, len: octets.len() as u32, from, to });
     }
 
-    /// In the order of time.
+    /// Writes the records in the order of time.
     fn into_file(mut self) -> io::Result<CaptureFile> {
         self.records.sort_by_key(|record| record.time);
         let mut writer = PcapngWriter::new(Vec::new(), &self.interfaces)?;
@@ -76,11 +76,11 @@ fn headers(octets: &[u8]) -> &[u8] {
     &octets[..octets.len().min(IPV4_HEADER + transport)]
 }
 
-/// Those of links.
+/// Captures of links.
 #[derive(Debug, Default)]
 pub(super) struct LinkCaptures {
     captures: Vec<Capture>,
-    /// By link: which of them, and its interface there. Empty if no link is recorded.
+    /// Capture of each link, and its interface there. Empty if no link is recorded.
     places: Vec<Option<(usize, u32)>>,
 }
 
@@ -121,7 +121,8 @@ impl LinkCaptures {
         }
     }
 
-    /// At the end of a run: a packet that still waits has been recorded with the time at which it would have left.
+    /// Files at the end of a run: a packet that still waits has been recorded with the time at which it would have
+    /// left.
     pub(super) fn finish(mut self, end: SimTime) -> io::Result<Vec<CaptureFile>> {
         for capture in &mut self.captures {
             capture.records.retain(|record| record.time <= end);
@@ -130,10 +131,10 @@ impl LinkCaptures {
     }
 }
 
-/// Those of the hosts of flows' senders.
+/// Captures at the hosts of flows' senders.
 #[derive(Debug)]
 pub(super) struct HostCaptures {
-    /// By number of connection; short flows, which come behind, have none.
+    /// Captures by number of connection; short flows, which come behind, have none.
     captures: Vec<Option<Capture>>,
 }
 

@@ -45,26 +45,26 @@ pub struct Carrier {
     network: Network,
     places: Vec<Place>,
     batch: Batch,
-    /// By address, the host's number.
+    /// Number of the host with each address.
     hosts: HashMap<Ipv4Addr, usize>,
-    /// By the numbers of two hosts, the links from the first to the second.
+    /// Links from the first to the second of two hosts, by their numbers.
     paths: HashMap<(usize, usize), Arc<[LinkId]>>,
     conversations: Conversations,
     foreign: u64,
 }
 
-/// What was carried.
+/// Result of carrying packets.
 #[derive(Debug, Serialize)]
 pub struct Carried {
     /// Links since the beginning of the measurement.
     pub links: Vec<LinkSummary>,
-    /// How late packets were handed to hosts, microseconds.
+    /// Lateness of packets handed to hosts, microseconds.
     pub late_us: LatenessSummary,
     /// True if the emulator ran before all ordinary threads.
     pub real_time: bool,
     /// CPU time of the emulator, the kernel's work for receiving hosts included, seconds.
     pub cpu_s: f64,
-    /// How long it ran, seconds.
+    /// Duration of the run, seconds.
     pub wall_s: f64,
     /// Packets that hosts sent.
     pub packets_entered: u64,
@@ -76,7 +76,7 @@ pub struct Carried {
     pub conversations: u64,
 }
 
-/// What is counted where packets leave the network.
+/// Counts at the exits of the network.
 #[derive(Debug, Default)]
 struct Tally {
     lateness: Lateness,

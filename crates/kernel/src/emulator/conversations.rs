@@ -1,6 +1,6 @@
-//! Which connection of the network a packet of somebody's belongs to: every pair of addresses and ports is one to queues.
+//! Mapping of foreign packets to connections of the network: every pair of addresses and ports is one to queues.
 //!
-//! Programs may open as many as they like, for as long as they like, so that only so many are known at a time. Where one more comes, those
+//! Programs may open as many as they like, for as long as they like, so that the number known at a time is limited. Where one more comes, those
 //! that were used longest ago are forgotten, half of all. Their numbers are given out anew between the same two hosts, so that a
 //! packet still under way arrives where it was going.
 
@@ -10,32 +10,32 @@ use ackclock_net::{ConnectionIndex, EndpointId};
 
 use super::packet::Conversation;
 
-/// So many are known at most.
+/// Largest number of known conversations.
 const MOST: usize = 16_384;
 
 /// The number of a host.
 pub(super) type Host = usize;
 
-/// See the module.
+/// Known conversations, and the connections that stand for them.
 #[derive(Debug)]
 pub(super) struct Conversations {
     most: usize,
-    /// By addresses and ports, where packets come out.
+    /// End where packets come out, by addresses and ports.
     ends: HashMap<Conversation, EndpointId>,
-    /// By number.
+    /// Connections by their number.
     connections: Vec<Connection>,
     /// Numbers that belong to no conversation, by their hosts.
     free: HashMap<(Host, Host), Vec<ConnectionIndex>>,
-    /// Counts packets, to tell what was used when.
+    /// Number of packets so far, as the time of the last use.
     time: u64,
     met: u64,
 }
 
 #[derive(Debug)]
 struct Connection {
-    /// Of the opener and of the acceptor.
+    /// Hosts of the opener and of the acceptor.
     hosts: (Host, Host),
-    /// As the opener sends it; none: forgotten.
+    /// Conversation in the opener's direction; `None` once forgotten.
     conversation: Option<Conversation>,
     used: u64,
 }
@@ -90,7 +90,7 @@ impl Conversations {
         if end == EndpointId::opener(end.connection()) { opener } else { acceptor }
     }
 
-    /// How many there have been.
+    /// Number of conversations so far.
     pub(super) fn met(&self) -> u64 {
         self.met
     }

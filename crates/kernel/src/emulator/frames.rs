@@ -1,11 +1,11 @@
 //! The bytes of the packets under way. A packet in the network says by number where its bytes are.
 //!
 //! The number travels in [`Packet::hop`], which a network of the simulator uses for the packet's place on its route: here the link from
-//! which a packet comes says that. [`Packet::telemetry`] tells a packet from its copy: links hand out copies without.
+//! which a packet comes says that. [`Packet::telemetry`] distinguishes a packet from its copy: links hand out copies without.
 
 use ackclock_net::{HopIndex, Packet, TelemetryId};
 
-/// See the module.
+/// Storage for the octets of packets in the network.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     octets: Vec<Vec<u8>>,
@@ -53,7 +53,7 @@ impl Frames {
         self.free.append(&mut self.leaving);
     }
 
-    /// How many packets are under way.
+    /// Number of packets in the network.
     pub(super) fn under_way(&self) -> usize {
         self.octets.len() - self.free.len() - self.leaving.len()
     }

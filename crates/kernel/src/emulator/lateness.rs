@@ -1,4 +1,4 @@
-//! How late packets are handed to hosts, and whether a run was so late that it says nothing.
+//! Lateness of packets handed to hosts, and the verdict whether a run is too late to be valid.
 //!
 //! The bounds are ours: a packet may be late by what a network card and a scheduler are on an ordinary machine, or, on a long path, by a
 //! small part of the round trip, before the delay that TCP sees is another than the scenario's.
@@ -11,28 +11,28 @@ const P99: SimDuration = SimDuration::from_micros(200);
 /// The 99.9th percentile may be this, or a twentieth of it.
 const P999: SimDuration = SimDuration::from_millis(2);
 
-/// How much later than due packets were handed to hosts, nanoseconds.
+/// Distribution of the lateness of packets handed to hosts, nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     histogram: Histogram,
 }
 
-/// In short, microseconds; 0 if there were no packets.
+/// Summary in microseconds; 0 if there were no packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatenessSummary {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// The mean.
+    /// Mean lateness.
     pub mean: f64,
-    /// The median.
+    /// Median lateness.
     pub p50: f64,
-    /// The 90th percentile.
+    /// Lateness at the 90th percentile.
     pub p90: f64,
-    /// The 99th percentile.
+    /// Lateness at the 99th percentile.
     pub p99: f64,
-    /// The 99.9th percentile.
+    /// Lateness at the 99.9th percentile.
     pub p999: f64,
-    /// The latest.
+    /// Largest lateness.
     pub max: f64,
 }
 
@@ -41,7 +41,7 @@ pub struct LatenessSummary {
 pub struct Verdict {
     /// False if it was too late, or packets vanished that the scenario knows nothing of.
     pub valid: bool,
-    /// Why it is not.
+    /// Reasons for which it is not valid.
     pub reasons: Vec<String>,
     /// The most that the 99th percentile may be, microseconds.
     pub p99_bound_us: f64,
@@ -50,12 +50,12 @@ pub struct Verdict {
 }
 
 impl Lateness {
-    /// A packet was so much late.
+    /// Adds the lateness of a packet.
     pub fn add(&mut self, late: SimDuration) {
         self.histogram.add(late.0);
     }
 
-    /// In short.
+    /// Summary of the distribution.
     pub fn summary(&self, packets: u64) -> LatenessSummary {
         if packets == 0 {
             return LatenessSummary::default();
@@ -74,13 +74,14 @@ impl Lateness {
 }
 
 impl Verdict {
-    /// Another reason why the run says nothing.
+    /// Adds a reason for which the run is not valid.
     pub fn add(&mut self, reason: String) {
         self.valid = false;
         self.reasons.push(reason);
     }
 
-    /// Of a run on paths whose least round trip is `round_trip`, in which devices dropped so many packets.
+    /// Verdict on a run on paths with the least round trip `round_trip`, in which devices dropped `device_drops`
+    /// packets.
     pub fn new(late: &LatenessSummary, round_trip: SimDuration, device_drops: u64) -> Self {
         let bound = |least: SimDuration, part: u64| least.max(SimDuration(round_trip.0 / part)).0 as f64 / 1e3;
         let (most, most_of_tail) = (bound(P99, 100), bound(P999, 20));

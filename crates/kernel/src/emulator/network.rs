@@ -21,7 +21,7 @@ use super::capture::{CaptureFile, LinkCaptures};
 use super::frames::Frames;
 use super::packet::write_ecn;
 
-/// What is to happen at some time.
+/// A future event of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrival(LinkId),
@@ -38,9 +38,9 @@ enum Event {
 pub struct Delivered<'a> {
     /// The end that it is for.
     pub to: EndpointId,
-    /// When it is due there.
+    /// Time at which it is due there.
     pub due: SimTime,
-    /// What it is to links.
+    /// The packet as links have it.
     pub packet: &'a Packet,
     /// Its bytes, marks written into them.
     pub octets: &'a [u8],
@@ -57,7 +57,7 @@ pub struct Network {
     now: SimTime,
     /// The links to each end, by its number.
     routes: Vec<Arc<[LinkId]>>,
-    /// By link, the least time from its far end to a host; [`SimDuration`]'s largest where nothing passes.
+    /// Least time from each link's far end to a host; [`SimDuration`]'s largest where nothing passes.
     beyond: Vec<SimDuration>,
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
@@ -81,7 +81,7 @@ impl Network {
         new
     }
 
-    /// The same, which nothing travels yet: see [`Network::connect`].
+    /// A network without routes: see [`Network::connect`].
     pub fn without_routes(config: &SimulationConfig) -> Self {
         let network = &config.network;
         let discarders = |link: &ackclock_net::LinkConfig| {
@@ -113,7 +113,7 @@ impl Network {
         new
     }
 
-    /// Another connection, with the links to its opener and to its acceptor.
+    /// Adds a connection, with the links to its opener and to its acceptor.
     pub fn connect(&mut self, to_opener: Arc<[LinkId]>, to_acceptor: Arc<[LinkId]>) -> ConnectionIndex {
         let connection = ConnectionIndex::new(self.routes.len() / 2);
         self.add_route(to_opener);
@@ -131,7 +131,7 @@ impl Network {
         self.routes.push(route);
     }
 
-    /// What is more than a fixed rate and a fixed delay may be shorter than it says.
+    /// Least delay of a link: zero with a channel, whose delay may be shorter than the fixed one.
     fn least_delay(&self, link: LinkId) -> SimDuration {
         let config = self.config.link(link);
         if config.channel.is_some() { SimDuration::ZERO } else { config.delay }
@@ -252,7 +252,7 @@ impl Network {
         self.serve(at);
     }
 
-    /// What leaves a served link travels on.
+    /// Passes on a packet that leaves a served link.
     fn depart(&mut self, at: LinkId) {
         let Self { links, packets, agenda, beyond, frames, now, .. } = self;
         let Some(mut link) = links[at.index()].served() else { return };
@@ -329,7 +329,7 @@ impl Network {
         self.entered
     }
 
-    /// Packets in it.
+    /// Number of packets in the network.
     pub fn under_way(&self) -> usize {
         self.frames.under_way()
     }
@@ -339,7 +339,7 @@ impl Network {
         std::mem::take(&mut self.captures).finish(self.now)
     }
 
-    /// What was measured of the links, and recorded.
+    /// Summaries of the links, and the recorded series.
     pub fn finish(mut self) -> (Vec<LinkSummary>, Table) {
         self.end_measurement();
         let summaries = self.summaries.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! When an emulator's thread sleeps: until the next event or packet, but for the last moments before an event.
+//! Sleep of an emulator's thread: until the next event or packet, but for the last moments before an event.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,9 +14,9 @@ use crate::sys;
 
 /// Closer than this to an event, the thread does not sleep.
 const AWAKE: Duration = Duration::from_micros(20);
-/// A thread that runs before all others and never sleeps is held back by the kernel, in favour of ordinary ones, for up to 50 ms at a time
-/// (the real-time throttle, and the fair server of Linux 6.12). After so long without sleep it rests so long, which is no more than three
-/// quarters of a processor.
+/// Time without sleep after which the thread rests for `REST`. The kernel throttles a real-time thread that never
+/// sleeps, in favour of ordinary ones, for up to 50 ms at a time (the real-time throttle, and the fair server of Linux
+/// 6.12). The rest leaves it no more than three quarters of a processor.
 const SPELL: Duration = Duration::from_micros(300);
 const REST: Duration = Duration::from_micros(100);
 /// The longest sleep, after which a wish to stop is heard.
@@ -24,7 +24,7 @@ const NAP: Duration = Duration::from_millis(50);
 /// Before ordinary threads, and behind what else is real-time on the machine.
 const PRIORITY: i32 = 10;
 
-/// See the module.
+/// Sleep of an emulator's thread.
 #[derive(Debug)]
 pub(super) struct Pace {
     clock: WallClock,

@@ -1,4 +1,4 @@
-//! The bytes of an IPv4 packet as what links and queues look at, and marks written back into the bytes.
+//! Conversion of an IPv4 packet's bytes for links and queues, and of marks back into the bytes.
 //!
 //! Sources: RFC 791, RFC 768; RFC 1624 for the checksum of a header of which one word changes. Departure: IPv4 only, without fragments
 //! and options of IP, which this program's own hosts do not send.
@@ -16,12 +16,12 @@ const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const IPV4_HEADER: usize = 20;
 
-/// On which side of the network a device is.
+/// Side of the network at which a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// That of the hosts that open connections, and send datagrams.
+    /// Side of the hosts that open connections, and send datagrams.
     Openers,
-    /// That of those that accept and receive them.
+    /// Side of the hosts that accept and receive them.
     Acceptors,
 }
 
@@ -29,7 +29,7 @@ impl Side {
     /// Both, in the order of their places in lists.
     pub const BOTH: [Self; 2] = [Self::Openers, Self::Acceptors];
 
-    /// Where packets to this end leave the network.
+    /// Side at which packets to this end leave the network.
     pub fn of(end: EndpointId) -> Self {
         if end == EndpointId::opener(end.connection()) { Self::Openers } else { Self::Acceptors }
     }
@@ -77,7 +77,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Of a packet; `None` if it is no IPv4. Protocols other than TCP and UDP have no ports here.
+    /// Conversation of a packet; `None` if it is not IPv4. Protocols other than TCP and UDP have no ports here.
     pub(super) fn of(octets: &[u8]) -> Option<Self> {
         if octets.len() < IPV4_HEADER || octets[0] >> 4 != 4 {
             return None;
@@ -90,18 +90,18 @@ impl Conversation {
         Some(Self { protocol: octets[9], from: (address(12), ports.0), to: (address(16), ports.1) })
     }
 
-    /// That of the packets which answer.
+    /// Conversation of the packets that answer.
     pub(super) fn reversed(self) -> Self {
         Self { from: self.to, to: self.from, ..self }
     }
 
-    /// Where its packets go.
+    /// Destination of its packets.
     pub(super) fn to(&self) -> Ipv4Addr {
         self.to.0
     }
 }
 
-/// Any IPv4 packet, for this end, as links and queues look at it.
+/// Any IPv4 packet, for this end, in the form for links and queues.
 pub(super) fn read_any(octets: &[u8], to: EndpointId, now: SimTime) -> Packet {
     if octets[9] == PROTOCOL_TCP
         && let Ok((_, segment)) = parse(octets)

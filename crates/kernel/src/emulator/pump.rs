@@ -24,7 +24,8 @@ use super::short_flows::ShortConnections;
 use crate::clock::WallClock;
 use crate::device::{Batch, Device};
 
-/// After so many packets of a device the other has its turn; they come in super-packets of up to 45 segments of Ethernet's size.
+/// Number of packets of a device after which the other has its turn; they come in super-packets of up to 45 segments of
+/// Ethernet's size.
 pub(super) const TURN: usize = 32;
 
 /// Moves packets in real time.
@@ -41,7 +42,7 @@ pub struct Pump<'a> {
     foreign: u64,
 }
 
-/// Where packets leave the network.
+/// Exit of packets from the network.
 #[derive(Debug)]
 struct Exit<'a> {
     clock: WallClock,
@@ -49,7 +50,7 @@ struct Exit<'a> {
     lateness: Lateness,
     delivered: u64,
     refused: u64,
-    /// Of the data that each end sends, by its number; those of short flows have none.
+    /// Round trips of the data that each end sends, by its number; those of short flows have none.
     round_trips: Vec<RttMeter>,
     /// Flows of datagrams, whose numbers come after those of connections of TCP.
     datagrams: Vec<DatagramFlow>,
@@ -57,16 +58,16 @@ struct Exit<'a> {
     captures: HostCaptures,
 }
 
-/// What the emulator leaves behind.
+/// Result of the emulator.
 #[derive(Debug)]
 pub struct PumpOutcome {
     /// Links over the measurement window.
     pub links: Vec<LinkSummary>,
-    /// Series of links.
+    /// Series of links over time.
     pub series: Table,
-    /// How late packets were handed out.
+    /// Lateness of packets handed out.
     pub lateness: Lateness,
-    /// Packets handed out.
+    /// Number of packets handed out.
     pub delivered: u64,
     /// Packets that hosts sent into the network.
     pub entered: u64,
@@ -250,7 +251,7 @@ impl Exit<'_> {
         }
     }
 
-    /// The measurement begins.
+    /// Restarts the meters when the measurement begins.
     fn restart(&mut self) {
         self.round_trips.iter_mut().for_each(RttMeter::restart);
     }

@@ -20,13 +20,13 @@ struct Sent {
 /// The round trips of one end's data.
 #[derive(Clone, Debug, Default)]
 pub struct RttMeter {
-    /// In the order of their sequence numbers.
+    /// Segments in the order of their sequence numbers.
     sent: VecDeque<Sent>,
     samples: Histogram,
     count: u64,
 }
 
-/// How far behind `b` the sequence number `a` is.
+/// Distance of the sequence number `a` after `b`, negative if it is before.
 fn after(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
 }

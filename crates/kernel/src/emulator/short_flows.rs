@@ -1,4 +1,5 @@
-//! Which connection of the network a packet of a short flow belongs to: its group says the acceptor's port, itself the opener's.
+//! Mapping of a short flow's packets to a connection of the network: the acceptor's port determines its group, the
+//! opener's the flow.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ type Route = Arc<[LinkId]>;
 pub(super) struct ShortConnections {
     /// The number that a packet of the first group seems to have.
     first: usize,
-    /// Of each group, to the opener and to the acceptor.
+    /// Routes of each group, to the opener and to the acceptor.
     routes: Vec<[Route; 2]>,
     known: HashMap<(usize, u16), ConnectionIndex>,
 }

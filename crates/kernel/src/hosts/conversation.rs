@@ -19,22 +19,22 @@ use crate::clock::WallClock;
 /// again.
 const AHEAD: u64 = 128 << 10;
 
-/// How often a thread that waits looks whether the run is over.
+/// Interval at which a waiting thread checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What threads tell the one that asks the applications.
+/// Message of a thread to the one that runs the applications.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
     /// The receiver of a stream has read what its application wanted.
     Read {
-        /// Which stream.
+        /// Number of the stream.
         stream: usize,
-        /// When.
+        /// Time of the read.
         time: SimTime,
     },
     /// Nothing more will be read of a stream.
     Ended {
-        /// Which stream.
+        /// Number of the stream.
         stream: usize,
     },
 }
@@ -42,9 +42,9 @@ pub(super) enum Happening {
 /// A request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchanged {
-    /// When it was asked for.
+    /// Time of the request.
     pub start: SimTime,
-    /// When all of the response had been read.
+    /// Time at which all of the response had been read.
     pub end: SimTime,
     /// Octets of the request.
     pub request: Bytes,
@@ -52,12 +52,12 @@ pub struct Exchanged {
     pub response: Bytes,
 }
 
-/// What a connection leaves behind beside counts.
+/// Results of a connection beside counts.
 #[derive(Debug, Default)]
 pub struct Held {
     /// Requests that were answered.
     pub exchanges: Vec<Exchanged>,
-    /// How a video played, if one was.
+    /// Playback of a video, if there was one.
     pub video: Option<VideoSummary>,
 }
 
@@ -67,22 +67,22 @@ struct Conversation<'a> {
     clock: WallClock,
     apps: Vec<App>,
     orders: Vec<Sender<Order>>,
-    /// What was told to be written, by stream.
+    /// Octets ordered to be written, by stream.
     ordered: Vec<u64>,
     wakes: Vec<Option<SimTime>>,
     exchanges: Vec<Exchanged>,
 }
 
-/// What a connection is to be.
+/// Schedule of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// When it is opened.
+    /// Time at which it is opened.
     pub start: SimTime,
-    /// To where.
+    /// Address to connect to.
     pub to: SocketAddrV4,
-    /// How the acceptor's application reads.
+    /// Reading by the acceptor's application.
     pub reader: Reader,
-    /// When the opener's application resets it.
+    /// Time at which the opener's application resets it.
     pub abort_at: Option<SimTime>,
 }
 
@@ -101,7 +101,7 @@ pub fn hold(ends: &Ends, apps: Vec<App>, course: Course, clock: WallClock, stop:
             scope.spawn(move || accept(ends, reader, &tell, clock))
         };
         if ends.opener.connect(&to.into()).is_err() && !stop.load(Ordering::Relaxed) {
-            // Refused, or given up after so many SYNs; the acceptor waits no longer.
+            // Refused, or given up after the last SYN; the acceptor waits no longer.
             ends.streams[0].abort();
             let _ = ends.listener.shutdown(Shutdown::Both);
         }

@@ -11,7 +11,7 @@ use socket2::Socket;
 
 use crate::clock::WallClock;
 
-/// How often a thread that waits looks whether the run is over.
+/// Interval at which a waiting thread checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Sends a flow's datagrams until its end, or until `stop` is set; returns how many the kernel would not take. The socket is connected.

@@ -1,4 +1,4 @@
-//! What the threads of a connection share: its sockets, and what is counted of each direction.
+//! State that the threads of a connection share: its sockets, and the counts of each direction.
 
 use std::io;
 use std::net::{Shutdown, SocketAddrV4};
@@ -19,17 +19,17 @@ use crate::sys::{CLOSED, TcpInfo, tcp_info};
 pub struct Ends {
     /// The end that opens the connection.
     pub opener: Socket,
-    /// Where the other end waits for it.
+    /// Socket at which the other end waits for it.
     pub listener: Socket,
     /// The end that accepts it, once it has.
     pub acceptor: OnceLock<Socket>,
-    /// From the opener; then from the acceptor, if that sends anything.
+    /// Streams: from the opener; then from the acceptor, if that sends anything.
     pub streams: Vec<Stream>,
     /// State of the opener where its application reset the connection: the kernel clears a socket's counts with that.
     pub reset: OnceLock<TcpInfo>,
 }
 
-/// What is counted of one direction.
+/// Counts of one direction.
 #[derive(Debug)]
 pub struct Stream {
     /// Its name in results.
@@ -38,9 +38,9 @@ pub struct Stream {
     pub read: AtomicU64,
     /// Octets that the sending application has handed to the kernel.
     pub written: AtomicU64,
-    /// The receiver tells the application when it has read so much.
+    /// Number of octets after whose reading the receiver notifies the application.
     pub wanted: AtomicU64,
-    /// When the receiver had all, and the counts of then.
+    /// Time at which the receiver had everything, with the counts of that time.
     pub completion: Mutex<Option<Border>>,
     /// The connection was refused, reset or given up as its sender saw it.
     pub is_aborted: AtomicBool,
@@ -49,7 +49,7 @@ pub struct Stream {
 /// Counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Border {
-    /// When.
+    /// Time of the counts.
     pub time: SimTime,
     /// Octets read by the receiving application.
     pub read: u64,
@@ -127,7 +127,7 @@ impl Stream {
         self.is_aborted.store(true, Ordering::Relaxed);
     }
 
-    /// When the receiver had all.
+    /// Time at which the receiver had everything, with the counts of that time.
     pub fn completed(&self) -> Option<Border> {
         *self.completion.lock().expect("no thread panics with it")
     }
@@ -152,7 +152,8 @@ impl Ends {
         Ok(rustix::net::connect_unspec(&self.opener)?)
     }
 
-    /// Whether the sender of a stream has been refused, or has lost its connection. Asked once: the kernel forgets what it tells.
+    /// Whether the sender of a stream has been refused, or has lost its connection. Must be called once: the kernel
+    /// clears the error when it is read.
     pub fn is_aborted(&self, stream: usize) -> bool {
         let error = self.sender(stream).and_then(|socket| socket.take_error().ok().flatten());
         error.is_some() || self.had_failed(stream)
@@ -181,8 +182,8 @@ impl Ends {
 mod tests {
     use super::*;
 
-    /// socket(7): the kernel doubles a buffer that is asked for, and bounds it by `net.core.wmem_max` unless it is forced, for which
-    /// `CAP_NET_ADMIN` is needed.
+    /// socket(7): the kernel doubles a requested buffer size, and bounds it by `net.core.wmem_max` unless it is forced,
+    /// for which `CAP_NET_ADMIN` is needed.
     #[test]
     fn a_send_buffer_is_as_large_as_the_scenario_says() {
         const OCTETS: usize = 64 << 20;

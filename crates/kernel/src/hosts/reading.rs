@@ -1,4 +1,4 @@
-//! A thread that reads what comes, at once or at a rate, and tells when what an application waits for has been read.
+//! Thread that reads data, at once or at a rate, and notifies the application when the awaited octets have been read.
 
 use std::io::Read;
 use std::sync::atomic::Ordering;
@@ -19,10 +19,10 @@ const SPELL: Duration = Duration::from_millis(5);
 /// A sleep takes too long by less than this.
 const OVERSLEPT: SimDuration = SimDuration::from_millis(1);
 
-/// How an application reads.
+/// Pace at which an application reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader {
-    /// At most so fast.
+    /// Largest rate of reading.
     pub rate: Option<Bandwidth>,
     /// Not from this time on.
     pub stops: Option<SimTime>,

@@ -1,4 +1,4 @@
-//! What the kernel tells of its connections, looked at over time: series, counts at the borders of the measurement, episodes.
+//! Samples of the kernel's connection states over time: series, counts at the borders of the measurement, episodes.
 //!
 //! Departures from the simulator: a state that begins and ends between two looks is not seen, so that the number of episodes is one of
 //! those that lasted at least [`LOOK`]; the window before an episode is the one at the look before.
@@ -14,7 +14,7 @@ use super::ends::{Border, Ends};
 use crate::clock::WallClock;
 use crate::sys::{CLOSED, TcpInfo, ca_state};
 
-/// From one look at the states to the next.
+/// Interval between two reads of the states.
 const LOOK: SimDuration = SimDuration::from_millis(1);
 
 /// The state of a TCP connection that is established, or has been closed by one end; before are its handshake's.
@@ -27,13 +27,13 @@ const OVER: [u8; 3] = [5, 6, CLOSED];
 /// A time in which the kernel answered congestion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
-    /// Of the streams.
+    /// Index of the stream.
     pub stream: usize,
     /// The congestion state that began.
     pub state: u8,
-    /// When.
+    /// Time at which it began.
     pub start: SimTime,
-    /// When it was over; `None` if it was under way at the end.
+    /// Time at which it was over; `None` if it had not ended with the run.
     pub end: Option<SimTime>,
     /// State at the look before.
     pub before: TcpInfo,
@@ -53,27 +53,28 @@ pub struct Sampled {
     pub rows: Vec<Row>,
     /// Episodes, in the order of their beginning.
     pub episodes: Vec<Episode>,
-    /// By stream: counts where the measurement began.
+    /// Counts of each stream where the measurement began.
     pub from: Vec<Option<Border>>,
-    /// By stream: counts where it ended.
+    /// Counts of each stream where it ended.
     pub until: Vec<Option<Border>>,
-    /// By stream: state at the end of the run. What a socket tells later has in it what it sends again when nobody answers any more.
+    /// State of each stream at the end of the run. A later state would contain retransmissions to hosts that no longer
+    /// answer.
     pub ends: Vec<TcpInfo>,
-    /// By stream: when it was first seen open, and last before its FIN was acknowledged.
+    /// Times at which each stream was first seen open, and last before its FIN was acknowledged.
     pub lives: Vec<Option<[SimTime; 2]>>,
-    /// By stream: whether its sender had lost its connection by then.
+    /// Whether the sender of each stream had lost its connection by then.
     pub aborted: Vec<bool>,
-    /// By stream: whether it had where the measurement began.
+    /// Whether it had where the measurement began.
     pub had_failed: Vec<bool>,
 }
 
-/// Looks at every stream of every connection.
+/// Samples every stream of every connection.
 #[derive(Debug)]
 pub struct FlowSampler<'a> {
     connections: &'a [Ends],
-    /// Which connection, and which of its streams.
+    /// Connection of each stream, and its number there.
     streams: Vec<(usize, usize)>,
-    /// When each connection is opened.
+    /// Time at which each connection is opened.
     starts: Vec<SimTime>,
     series: &'a [FlowSeries],
     window: MeasureWindow,
@@ -84,7 +85,7 @@ pub struct FlowSampler<'a> {
 }
 
 impl<'a> FlowSampler<'a> {
-    /// Of these connections, each opened at its time.
+    /// Sampler of these connections, each opened at its time.
     pub fn new(connections: &'a [Ends], starts: &[SimTime], series: &'a [FlowSeries], window: MeasureWindow) -> Self {
         let of = |(index, ends): (usize, &Ends)| {
             (0..ends.streams.len()).map(move |stream| (index, stream)).collect::<Vec<_>>()
@@ -111,7 +112,7 @@ impl<'a> FlowSampler<'a> {
         }
     }
 
-    /// Looks at the kernel's states each millisecond, and keeps a row of each stream each `interval`, until `stop` is set.
+    /// Reads the kernel's states each millisecond, and keeps a row of each stream each `interval`, until `stop` is set.
     pub fn run(mut self, interval: SimDuration, clock: WallClock, end: SimTime, stop: &AtomicBool) -> Sampled {
         let (mut next_row, mut next_look) = (SimTime::ZERO, SimTime::ZERO);
         while !stop.load(Ordering::Relaxed) {
@@ -239,7 +240,7 @@ mod tests {
     use crate::hosts::{Stream, listen, socket};
     use crate::plan::SocketOptions;
 
-    /// One connection.
+    /// A connection for the test.
     fn connected() -> [Ends; 1] {
         let options = SocketOptions { max_segment: 1_460, no_delay: true, ..SocketOptions::default() };
         let listener = listen(&options, "cubic", SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");

@@ -26,9 +26,9 @@ use crate::sys::{TcpInfo, tcp_info};
 
 /// Short flows of a group that are under way at once: each is two threads.
 const MOST: usize = 500;
-/// How often a thread that waits looks whether the run is over.
+/// Interval at which a waiting thread checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often a socket is asked whether all is acknowledged.
+/// Interval at which a socket is queried whether all data is acknowledged.
 const ASK: Duration = Duration::from_millis(2);
 /// Octets read or written at once.
 const CHUNK: usize = 128 << 10;
@@ -47,11 +47,11 @@ pub struct ShortFlows<'a> {
     state: Mutex<State>,
 }
 
-/// What the threads of a group share.
+/// State that the threads of a group share.
 #[derive(Debug)]
 struct State {
     group: FlowGroup,
-    /// Those under way, by the port of their opener.
+    /// Flows in progress, by the port of their opener.
     flows: HashMap<u16, ShortFlow>,
     /// Sockets to be woken when the run is over.
     open: HashMap<u64, Arc<Socket>>,
@@ -66,10 +66,10 @@ struct ShortFlow {
     arrival: Arrival,
 }
 
-/// What a group leaves behind.
+/// Results of a group.
 #[derive(Debug)]
 pub struct ShortFlowsDone {
-    /// What was counted.
+    /// Counts of the group.
     pub group: FlowGroup,
     /// Flows that were due while as many were under way as a group may have at once.
     pub not_begun: u64,
@@ -127,7 +127,7 @@ impl<'a> ShortFlows<'a> {
         }
     }
 
-    /// What was counted, once no thread works any more.
+    /// Results of the group, once no thread works any more.
     pub fn finish(self) -> ShortFlowsDone {
         let state = self.state.into_inner().expect("no thread panics with it");
         ShortFlowsDone { group: state.group, not_begun: state.not_begun }

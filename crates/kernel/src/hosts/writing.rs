@@ -1,4 +1,4 @@
-//! A thread that writes into a connection what it is told to, and waits wherever the kernel makes it wait.
+//! Thread that writes ordered octets into a connection, and waits wherever the kernel makes it wait.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -12,16 +12,17 @@ use super::ends::Stream;
 /// Octets written at once.
 const CHUNK: usize = 128 << 10;
 
-/// What to do.
+/// Order for the writing thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Write so many octets.
+    /// Write this number of octets.
     Write(u64),
     /// No more will come.
     Close,
 }
 
-/// Does what it is told until nobody is left to tell it, or the connection is over: too early, unless `is_over` says so of the run.
+/// Carries out orders until no sender of orders is left, or the connection is over: too early, unless `is_over` says so
+/// of the run.
 pub(super) fn write(mut socket: &Socket, orders: &Receiver<Order>, stream: &Stream, is_over: &AtomicBool) {
     super::hurry();
     let zeros = vec![0; CHUNK];

@@ -14,7 +14,7 @@ use super::Refusal;
 use super::refusals::refusal;
 use crate::run::Failure;
 
-/// What is registered for a run.
+/// Controllers registered for a run.
 #[derive(Debug, Default)]
 pub struct Loads {
     orders: Vec<Order>,
@@ -43,7 +43,7 @@ impl Loads {
     }
 }
 
-/// What to load for a flow; `None` if there is no such program.
+/// Program to load for a flow; `None` if there is no such program.
 fn order(flow: &FlowConfig, place: &str, alias: &str) -> Option<Result<Order, Refusal>> {
     let name = flow.controller_name.as_str();
     let refused = |error: &dyn std::fmt::Display, remedy: &str| refusal(place, error.to_string(), remedy);
@@ -59,7 +59,7 @@ fn order(flow: &FlowConfig, place: &str, alias: &str) -> Option<Result<Order, Re
     Some(order.map_err(|error| refused(&error, "use parameters that the program has, or simulate it")))
 }
 
-/// As scenarios call a policy that was trained.
+/// Name of a trained policy in scenarios.
 const POLICY: &str = "policy";
 
 /// A policy as the kernel's program takes it, if it is one in whole numbers.

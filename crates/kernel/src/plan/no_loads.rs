@@ -15,7 +15,7 @@ impl Loads {
         None
     }
 
-    /// Nothing.
+    /// Registers nothing: this build has no programs.
     pub fn register(&self) -> Result<Vec<()>, Failure> {
         Ok(Vec::new())
     }

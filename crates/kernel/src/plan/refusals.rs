@@ -1,4 +1,4 @@
-//! What is refused of a scenario besides switches of TCP.
+//! Refusals of a scenario's features besides switches of TCP.
 
 use ackclock_net::LinkConfig;
 use ackclock_sim::{AppConfig, DatagramConfig, FlowConfig, Sending, SimulationConfig};
@@ -13,7 +13,7 @@ pub(super) fn refusal(place: impl Into<String>, reason: impl Into<String>, remed
     Refusal { place: place.into(), reason: reason.into(), remedy: remedy.into() }
 }
 
-/// What the emulator and its hosts do not do.
+/// Features of the scenario that the emulator and its hosts lack.
 pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if !config.appliances.is_empty() {

@@ -20,11 +20,11 @@ const LEAST_MEMORY: u64 = 4_096;
 /// Parameters of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPlan {
-    /// By name.
+    /// Parameters of the namespace, by name.
     pub parameters: BTreeMap<&'static str, String>,
 }
 
-/// What a socket is told.
+/// Options of a socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
     /// `TCP_MAXSEG`: octets of payload and options.
@@ -33,19 +33,19 @@ pub struct SocketOptions {
     pub receive_buffer: Option<usize>,
     /// `SO_SNDBUF`, unless the kernel is to tune it.
     pub send_buffer: Option<usize>,
-    /// `TCP_NODELAY`.
+    /// Value of `TCP_NODELAY`.
     pub no_delay: bool,
-    /// `TCP_USER_TIMEOUT`.
+    /// Value of `TCP_USER_TIMEOUT`.
     pub user_timeout: Option<SimDuration>,
 }
 
 impl HostPlan {
-    /// Of hosts as the profile has them.
+    /// Plan for hosts with the profile's own settings.
     pub(super) fn of_the_profile() -> Self {
         plan(&linux(), "", &mut Vec::new()).0
     }
 
-    /// Why two flows cannot be on this side of the network.
+    /// Refusal of two flows with different parameters on one side of the network.
     pub(super) fn differs(&self, other: &Self, place: &str) -> Refusal {
         let name = self.parameters.iter().find(|(name, value)| other.parameters.get(*name) != Some(value));
         let name = name.map_or("a parameter", |(name, _)| *name);
@@ -75,7 +75,7 @@ fn max_segment(tcp: &TcpConfig) -> u32 {
     tcp.mss + if tcp.timestamps { TIMESTAMPS } else { 0 }
 }
 
-/// What one end's switches come to.
+/// Plan for the switches of one end.
 pub(super) fn plan(tcp: &TcpConfig, place: &str, refusals: &mut Vec<Refusal>) -> (HostPlan, SocketOptions) {
     let (asked, comes) = (table_of(tcp), table_of(&linux()));
     for name in differing(&asked, &comes) {
@@ -98,7 +98,7 @@ fn differing<'a>(asked: &'a Table, comes: &'a Table) -> impl Iterator<Item = &'a
     changed.chain(left_out)
 }
 
-/// Why the kernel cannot do what a switch says; `None` if it can, or if it makes no difference there.
+/// Reason for which the kernel cannot set a switch to this value; `None` if it can, or if it makes no difference there.
 fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
     let because = |reason: &str| Some(reason.to_owned());
     match name {
@@ -143,7 +143,7 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
     }
 }
 
-/// Why the kernel's setting does not take the number of a switch; `None` if it does.
+/// Reason for which the kernel's setting does not take the number of a switch; `None` if it does.
 ///
 /// Sources: the bounds of `net/ipv4/sysctl_net_ipv4.c`; for segments `TCP_MIN_MSS` and `MAX_TCP_WINDOW` of `include/net/tcp.h`; tcp(7) for
 /// the user timeout, which counts milliseconds. A send buffer begins with what ten segments take, whatever `tcp_wmem` says.
@@ -178,7 +178,7 @@ fn out_of_range(name: &str, tcp: &TcpConfig) -> Option<String> {
     (!range.contains(&asked)).then(|| format!("the kernel takes {} to {}{what}", range.start(), range.end()))
 }
 
-/// Parameters of the namespace, all of them told, whatever the machine's defaults are.
+/// Parameters of the namespace, all of them written, whatever the machine's defaults are.
 fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> {
     let is = |name: &str, word: &str| asked.get(name).and_then(Value::as_str) == Some(word);
     let switch = |on: bool| u8::from(on).to_string();
@@ -222,7 +222,7 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
     ])
 }
 
-/// What `tcp_rmem` ends at: what opens with segments has its end as memory already.
+/// Largest value in `tcp_rmem`: a window that opens with segments has its end as memory already.
 fn receive_memory(tuning: WindowTuning, mss: u32) -> u64 {
     if tuning.opens_to > tuning.initial { tuning.max.0 } else { memory_for(tuning.max.0, mss) }
 }
@@ -237,7 +237,7 @@ fn memory_for(window: u64, mss: u32) -> u64 {
 
 fn socket_options(tcp: &TcpConfig, asked: &Table) -> SocketOptions {
     let fixed = |is_tuned: bool, size: u64| (!is_tuned).then_some(size.min(i32::MAX as u64 / 2) as usize);
-    // The kernel doubles what it is told of receive buffers, and takes memory.
+    // The kernel doubles a requested receive buffer, and takes memory.
     let receive = memory_for(tcp.receive_buffer.0, tcp.mss).div_ceil(2);
     SocketOptions {
         max_segment: max_segment(tcp),

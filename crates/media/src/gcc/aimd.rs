@@ -13,7 +13,7 @@ use super::trendline::Usage;
 const ETA: f64 = 1.08;
 const LEAST_INCREASE: f64 = 1_000.0;
 const LEAST_NEAR_MAX: f64 = 4_000.0;
-/// As the draft supposes them: 30 frames a second, in packets of 1200 octets.
+/// Frames a second that the draft supposes, in packets of 1200 octets.
 const FRAMES: f64 = 30.0;
 const PACKET_BITS: f64 = 9_600.0;
 const RESPONSE: SimDuration = SimDuration::from_millis(100);
@@ -29,11 +29,11 @@ enum State {
     Decrease,
 }
 
-/// What arrived at overuse, kbit/s.
+/// Estimate of the throughput at overuse, kbit/s.
 #[derive(Clone, Copy, Debug)]
 struct Capacity {
     mean: Option<f64>,
-    /// Over the mean.
+    /// Variance over the mean.
     variance: f64,
 }
 
@@ -58,7 +58,7 @@ impl Capacity {
     }
 }
 
-/// See the module.
+/// Rate control by delay: additive and multiplicative increase, and decrease at overuse.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     beta: f64,
@@ -72,14 +72,14 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// At a rate in bit/s.
+    /// Control that begins at a rate in bit/s.
     pub fn new(beta: f64, rate: f64) -> Self {
         let capacity = Capacity { mean: None, variance: VARIANCES[0] };
         let (state, rtt) = (State::Hold, FIRST_RTT);
         Self { beta, rate, state, rtt, last_change: None, capacity, arriving: rate }
     }
 
-    /// In bit/s.
+    /// Rate by delay, in bit/s.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -106,7 +106,7 @@ impl Aimd {
         self.last_change = Some(now);
     }
 
-    /// What the delay says, and the rate that arrives, bit/s.
+    /// Updates the rate by the usage of the path and the throughput `arriving`, bit/s.
     pub fn update(&mut self, now: SimTime, usage: Usage, arriving: Option<f64>) {
         self.arriving = arriving.unwrap_or(self.arriving);
         match usage {

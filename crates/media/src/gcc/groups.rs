@@ -5,7 +5,7 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
-/// `burst_time`.
+/// Longest burst of packets in a group (`burst_time`).
 const BURST: SimDuration = SimDuration::from_millis(5);
 const LONGEST_BURST: SimDuration = SimDuration::from_millis(100);
 
@@ -20,13 +20,13 @@ struct Group {
 /// Two groups that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deltas {
-    /// From the last packet of the one to that of the other as they left, milliseconds.
+    /// Time from the last packet of the one to that of the other as they left, milliseconds.
     pub send_ms: f64,
-    /// The same as they arrived.
+    /// Time from the last packet of the one to that of the other as they arrived, milliseconds.
     pub arrival_ms: f64,
 }
 
-/// See the module.
+/// Groups packets by their departure times.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Groups {
     current: Option<Group>,

@@ -17,7 +17,7 @@ const INCREASE_SPAN: SimDuration = SimDuration::from_secs(1);
 const DECREASE_SPAN: SimDuration = SimDuration::from_millis(300);
 const START: SimDuration = SimDuration::from_secs(2);
 
-/// See the module.
+/// Rate control by loss.
 #[derive(Clone, Debug)]
 pub struct LossBased {
     low: f64,
@@ -26,7 +26,7 @@ pub struct LossBased {
     rtt: SimDuration,
     lost: usize,
     packets: usize,
-    /// What was lost of the last twenty packets or more, and whether the rate has fallen for it.
+    /// Fraction lost of the last twenty packets or more, and whether the rate has fallen for it.
     part: Option<f64>,
     has_answered: bool,
     first_report: Option<SimTime>,
@@ -37,7 +37,7 @@ pub struct LossBased {
 }
 
 impl LossBased {
-    /// At a rate in bit/s; loss of less than `low` raises it, of more than `high` lowers it.
+    /// Control that begins at a rate in bit/s; loss of less than `low` raises it, of more than `high` lowers it.
     pub fn new(low: f64, high: f64, rate: f64) -> Self {
         Self {
             low,
@@ -55,7 +55,7 @@ impl LossBased {
         }
     }
 
-    /// In bit/s.
+    /// Rate by loss, in bit/s.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -70,7 +70,7 @@ impl LossBased {
         self.rate = rate;
     }
 
-    /// So many of so many packets are lost; the rate by delay bounds this one.
+    /// Takes in a report on `packets` packets of which `lost` are lost; the rate by delay bounds this one.
     pub fn on_packets(&mut self, now: SimTime, lost: usize, packets: usize, by_delay: f64) {
         let first = *self.first_report.get_or_insert(now);
         (self.lost, self.packets) = (self.lost + lost, self.packets + packets);

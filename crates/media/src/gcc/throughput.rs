@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 const SPAN: SimDuration = SimDuration::from_millis(500);
 
-/// See the module.
+/// Measures the throughput that arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Throughput {
     arrivals: VecDeque<(SimTime, u64)>,
@@ -32,7 +32,7 @@ impl Throughput {
         }
     }
 
-    /// In bit/s; `None` before there is a span.
+    /// Throughput in bit/s; `None` before there is a span.
     pub fn rate(&self) -> Option<f64> {
         let is_known = self.first.is_some_and(|first| self.last.saturating_since(first) >= SPAN);
         is_known.then(|| self.octets as f64 * 8.0 / SPAN.as_secs_f64())

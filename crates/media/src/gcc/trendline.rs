@@ -4,7 +4,7 @@
 //! the last twenty groups; its slope, times the number of groups up to sixty and times four, is held beside the threshold
 //! of Carlucci et al. (2016, section 4.2), which follows it: up by 0.0087 and down by 0.039 of the difference a millisecond, not
 //! when it is more than 15 ms off, between 6 and 600 ms, 12.5 ms at first. Overuse has to last for 10 ms, be seen twice, and not
-//! to be on its way back. (The gains of the article and of the draft are 0.01 and 0.00018: there the threshold, once a flow of TCP
+//! to be returning. (The gains of the article and of the draft are 0.01 and 0.00018: there the threshold, once a flow of TCP
 //! has raised it, stays for seconds; libwebrtc's falls back within 26 ms.)
 
 use std::collections::VecDeque;
@@ -23,28 +23,28 @@ const SPIKE: f64 = 15.0;
 const LONGEST_STEP_MS: f64 = 100.0;
 const OVERUSE_MS: f64 = 10.0;
 
-/// What the delay says of the path.
+/// Usage of the path, as the delay shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Usage {
     /// Queues neither grow nor shrink.
     #[default]
     Normal,
-    /// Queues grow.
+    /// Overuse: queues grow.
     Over,
-    /// Queues shrink.
+    /// Underuse: queues shrink.
     Under,
 }
 
-/// By which part of the difference the threshold follows the trend in a millisecond, up and down.
+/// Fractions of the difference by which the threshold follows the trend in a millisecond, up and down.
 #[derive(Clone, Copy, Debug)]
 pub struct Gains {
-    /// Below the trend.
+    /// Gain of the threshold below the trend.
     pub rise: f64,
-    /// Above it.
+    /// Gain of the threshold above the trend.
     pub fall: f64,
 }
 
-/// See the module.
+/// Estimates the trend of the queueing delay.
 #[derive(Clone, Debug)]
 pub struct Trendline {
     gains: Gains,
@@ -57,7 +57,7 @@ pub struct Trendline {
     threshold: f64,
     last_update: Option<SimTime>,
     trend: f64,
-    /// For how long there has been overuse, milliseconds, and how often it was seen.
+    /// Time for which there has been overuse, milliseconds, and how often it was seen.
     over: Option<f64>,
     times: u32,
     usage: Usage,
@@ -82,7 +82,7 @@ impl Trendline {
         }
     }
 
-    /// What the delay says of the path.
+    /// Usage of the path, as the delay shows it.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -133,7 +133,7 @@ impl Trendline {
     }
 }
 
-/// Of the least-squares line; `None` if all points lie at one time.
+/// Slope of the least-squares line; `None` if all points lie at one time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));

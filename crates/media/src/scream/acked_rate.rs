@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-/// See the module.
+/// Measures the rate of acknowledged octets.
 #[derive(Clone, Debug, Default)]
 pub struct AckedRate {
     acked: VecDeque<(SimTime, u64)>,
@@ -20,7 +20,7 @@ impl AckedRate {
         self.acked.is_empty()
     }
 
-    /// So much is acknowledged now; the last `span` counts.
+    /// Adds octets acknowledged now; the last `span` counts.
     pub fn add(&mut self, now: SimTime, acked: Bytes, span: SimDuration) {
         self.span = span;
         self.acked.push_back((now, acked.0));
@@ -34,7 +34,7 @@ impl AckedRate {
         }
     }
 
-    /// In bit/s.
+    /// Rate in bit/s.
     pub fn rate(&self) -> f64 {
         self.octets as f64 * 8.0 / self.span.as_secs_f64().max(1e-3)
     }

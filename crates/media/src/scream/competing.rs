@@ -20,7 +20,7 @@ pub struct Competing {
     low: f64,
     high: f64,
     target: f64,
-    /// In targets.
+    /// Queueing delays as multiples of the target.
     delays: VecDeque<f64>,
     loss_event_rate: f64,
     round_began: f64,
@@ -28,14 +28,14 @@ pub struct Competing {
 }
 
 impl Competing {
-    /// Between these.
+    /// Target between these bounds.
     pub fn new(low: SimDuration, high: SimDuration) -> Self {
         let (low, high) = (low.as_secs_f64(), high.as_secs_f64());
         let delays = VecDeque::with_capacity(LONG + 1);
         Self { low, high, target: low, delays, loss_event_rate: 0.0, round_began: 0.0, has_lost: false }
     }
 
-    /// `qdelay_target`.
+    /// Target of the queueing delay, seconds (`qdelay_target`).
     pub fn target(&self) -> f64 {
         self.target
     }

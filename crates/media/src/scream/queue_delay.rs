@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 use ackclock_units::{SimDuration, SimTime};
 
 const MINUTE: SimDuration = SimDuration::from_secs(60);
-/// RFC 6817: `BASE_HISTORY`.
+/// Number of minima of the base delay that are kept (RFC 6817: `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
 const QDELAY_AVG_G: f64 = 1.0 / 4.0;
 const QDELAY_MIN_MAX_AVG_G: f64 = 1.0 / 16.0;
 const QDELAY_DEV_AVG_G: f64 = 1.0 / 32.0;
-/// Seconds.
+/// Threshold of the delay's deviation, seconds.
 const QDELAY_DEV_THRESHOLD: f64 = 0.01;
 const VIRTUAL_RTT: f64 = 0.025;
 
@@ -44,7 +44,7 @@ impl BaseDelay {
     }
 }
 
-/// Averages, in seconds.
+/// Averages of the queueing delay, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayAverage {
     average: f64,
@@ -62,7 +62,7 @@ impl DelayAverage {
         Self { average: 0.0, updated: 0.0, highest: target, lowest: 0.0, deviation: 0.0, reduces_jitter, scale: 1.0 }
     }
 
-    /// `qdelay_avg`.
+    /// Average queueing delay, seconds (`qdelay_avg`).
     pub fn average(&self) -> f64 {
         self.average
     }

@@ -9,16 +9,16 @@ use crate::config::{DiscardRule, PacketClass, Selection};
 use crate::effects::part;
 
 declare! {
-    /// Which packets a rule looks at.
+    /// Packets to which a rule applies.
     #[derive(Eq)]
     pub(crate) struct Filter {
-        /// Look at these packets only, and count only these.
+        /// Apply to these packets only, and count only these.
         class as "of": PacketClass = PacketClass::Any,
-        /// Look at the packets of this flow, or of this group of flows, only.
+        /// Apply to the packets of this flow, or of this group of flows, only.
         flow: Option<String> = unset("any"),
-        /// Look at packets from this time on only.
+        /// Apply to packets from this time on only.
         from: Option<SimDuration> = unset("the start"),
-        /// Look at packets before this time only.
+        /// Apply to packets before this time only.
         until: Option<SimDuration> = unset("the end of the run"),
     }
 }
@@ -36,52 +36,52 @@ impl Filter {
         }
     }
 
-    /// A rule that drops these of what it looks at.
+    /// A rule that drops these of the packets to which it applies.
     fn selecting(self, selection: Selection) -> NamedRule {
         let (from, until) = self.window();
         NamedRule { flow: self.flow, rule: DiscardRule { class: self.class, flows: None, from, until, selection } }
     }
 }
 
-/// A rule, and the name of the flow whose packets alone it looks at; that one's number is the network's to know.
+/// A rule, and the name of the only flow to which it applies; the network knows that one's number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedRule {
-    /// The flow whose packets it looks at; `None` is all of them.
+    /// Flow to which it applies; `None` is all of them.
     pub flow: Option<String>,
     /// The rule, for all flows.
     pub rule: DiscardRule,
 }
 
 declare! {
-    /// Drops one packet.
+    /// Rule that drops one packet.
     struct Nth {
-        /// Its position.
+        /// Position of the packet.
         n: u64 = required(5).at_least(1),
     }
     within {
-        /// Which packets it looks at.
+        /// Packets to which it applies.
         filter: Filter = Filter::default(),
     }
     check |rule, review| rule.filter.review(review);
 }
 
 declare! {
-    /// Drops several packets.
+    /// Rule that drops several packets.
     struct Positions {
-        /// Their positions.
+        /// Positions of the packets.
         positions: Vec<u64> = required(vec![5, 9])
             .at_least(1)
             .must_be("a list of at least one position", |positions| !positions.is_empty()),
     }
     within {
-        /// Which packets it looks at.
+        /// Packets to which it applies.
         filter: Filter = Filter::default(),
     }
     check |rule, review| rule.filter.review(review);
 }
 
 declare! {
-    /// Drops consecutive packets.
+    /// Rule that drops consecutive packets.
     struct PositionRange {
         /// Position of the first.
         first: u64 = required(5).at_least(1),
@@ -89,7 +89,7 @@ declare! {
         last: u64 = required(9).at_least(1),
     }
     within {
-        /// Which packets it looks at.
+        /// Packets to which it applies.
         filter: Filter = Filter::default(),
     }
     check PositionRange::review;
@@ -108,11 +108,11 @@ impl PositionRange {
 declare! {
     /// Drops every k-th packet.
     struct Every {
-        /// 1 drops all.
+        /// Number of packets of which one is dropped; 1 drops all.
         k: u64 = required(5).at_least(1),
     }
     within {
-        /// Which packets it looks at.
+        /// Packets to which it applies.
         filter: Filter = Filter::default(),
     }
     check |rule, review| rule.filter.review(review);
@@ -125,7 +125,7 @@ declare! {
         p: f64 = required(0.01).at_least(0.0).at_most(1.0),
     }
     within {
-        /// Which packets it looks at.
+        /// Packets to which it applies.
         filter: Filter = Filter::default(),
     }
     check |rule, review| rule.filter.review(review);
@@ -135,7 +135,7 @@ declare! {
     /// Drops all packets between `from` and `until`.
     struct Window {}
     within {
-        /// Which packets it looks at.
+        /// Packets to which it applies.
         filter: Filter = Filter::default(),
     }
     check Window::review;
@@ -150,7 +150,7 @@ impl Window {
     }
 }
 
-/// What is said of discard rules in the catalogue of links.
+/// Catalogue entry of discard rules.
 pub(crate) const ABOUT: About = About {
     name: "discard",
     aliases: &[],

@@ -14,9 +14,9 @@ declare! {
     /// Every time between two bounds is as likely.
     #[derive(Copy, Eq)]
     pub struct UniformJitter {
-        /// Shortest.
+        /// Shortest delay.
         min: SimDuration = SimDuration::ZERO,
-        /// Longest.
+        /// Longest delay.
         max: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
     }
     check UniformJitter::review;
@@ -36,16 +36,16 @@ declare! {
     pub struct NormalJitter {
         /// Mean of the distribution before the cut at zero.
         mean: SimDuration = required(SimDuration::from_millis(10)).at_most(MAX_DELAY),
-        /// Standard deviation.
+        /// Standard deviation of the delay.
         deviation: SimDuration = required(SimDuration::from_millis(2)).at_most(MAX_DELAY),
     }
 }
 
 declare! {
-    /// The exponential distribution.
+    /// Exponential distribution of the delay.
     #[derive(Copy, Eq)]
     pub struct ExponentialJitter {
-        /// Mean.
+        /// Mean of the delay.
         mean: SimDuration = required(SimDuration::from_millis(2)).at_most(MAX_DELAY),
     }
 }
@@ -57,11 +57,11 @@ pub enum Jitter {
     Uniform(UniformJitter),
     /// Normally distributed, zero where it would be negative.
     Normal(NormalJitter),
-    /// Exponentially distributed.
+    /// Exponentially distributed delays.
     Exponential(ExponentialJitter),
 }
 
-/// What is said of jitter in the catalogue of links.
+/// Catalogue entry of jitter.
 pub(crate) const ABOUT: About = About {
     name: "jitter",
     aliases: &[],
@@ -115,7 +115,7 @@ fn standard_normal(random: &mut RandomStream) -> f64 {
 mod tests {
     use super::*;
 
-    /// Mean, and the quantiles asked for, of 100 000 draws, in milliseconds.
+    /// Mean of 100 000 draws, and the given quantiles, in milliseconds.
     fn draws(jitter: Jitter, quantiles: [f64; 3]) -> (f64, [f64; 3]) {
         let mut random = RandomStream::new(5, "jitter");
         let mut draws: Vec<f64> = (0..100_000).map(|_| jitter.draw(&mut random).as_millis_f64()).collect();

@@ -71,7 +71,7 @@ declare! {
     }
 }
 
-/// How a link loses packets.
+/// Random process by which a link loses packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossConfig {
     /// Each with the same probability.
@@ -82,7 +82,7 @@ pub enum LossConfig {
     BitErrors(BitErrors),
 }
 
-/// What is said of loss in the catalogue of links.
+/// Catalogue entry of loss.
 pub(crate) const ABOUT: About = About {
     name: "loss",
     aliases: &[],
@@ -146,7 +146,7 @@ impl LossProcess {
         Self { config: *config, is_bad: false }
     }
 
-    /// True if a packet of so many octets is lost.
+    /// True if a packet of `octets` octets is lost.
     pub fn loses(&mut self, octets: u64, random: &mut RandomStream) -> bool {
         match self.config {
             LossConfig::Random(RandomLoss { p }) => random.chance(p),

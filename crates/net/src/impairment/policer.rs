@@ -50,7 +50,7 @@ impl Policer {
         Self { rate: u128::from(config.rate.0), capacity, tokens: capacity, updated: SimTime::ZERO }
     }
 
-    /// True if a packet of so many octets conforms: it takes its tokens. Otherwise it is to be dropped.
+    /// True if a packet of `octets` octets conforms: it takes its tokens. Otherwise it must be dropped.
     pub fn admits(&mut self, now: SimTime, octets: u64) -> bool {
         let fresh = self.rate * u128::from((now - self.updated).0);
         self.tokens = (self.tokens + fresh).min(self.capacity);

@@ -17,7 +17,7 @@ declare! {
     pub struct ReorderProbability {
         /// Probability that a packet is held back.
         p: f64 = required(0.01).at_least(0.0).at_most(1.0),
-        /// For how long.
+        /// Time for which it is held back.
         extra: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
     }
 }
@@ -28,21 +28,21 @@ declare! {
     pub struct ReorderEvery {
         /// Every k-th; where all are held back, none is passed.
         k: u64 = required(100).at_least(2).unit("packets"),
-        /// For how long.
+        /// Time for which it is held back.
         extra: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
     }
 }
 
-/// Which packets are held back, and for how long.
+/// Rule by which packets are held back, and the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reorder {
     /// Each with the same probability.
     Probability(ReorderProbability),
-    /// Every k-th.
+    /// One of every k packets is held back.
     Every(ReorderEvery),
 }
 
-/// What is said of reordering in the catalogue of links.
+/// Catalogue entry of reordering.
 pub(crate) const ABOUT: About = About {
     name: "reorder",
     aliases: &[],
@@ -63,11 +63,11 @@ pub fn reorders() -> &'static Parts<Reorder> {
     &REORDERS
 }
 
-/// Reordering at work.
+/// State of reordering.
 #[derive(Clone, Debug)]
 pub(super) struct Reorderer {
     config: Reorder,
-    /// Packets seen.
+    /// Number of packets so far.
     position: u64,
 }
 
@@ -76,7 +76,7 @@ impl Reorderer {
         Self { config, position: 0 }
     }
 
-    /// How long the next packet is held back.
+    /// Time for which the next packet is held back.
     pub(super) fn hold(&mut self, random: &mut RandomStream) -> SimDuration {
         self.position += 1;
         let (is_held, extra) = match self.config {

@@ -33,29 +33,30 @@ struct PassedOn {
     octets: u64,
 }
 
-/// What waits for a link, and what it has passed on.
+/// Packets that wait for a link, and those that it has passed on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    /// What has not entered service, as of the last [`Link::advance`].
+    /// Packets that have not entered service, as of the last [`Link::advance`].
     waiting: Ring<Waiting>,
     waiting_octets: u64,
     /// The last of them that has.
     served: Waiting,
-    /// What will come and wait, of what entered ahead of time.
+    /// Packets that entered ahead of time, and will come and wait.
     to_wait: Ring<Waiting>,
-    /// As of the last time that it was full, or of the last [`Link::advance`].
+    /// Packets passed on, as of the last time that the list was full, or of the last [`Link::advance`].
     passed_on: Ring<PassedOn>,
     /// Those of them that have arrived.
     passed: u64,
     entry: Entry,
-    /// What entered ahead of time and comes out later than it arrives; as of the last time that it was full.
+    /// Packets that entered ahead of time and come out later than they arrive; as of the last time that the list was
+    /// full.
     noted: Ring<PassedOn>,
 }
 
-/// When packets enter a link.
+/// Time at which packets enter a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Entry {
-    /// When they come to its near end.
+    /// Packets enter when they come to its near end.
     #[default]
     InTime,
     /// Ahead of that time.
@@ -64,7 +65,7 @@ enum Entry {
     AheadNoted,
 }
 
-/// When a packet enters and leaves the wire.
+/// Times at which a packet enters and leaves the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// Its first bit enters.
@@ -168,7 +169,7 @@ impl Link {
         }
     }
 
-    /// When each service begins and ends that ends after `now`, on a link that packets enter ahead of time.
+    /// Begin and end of each service that ends after `now`, on a link that packets enter ahead of time.
     ///
     /// A packet that follows on another begins where that one ends, and takes no longer than it would alone; any other takes as long.
     fn services_to_end(&self, now: SimTime) -> impl Iterator<Item = (SimTime, SimTime)> {
@@ -220,7 +221,7 @@ impl Rest {
         self.waits.to_wait.push_back(packet);
     }
 
-    /// What was to wait and has come by `now` waits.
+    /// Lets the packets wait that were to wait and have come by `now`.
     fn let_come(&mut self, now: SimTime) {
         while let Some(next) = self.waits.to_wait.front().copied().filter(|next| next.since <= now) {
             self.advance(next.since);
@@ -230,7 +231,7 @@ impl Rest {
         }
     }
 
-    /// What has entered service by `now` waits no longer.
+    /// Removes the packets that have entered service by `now` from those that wait.
     #[inline]
     fn advance(&mut self, now: SimTime) {
         let waits = &mut self.waits;
@@ -243,7 +244,7 @@ impl Rest {
         }
     }
 
-    /// What was passed on and has arrived by `now` is delivered.
+    /// Counts the packets that were passed on and have arrived by `now` as delivered.
     fn count_arrived(&mut self, now: SimTime) {
         let waits = &mut self.waits;
         while let Some(first) = waits.passed_on.front().filter(|first| first.arrival <= now) {
@@ -268,7 +269,7 @@ impl Waits {
         self.noted.push_back(packet);
     }
 
-    /// How long the packet in service waited, nothing if none waits behind it; `alone` says how long so many octets take.
+    /// Waiting time of the packet in service, zero if none waits behind it; `alone` gives the time that octets take.
     pub(super) fn latest_wait(&self, alone: impl Fn(u64) -> SimDuration) -> SimDuration {
         let Waiting { since, service, octets } = self.served;
         // The next begins where the packet in service ends: with the last that has waited, unless one that did not wait came since.

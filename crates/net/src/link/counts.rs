@@ -1,10 +1,10 @@
-//! What is counted of a link beside what its ring counts.
+//! Counts of a link beside those of its ring.
 
 use super::ledger::Ledger;
 use crate::link_stats::LinkStats;
 use crate::queue::QueueCounters;
 
-/// See the module.
+/// Counts of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) stats: LinkStats,
@@ -20,7 +20,7 @@ impl Counts {
         self.stats.on_drop();
     }
 
-    /// What a queue has dropped and marked.
+    /// Adds the drops and marks of a queue.
     pub(super) fn add(&mut self, new: QueueCounters) {
         if new == QueueCounters::default() {
             return;

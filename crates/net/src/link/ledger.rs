@@ -1,6 +1,6 @@
-//! What has come to a link and what has become of it, counted where assertions are checked and nowhere else.
+//! Account of the packets of a link, in builds with assertions only.
 
-/// See the module.
+/// Packets that came to a link, and their fates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     #[cfg(debug_assertions)]
@@ -64,7 +64,7 @@ counting! {
 
 #[cfg(debug_assertions)]
 impl Ledger {
-    /// What came, and what was copied, was delivered, dropped or lost, or is still `held`.
+    /// Checks that all packets that came or were copied were delivered, dropped or lost, or are still `held`.
     pub(super) fn check_packets(&self, held: usize) {
         let Counts { came, delivered, dropped, lost, copied } = &self.counts;
         let gone = delivered.packets + dropped.packets + lost.packets;

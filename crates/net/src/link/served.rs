@@ -24,7 +24,7 @@ use crate::propagation::{Arrival, Propagation};
 use crate::queue::{HostTable, Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued, Treatment};
 use crate::rate::RateProcess;
 
-/// What a served link has beside what every link has.
+/// State of a served link beside that of every link.
 #[derive(Clone, Debug)]
 pub(crate) struct Served {
     queue: Queue,
@@ -40,29 +40,29 @@ pub(crate) struct Served {
     propagation: Option<Propagation>,
     /// Packets may overtake each other on the wire, so that each has an event of its own.
     overtaking: bool,
-    /// What is about to travel on.
+    /// Packets that are about to travel on.
     arrivals: Vec<Arrival>,
     /// On a link on which packets overtake, of each that travels, in the order of arrival: how many left before it.
     places: VecDeque<Option<u64>>,
-    /// As many had left before the last to arrive in order, and it (`NextExp` of RFC 4737 section 3.3).
+    /// Number of packets that had left before the last to arrive in order, and it (`NextExp` of RFC 4737 section 3.3).
     next_place: u64,
     /// Octets sent until the measurement window began.
     carried_before: f64,
     current: Option<InService>,
-    /// When the pending service event fires; [`SimTime::NEVER`] if none is.
+    /// Time of the pending service event; [`SimTime::NEVER`] if there is none.
     wake: SimTime,
-    /// What of the queue's counts is in the link's.
+    /// Part of the queue's counts that is in the link's.
     counted: QueueCounters,
     /// Octets and sending time of the packets whose service has ended.
     carried: u64,
     sent: SimDuration,
-    /// When the latest of them ended.
+    /// Time at which the latest of them ended.
     ended: SimTime,
     /// Wait of the packet that entered service last.
     latest_wait: SimDuration,
 }
 
-/// The most changes of its rate that a link tells its queue after an idle time; nothing waits there.
+/// Largest number of changes of its rate that a link reports to its queue after an idle time; nothing waits there.
 const MOST_TOLD: u32 = 1_000;
 
 /// The packet in service.
@@ -73,7 +73,7 @@ struct InService {
     end: SimTime,
 }
 
-/// What came of serving a link.
+/// Result of serving a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
     /// A packet entered service: [`ServedLink::in_service`].
@@ -116,12 +116,12 @@ impl Served {
         self.queue.len()
     }
 
-    /// Of the packet that entered service last; nothing if none waits.
+    /// Waiting time of the packet that entered service last; zero if none waits.
     pub(super) fn wait(&self) -> SimDuration {
         if self.queue.is_empty() { SimDuration::ZERO } else { self.latest_wait }
     }
 
-    /// What the discipline calls `name`, if it has such a thing.
+    /// Value that the discipline calls `name`, if it has one.
     pub(super) fn inspect(&self, now: SimTime, name: &str) -> Option<f64> {
         let mut found = None;
         self.queue.inspect(now, &mut |known, value| {
@@ -210,7 +210,7 @@ impl Served {
         self.carried_before = self.carried_in_parts(self.rate.just_before(now));
     }
 
-    /// What share of the octets that it could have sent since `from` a link of changing rate has sent; `None` if its
+    /// Share of the octets that it could have sent since `from` that a link of changing rate has sent; `None` if its
     /// rate does not change.
     pub(super) fn used(&self, from: SimTime, now: SimTime) -> Option<f64> {
         // The window begins and ends before what happens at its borders. At the end of a run that has happened: what ended now has used
@@ -222,7 +222,7 @@ impl Served {
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
-    /// What comes next is the end of a service, or an opportunity of a trace for which a packet waits already.
+    /// True if the next event is the end of a service, or an opportunity of a trace for which a packet waits already.
     fn is_busy(&self, now: SimTime) -> bool {
         match &self.current {
             Some(current) => current.end == self.wake,
@@ -260,8 +260,8 @@ impl Served {
         true
     }
 
-    /// Tells the queue of each change of the link's rate, as of when it was: of many the last. An outage is none: what waits is there when
-    /// it is over.
+    /// Reports each change of the link's rate to the queue, as of its time: of many the last. An outage is none: what
+    /// waits is there when it is over.
     fn set_rate(&mut self, now: SimTime) {
         let mut told = 0;
         while now >= self.rate_known_until {
@@ -276,7 +276,7 @@ impl Served {
         }
     }
 
-    /// Tells the queue what the link could have sent in the last `span`.
+    /// Reports to the queue what the link could have sent in the last `span`.
     fn tell_rate(&mut self, now: SimTime, span: SimDuration) {
         let from = SimTime(now.0.saturating_sub(span.0));
         let measured = self.rate.capacity(from, now).filter(|_| now > from);
@@ -284,7 +284,7 @@ impl Served {
         self.queue.on_rate(rate);
     }
 
-    /// When something is to be done next, if no event is pending for it.
+    /// Time of the next action, if no event is pending for it.
     fn next_wake(&mut self, now: SimTime) -> Option<SimTime> {
         let service = match &self.current {
             Some(current) => current.end,
@@ -298,7 +298,7 @@ impl Served {
         (next < SimTime::NEVER).then_some(next)
     }
 
-    /// When a free link may begin its next service.
+    /// Time at which a free link may begin its next service.
     fn next_start(&mut self, now: SimTime) -> SimTime {
         match self.queue.ready_at(now) {
             None => SimTime::NEVER,
@@ -307,7 +307,7 @@ impl Served {
         }
     }
 
-    /// What the queue dropped and marked since the last call.
+    /// Drops and marks of the queue since the last call.
     fn new_counts(&mut self) -> QueueCounters {
         let now = self.queue.counters();
         let before = std::mem::replace(&mut self.counted, now);
@@ -399,7 +399,7 @@ impl ServedLink<'_> {
         (current.end <= now).then_some(&current.queued.packet)
     }
 
-    /// What leaves the link at `now` travels on; `notice` says when a packet that arrives goes on, and keeps
+    /// Passes on the packet that leaves the link at `now`; `notice` says when a packet that arrives goes on, and keeps
     /// order; `schedule` is given the arrivals that need an event. Returns the packet that was lost, if it was.
     pub fn depart(
         &mut self,
@@ -498,12 +498,12 @@ impl ServedLink<'_> {
         bit_ns.checked_div(u128::from((end - start).0)).map_or(self.link.wire.rate, |rate| Bandwidth(rate as u64))
     }
 
-    /// Where the packet in service has what links write into it.
+    /// Place of the telemetry of the packet in service.
     pub fn telemetry_mut(&mut self) -> Option<&mut TelemetryId> {
         self.parts().0.current.as_mut().map(|current| &mut current.queued.packet.telemetry)
     }
 
-    /// How long the packet in service waited.
+    /// Waiting time of the packet in service.
     pub fn waited(&mut self) -> SimDuration {
         self.parts().0.latest_wait
     }

@@ -86,7 +86,7 @@ fn queue_statistics_by_hand() {
     assert!((stats.utilization() - 0.75).abs() < 1e-12);
 }
 
-/// A packet of so many octets enters ahead, to arrive at the near end at `time`.
+/// Lets a packet of `size` octets enter ahead, to arrive at the near end at `time`.
 fn enter_ahead(link: &mut Link, time: u64, size: u32) {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
     let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size);

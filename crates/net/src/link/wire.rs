@@ -1,4 +1,4 @@
-//! What does not change about a link.
+//! Constant properties of a link.
 
 use ackclock_units::{Bandwidth, SimDuration};
 

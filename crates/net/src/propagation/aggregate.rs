@@ -12,16 +12,16 @@ use crate::effects::MAX_DELAY;
 use crate::packet::Packet;
 
 declare! {
-    /// How packets are gathered into bursts.
+    /// Rule that gathers packets into bursts.
     #[derive(Copy, Eq)]
     pub struct AggregateConfig {
         /// A burst leaves at multiples of this interval, counted from the beginning of the run.
         every: Option<SimDuration> = unset("wait").above(SimDuration::ZERO).at_most(MAX_DELAY),
         /// In place of `every`: a burst leaves when its first packet has waited this long.
         wait: Option<SimDuration> = unset("every").at_most(MAX_DELAY),
-        /// A burst of so many packets leaves at once.
+        /// Number of packets at which a burst leaves at once.
         packets: Option<u64> = unset("no limit").at_least(2).unit("packets"),
-        /// Which packets are gathered; the others pass them.
+        /// Packets that are gathered; the others pass them.
         class as "of": PacketClass = PacketClass::Any,
     }
     check AggregateConfig::review;
@@ -53,7 +53,7 @@ impl AggregateConfig {
         self.class == PacketClass::Any
     }
 
-    /// When a burst leaves whose first packet came at `now`, whatever is in it.
+    /// Time at which a burst leaves whose first packet came at `now`, whatever is in it.
     fn deadline(&self, now: SimTime) -> SimTime {
         match self.every {
             Some(interval) => SimTime(now.0.next_multiple_of(interval.0)),
@@ -72,7 +72,7 @@ pub(super) struct Held {
     pub(super) place: u64,
 }
 
-/// Gathering at work.
+/// State of gathering.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregator {
     config: AggregateConfig,
@@ -104,7 +104,7 @@ impl Aggregator {
         self.burst.len()
     }
 
-    /// When the burst leaves; [`SimTime::NEVER`] if there is none.
+    /// Time at which the burst leaves; [`SimTime::NEVER`] if there is none.
     pub(super) fn release_at(&self) -> SimTime {
         self.release_at
     }

@@ -15,7 +15,7 @@ use super::{HostTable, Queue, QueueCounters, QueueDiscipline, Queued, Room, Tall
 #[derive(Clone, Debug)]
 pub struct Device {
     discipline: Queue,
-    /// What the device has taken, in order.
+    /// Packets that the device has taken, in order.
     taken: Fifo,
     /// Packets that it takes, beside the one that it sends.
     limit: usize,

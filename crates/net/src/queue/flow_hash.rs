@@ -6,7 +6,7 @@ use ackclock_units::mix;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
-/// What makes one run's hash differ from another's; from a random stream.
+/// Number that makes one run's hash differ from another's; from a random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Perturbation(u64);
 

@@ -1,10 +1,10 @@
-//! What a discipline drops and marks: counted, and where somebody watches, packet by packet.
+//! Tally of a discipline's drops and marks: counted, and with observers, packet by packet.
 
 use ackclock_wire::Ecn;
 
 use crate::packet::Packet;
 
-/// How many packets a discipline dropped and marked since the beginning of the run.
+/// Number of packets that a discipline dropped and marked since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Packets dropped, at arrival or later.
@@ -13,10 +13,10 @@ pub struct QueueCounters {
     pub marks: u64,
 }
 
-/// What a discipline did to a packet, besides keeping it.
+/// Treatment of a packet by a discipline, besides keeping it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped,
     /// It was marked (CE), and waits or leaves.
     Marked,
@@ -48,7 +48,7 @@ impl Tally {
         marked
     }
 
-    /// How many there were.
+    /// Counts so far.
     pub fn counters(&self) -> QueueCounters {
         self.counters
     }

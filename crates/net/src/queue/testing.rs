@@ -10,7 +10,7 @@ use crate::packet::Packet;
 /// The rate of their link: 1500 octets take 1 ms.
 pub(super) const RATE: Bandwidth = Bandwidth(12_000_000);
 
-/// Where queues under test stand.
+/// Place of queues under test.
 pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", seed: 1 };
 
 /// The same queue on a link of this rate.
@@ -19,7 +19,7 @@ pub(super) fn at_rate<Q: QueueDiscipline>(mut queue: Q, rate: Bandwidth) -> Q {
     queue
 }
 
-/// Where the data of `flow` goes.
+/// Destination of the data of `flow`.
 pub(super) fn receiver(flow: u32) -> EndpointId {
     EndpointId::acceptor(ConnectionIndex::new(flow as usize))
 }

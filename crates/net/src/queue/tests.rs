@@ -1,4 +1,4 @@
-//! What every discipline owes to the link, whatever else it does.
+//! Properties that every discipline owes to the link, whatever else it does.
 
 use ackclock_units::{Bytes, SimDuration};
 use ackclock_wire::{Ecn, Segment};
@@ -89,7 +89,7 @@ fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
     ]
 }
 
-/// What a link saw of a queue.
+/// Account of a queue by its link.
 #[derive(Default)]
 struct Account {
     came: u64,

@@ -31,7 +31,7 @@ declare! {
         /// A file with one instant a line, in whole milliseconds: at each, one full packet can leave (mahimahi's format).
         /// Its path is relative to the scenario's file. At its end the trace begins again.
         trace: Option<String> = unset("a schedule"),
-        /// What one line of the trace carries, framing included.
+        /// Octets that one line of the trace carries, framing included.
         opportunity: Bytes = default(Bytes(1_500)).at_least(Bytes(1)),
         /// The trace does not begin again: the link is dead at its end.
         once: bool = false,
@@ -100,7 +100,7 @@ impl ChangingRate {
         Ok(Some(RateConfig::Trace(Arc::new(trace))))
     }
 
-    /// What is wrong with a trace between blanks: its numbers are counted, not its lines.
+    /// Mistake in a trace between blanks: its numbers are counted, not its lines.
     fn no_trace(&self, error: TraceError) -> Mistake {
         let error = error.to_string().replacen("line", "number", 1).replace("the line above", "the one before");
         let field = if self.trace.is_some() { "trace" } else { "instants" };

@@ -12,7 +12,7 @@ declare! {
     pub struct HandoverConfig {
         /// From one handover to the next; the first is one period after the start.
         period: SimDuration = required(SimDuration::from_secs(15)).above(SimDuration::ZERO),
-        /// Nothing is sent for so long after each handover; less than the period.
+        /// Time after each handover in which nothing is sent; less than the period.
         outage: SimDuration = SimDuration::ZERO,
         /// In place of the link's delay: its delay in each period by turns.
         delays as "delay": Option<Vec<SimDuration>> = unset("the link's")
@@ -74,7 +74,7 @@ impl Outage {
         self.period
     }
 
-    /// Of each period but the zeroth.
+    /// Time of sending in each period but the zeroth.
     pub(super) fn sends_for(&self) -> SimDuration {
         self.period - self.length
     }

@@ -33,13 +33,13 @@ const LONGEST_WAIT: SimDuration = SimDuration(MAX_MS * NS_PER_MS);
 pub struct Trace {
     /// Instants in milliseconds, not descending.
     instants: Vec<u64>,
-    /// What one opportunity carries.
+    /// Octets that one opportunity carries.
     opportunity: Bytes,
     /// Begins again at its end.
     repeats: bool,
 }
 
-/// Why a text is no trace. Lines count from 1.
+/// Reason for which a text is not a trace. Lines count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceError {
     /// A line is not a whole number of milliseconds.
@@ -107,7 +107,7 @@ impl Trace {
         *self.instants.last().expect("a trace has at least one line")
     }
 
-    /// What its opportunities carry, over its length; rounded down.
+    /// Mean rate of its opportunities, over its length; rounded down.
     pub fn mean_rate(&self) -> Bandwidth {
         let work = self.instants.len() as u128 * u128::from(self.opportunity.0) * u128::from(WORK_OF_OCTET);
         Bandwidth((work / (u128::from(self.period()) * u128::from(NS_PER_MS))) as u64)
@@ -156,7 +156,7 @@ impl TraceReader {
         self.promised
     }
 
-    /// What [`Self::service_start`] said last.
+    /// Last result of [`Self::service_start`].
     pub(super) fn promised(&self) -> SimTime {
         self.promised
     }
@@ -176,7 +176,7 @@ impl TraceReader {
         self.left_at
     }
 
-    /// What the opportunities carry with which a trace may begin.
+    /// Octets that the opportunities carry with which a trace may begin.
     pub(super) fn capacity_at_zero(&self) -> f64 {
         self.trace.instants.partition_point(|instant| *instant == 0) as f64 * self.trace.opportunity.0 as f64
     }
@@ -191,7 +191,7 @@ impl TraceReader {
         self.left as f64
     }
 
-    /// What the opportunities after `from` and until `until` carry.
+    /// Octets that the opportunities after `from` and until `until` carry.
     pub(super) fn capacity(&self, from: SimTime, until: SimTime) -> f64 {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
@@ -267,7 +267,7 @@ mod tests {
         SimTime(time * NS_PER_MS)
     }
 
-    /// When a packet leaves that waits from `now` on.
+    /// Time at which a packet leaves that waits from `now` on.
     fn serve(process: &mut RateProcess, now: SimTime, octets: u64) -> SimTime {
         let start = process.service_start(now);
         if start == SimTime::NEVER { start } else { process.service_end(start, octets) }

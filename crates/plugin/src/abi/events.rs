@@ -1,4 +1,4 @@
-//! What a controller starts from and is told, as it crosses the boundary, and back.
+//! Initial values and events of a controller, as they cross the boundary, and back.
 
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionEvent, DeliveryReport, EarlyExit, Growth, RateSample, Repair, RestartCause,
@@ -8,17 +8,17 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::{NONE, WatchedC, known, or_none};
 
-/// [`Start`].
+/// Form of [`Start`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct StartC {
-    /// Octets.
+    /// Largest segment in octets.
     pub mss: u64,
-    /// Octets.
+    /// Initial window in octets.
     pub initial_window: u64,
-    /// Octets, or [`NONE`].
+    /// Initial ssthresh in octets, or [`NONE`].
     pub initial_ssthresh: u64,
-    /// Of the controller's random stream.
+    /// Seed of the controller's random stream.
     pub seed: u64,
 }
 
@@ -36,9 +36,9 @@ pub struct AckC {
     pub prior_flight_size: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
-    /// Or [`NONE`].
+    /// Window during a reduction in octets, or [`NONE`].
     pub reduced_window: u64,
-    /// Or [`NONE`].
+    /// Round-trip sample in nanoseconds, or [`NONE`].
     pub rtt_sample: u64,
     pub rtt_latest: u64,
     pub srtt: u64,
@@ -56,11 +56,11 @@ pub struct AckC {
     pub growth_is_due: bool,
     pub growth_is_in_use: bool,
     pub is_paced: bool,
-    /// Null without.
+    /// Delivery report, or null.
     pub delivery: *const DeliveryC,
 }
 
-/// [`DeliveryReport`].
+/// Form of [`DeliveryReport`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs, reason = "fields are those of the report")]
@@ -81,7 +81,7 @@ pub struct DeliveryC {
     pub sample_lost: u64,
 }
 
-/// [`CongestionEvent`].
+/// Form of [`CongestionEvent`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "fields are those of the event")]
@@ -95,20 +95,20 @@ pub struct CongestionC {
     pub cause: u8,
 }
 
-/// [`RestartEvent`].
+/// Form of [`RestartEvent`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "fields are those of the event")]
 pub struct RestartC {
     pub now: u64,
     pub window: u64,
-    /// Or [`NONE`].
+    /// New ssthresh in octets, or [`NONE`].
     pub ssthresh: u64,
     /// The place in [`RestartCause`].
     pub cause: u8,
 }
 
-/// [`SendEvent`].
+/// Form of [`SendEvent`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "fields are those of the event")]
@@ -120,7 +120,7 @@ pub struct SendC {
     pub is_app_limited: bool,
 }
 
-/// [`SegmentReport`].
+/// Form of [`SegmentReport`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "fields are those of the report")]
@@ -160,7 +160,7 @@ impl From<&StartC> for Start {
 }
 
 impl AckC {
-    /// Points to `delivery`.
+    /// Form of an ACK with a pointer to `delivery`.
     #[cfg(feature = "host")]
     #[inline]
     pub(crate) fn new(ack: &AckEvent, delivery: Option<&DeliveryC>) -> Self {
@@ -197,7 +197,7 @@ impl AckC {
         }
     }
 
-    /// With what `delivery` points to.
+    /// The event, with the report that `delivery` points to.
     #[inline]
     pub(crate) fn event(&self, delivery: Option<&DeliveryC>) -> AckEvent {
         let ack = self;
@@ -314,7 +314,7 @@ impl From<&CongestionC> for CongestionEvent {
     }
 }
 
-/// In the order of their numbers.
+/// Causes in the order of their numbers.
 const RESTARTS: [RestartCause; 5] =
     [RestartCause::SynLost, RestartCause::Timeout, RestartCause::Idle, RestartCause::Unused, RestartCause::Outer];
 
@@ -340,7 +340,7 @@ impl From<&RestartC> for RestartEvent {
     }
 }
 
-/// In the order of their numbers.
+/// Signs in the order of their numbers.
 #[cfg(feature = "host")]
 const SIGNS: [ackclock_cc::ExitSign; 2] = [ackclock_cc::ExitSign::Delay, ackclock_cc::ExitSign::AckTrain];
 
@@ -417,7 +417,8 @@ impl From<&SegmentC> for SegmentReport {
 mod tests {
     use super::*;
 
-    /// docs/reference/own-controllers.md: a controller of a plug-in is told what one of the program is. No field has its default.
+    /// docs/reference/own-controllers.md: a controller of a plug-in receives the same events as a built-in one. No
+    /// field has its default.
     #[test]
     fn what_is_told_comes_across_whole() {
         let ms = SimDuration::from_millis;

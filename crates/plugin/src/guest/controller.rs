@@ -89,7 +89,7 @@ extern "C" fn free(head: *mut ControllerHead) {
     guarded(|| drop(instance));
 }
 
-/// Tells the controller of something, and shows what it has made of it.
+/// Sends the controller an event, and updates its visible state.
 fn tell(head: *mut ControllerHead, of: impl FnOnce(&mut dyn ExternalController)) -> Status {
     // SAFETY: the host passes what `make` or `clone` returned, and nothing else uses it during the call.
     let instance = unsafe { &mut *head.cast::<Instance>() };

@@ -48,7 +48,7 @@ impl Instance {
     }
 }
 
-/// In a plug-in a packet's next hop, which no queue looks at, is what the host knows the packet by.
+/// Token of a packet: in a plug-in it takes the place of the packet's next hop, which no queue reads.
 fn token_of(hop: HopIndex) -> u32 {
     hop.index() as u32
 }

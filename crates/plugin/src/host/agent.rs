@@ -8,12 +8,12 @@ use ackclock_agent::{OwnObservation, OwnReward, Values};
 use super::declared::Config;
 use crate::abi::{AgentTable, Text, ValuesC};
 
-/// See the module.
+/// Observation or reward of a plug-in.
 #[derive(Debug)]
 pub(super) struct PluginNumber {
     config: Arc<Config>,
     instance: *mut c_void,
-    /// What the plug-in's author calls the call.
+    /// Name of the call in the plug-in's source.
     call: &'static str,
 }
 

@@ -14,7 +14,7 @@ use crate::abi::{
     Text, WatchedC, known, known_rate,
 };
 
-/// See the module.
+/// Congestion controller of a plug-in.
 #[derive(Debug)]
 pub(super) struct PluginController {
     config: Arc<Config>,
@@ -40,7 +40,7 @@ impl PluginController {
 
     #[inline]
     fn shown(&self) -> &ControllerHead {
-        // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
+        // SAFETY: the plug-in keeps it until `drop` frees it, and writes it in calls with `&mut self` only.
         unsafe { &*self.head }
     }
 
@@ -171,7 +171,7 @@ impl Drop for PluginController {
     }
 }
 
-/// Who asks for a part's internals.
+/// Receiver of a part's internal values.
 pub(super) struct Record<'a>(pub(super) &'a mut dyn FnMut(&'static str, f64));
 
 pub(super) extern "C" fn note(context: *mut c_void, name: Text, value: f64) {

@@ -1,4 +1,4 @@
-//! What a plug-in declares of its parts, and reading their tables.
+//! Declarations of a plug-in's parts, and reading their tables.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Drop for Config {
     }
 }
 
-/// The parts that a plug-in tells of.
+/// Library of the parts that a plug-in describes.
 pub(super) fn library(table: &'static abi::Table) -> Result<Library, LoadError> {
     let mut text = String::new();
     if (table.describe)(Sink::into(&mut text)) != Status::Done {

@@ -10,7 +10,7 @@ use super::declared::Config;
 use super::queue::{seen, start_of};
 use crate::abi::{EffectTable, FateC};
 
-/// See the module.
+/// Effect of links of a plug-in.
 #[derive(Debug)]
 pub(super) struct PluginEffect {
     config: Arc<Config>,

@@ -10,7 +10,8 @@ use super::controller::{Record, note};
 use super::declared::Config;
 use crate::abi::{PacketC, PartStartC, QueueHead, QueueTable, Status};
 
-/// See the module. The packets stay here; the plug-in has of each what a queue looks at, and its place as a token.
+/// Queue discipline of a plug-in. The packets stay here; the plug-in has the fields of each that a queue reads, and its
+/// place as a token.
 #[derive(Debug)]
 pub(super) struct PluginQueue {
     config: Arc<Config>,
@@ -44,7 +45,7 @@ impl PluginQueue {
     }
 
     fn shown(&self) -> &QueueHead {
-        // SAFETY: the plug-in keeps it until it is told to free it, and writes it in calls with `&mut self` only.
+        // SAFETY: the plug-in keeps it until `drop` frees it, and writes it in calls with `&mut self` only.
         unsafe { &*self.head }
     }
 
@@ -104,7 +105,7 @@ pub(super) fn start_of(start: &PartStart) -> PartStartC {
     PartStartC { rate: start.rate.0, seed: start.seed }
 }
 
-/// What a plug-in sees of a packet.
+/// A packet in the form for a plug-in.
 #[inline]
 pub(super) fn seen(packet: &Packet, octets: u64, since: SimTime, token: u32) -> PacketC {
     let seen = PacketC {

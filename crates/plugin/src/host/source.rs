@@ -9,7 +9,7 @@ use ackclock_units::{Bytes, SimTime};
 use super::declared::Config;
 use crate::abi::{SourceTable, SupplyC, known};
 
-/// See the module.
+/// Source of traffic of a plug-in.
 #[derive(Debug)]
 pub(super) struct PluginSource {
     config: Arc<Config>,

@@ -1,4 +1,4 @@
-//! What a configuration file may say: every field with its meaning, default and range. The reference is written from this.
+//! Fields of a configuration file: each with its meaning, default and range. The reference is written from this.
 
 use ackclock_declare::{declare, default, required, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
@@ -6,27 +6,28 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use super::kinds::{Address, HostPort, Interface, Network, Policy, Ports};
 
 words! {
-    /// Where the octets of a listener go.
+    /// Destination of a listener's connections.
     #[derive(Default)]
     pub enum Mode {
-        /// To one of its upstreams.
+        /// Connections go to one of its upstreams.
         #[default]
         "forward" = Forward,
-        /// To where the client meant to go, before a rule of the firewall redirected it here (`SO_ORIGINAL_DST`).
+        /// Connections go where the client meant to go, before a rule of the firewall redirected it here
+        /// (`SO_ORIGINAL_DST`).
         "redirect" = Redirect,
-        /// The same, and from the client's own address (TPROXY).
+        /// Connections go where the client meant to go, from the client's own address (TPROXY).
         "transparent" = Transparent,
     }
 }
 
 words! {
-    /// Which upstream a connection gets.
+    /// Rule that selects the upstream of a connection.
     #[derive(Default)]
     pub enum Balance {
         /// Each in its turn.
         #[default]
         "round_robin" = RoundRobin,
-        /// That with the fewest connections.
+        /// The upstream with the fewest connections.
         "least_connections" = LeastConnections,
         /// The first that is healthy.
         "first" = First,
@@ -34,10 +35,10 @@ words! {
 }
 
 words! {
-    /// How messages are written.
+    /// Format of messages.
     #[derive(Default)]
     pub enum LogFormat {
-        /// For a person.
+        /// Text for a person.
         #[default]
         "text" = Text,
         /// A JSON object a line.
@@ -49,14 +50,14 @@ words! {
     /// The least important messages that are written.
     #[derive(Default)]
     pub enum LogLevel {
-        /// What stops it.
+        /// Errors that stop the proxy.
         "error" = Error,
-        /// What it does without.
+        /// Warnings of missing features.
         "warn" = Warn,
-        /// What it does as a whole.
+        /// Information on the proxy as a whole.
         #[default]
         "info" = Info,
-        /// Each connection.
+        /// Messages on each connection.
         "debug" = Debug,
     }
 }
@@ -82,10 +83,10 @@ declare! {
         notsent_lowat: Option<Bytes> = unset("the send buffer's").at_least(Bytes(1)).at_most(MAX_BUFFER),
         /// `SO_MAX_PACING_RATE`: never sent faster.
         pacing_rate: Option<Bandwidth> = unset("the controller's").at_least(Bandwidth(8_000)),
-        /// Idle for so long, the peer is asked whether it is there.
+        /// Idle time after which the peer is probed.
         // `MAX_TCP_KEEPIDLE` of the kernel's include/net/tcp.h.
         keep_alive: Option<SimDuration> = unset("never").at_least(SimDuration::from_secs(1)).at_most(SimDuration::from_secs(32_767)),
-        /// `TCP_USER_TIMEOUT`: a peer that acknowledges nothing for so long is given up.
+        /// `TCP_USER_TIMEOUT`: time without an acknowledgement after which a peer is given up.
         user_timeout: Option<SimDuration> = unset("the kernel's retries").at_least(SimDuration::from_millis(1)).at_most(DAY),
         /// Differentiated services code point of what is sent.
         dscp: Option<u8> = unset("0").at_most(63).source("RFC 2474"),
@@ -106,13 +107,13 @@ declare! {
         to: Option<Vec<Network>> = unset("all"),
         /// Ports of servers that it fits.
         ports: Option<Vec<Ports>> = unset("all"),
-        /// It fits clients whose handshake took at least so long.
+        /// Least duration of the handshake of clients that it fits.
         near_rtt_from: Option<SimDuration> = unset("0").at_most(DAY),
         /// It fits clients whose handshake took less.
         near_rtt_below: Option<SimDuration> = unset("any").at_most(DAY),
         /// Connections that it fits are reset.
         refuse: bool = false,
-        /// How much is kept between the two sides.
+        /// Rule that limits the octets kept between the two sides.
         buffer_policy: Option<Policy> = unset("the listener's"),
         /// The buffer policy of what goes back, from the server to the client.
         buffer_policy_back: Option<Policy> = unset("the listener's"),
@@ -126,19 +127,20 @@ declare! {
 }
 
 declare! {
-    /// Where connections are taken, and where they go.
+    /// A listener: where connections are taken, and where they go.
     pub struct Listen {
         /// Stands in messages and metrics.
         name: Option<String> = unset("its address"),
-        /// Where it listens; every address of the host is `0.0.0.0` or `[::]`.
+        /// Address at which it listens; every address of the host is `0.0.0.0` or `[::]`.
         address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),
-        /// Where connections go.
+        /// Destination of connections.
         mode: Mode = Mode::Forward,
         /// The servers, with mode forward. A name stands for all its addresses, each a server.
         upstream: Vec<HostPort> = Vec::new(),
-        /// Which of them a connection gets.
+        /// Rule that selects one of them for a connection.
         balance: Balance = Balance::RoundRobin,
-        /// How often each of several is tried, to find those that do not answer; left out with one upstream they are not tried.
+        /// Interval at which each of several is tried, to find those that do not answer; with one upstream they are not
+        /// tried.
         health_interval: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(50)).at_most(DAY),
         /// Networks that destinations must be in, with modes redirect and transparent.
         destinations: Option<Vec<Network>> = unset("any"),
@@ -146,19 +148,19 @@ declare! {
         clients: Option<Vec<Network>> = unset("any with redirect and transparent and on a loopback address; else required"),
         /// Networks of clients that begin with a header of the PROXY protocol (version 2) and are believed.
         accept_proxy_protocol: Option<Vec<Network>> = unset("none"),
-        /// A header of the PROXY protocol (version 2) tells the server of the client.
+        /// Send a header of the PROXY protocol (version 2), which names the client to the server.
         send_proxy_protocol: bool = false,
         /// `SO_MARK` of the sockets towards servers, so that rules of the firewall know them.
         mark: Option<u32> = unset("none"),
-        /// With modes redirect and transparent, the interfaces at which connections are taken, for `ackclock-proxy rules`.
+        /// Interfaces at which connections are taken with modes redirect and transparent, for `ackclock-proxy rules`.
         interfaces: Option<Vec<Interface>> = unset("all but the loopback"),
         /// The ports of servers whose connections are taken, likewise.
         ports: Option<Vec<Ports>> = unset("all"),
         /// Connections that wait to be taken.
         backlog: u32 = default(4096).at_least(1).at_most(65_535),
-        /// How much is kept between the two sides, of what clients send.
+        /// Rule that limits the octets kept between the two sides, of the client's data.
         buffer_policy: Policy = Policy(ackclock_relay::DisciplineConfig::Socket, "socket".to_owned()),
-        /// The same of what servers send.
+        /// Rule that limits the octets kept between the two sides, of the servers' data.
         buffer_policy_back: Policy = Policy(ackclock_relay::DisciplineConfig::Socket, "socket".to_owned()),
     }
     tables {
@@ -170,7 +172,7 @@ declare! {
 }
 
 declare! {
-    /// How much there may be.
+    /// Limits of connections and memory.
     pub struct Limits {
         /// Connections at a time; more wait to be taken.
         connections: usize = default(100_000).at_least(1).at_most(10_000_000),
@@ -186,39 +188,39 @@ declare! {
 }
 
 declare! {
-    /// How long things may take.
+    /// Longest durations of a connection's stages.
     pub struct Timeouts {
         /// A server has to answer within this.
         connect: SimDuration = default(SimDuration::from_secs(10)).at_least(SimDuration::from_millis(1)).at_most(DAY),
-        /// A connection that carries nothing either way for so long is reset.
+        /// Time without octets in either direction after which a connection is reset.
         idle: SimDuration = default(SimDuration::from_secs(3600)).at_least(SimDuration::from_millis(10)).at_most(DAY),
         /// The same once one direction has ended.
         half_closed: SimDuration = default(SimDuration::from_secs(3600)).at_least(SimDuration::from_millis(10)).at_most(DAY),
         /// A header of the PROXY protocol has to be there within this.
         header: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_millis(1)).at_most(DAY),
-        /// After a reset on one side, what came before it has so long to be acknowledged on the other.
+        /// Time after a reset on one side for data before it to be acknowledged on the other.
         reset: SimDuration = default(SimDuration::from_secs(60)).at_least(SimDuration::from_millis(1)).at_most(DAY),
-        /// On SIGTERM, connections have so long to end.
+        /// Time for connections to end after SIGTERM.
         drain: SimDuration = default(SimDuration::from_secs(30)).at_most(DAY),
     }
 }
 
 declare! {
-    /// Where measurements are read.
+    /// Endpoint of measurements.
     pub struct Metrics {
-        /// Where `/metrics` (OpenMetrics) and `/connections` (JSON) are served, over HTTP.
+        /// Address at which `/metrics` (OpenMetrics) and `/connections` (JSON) are served, over HTTP.
         address: Option<Address> = unset("nowhere"),
         /// Anyone may read them: without this, only an address of the loopback is allowed.
         public: bool = false,
-        /// How long octets wait here is measured of connections without a buffer policy, too.
+        /// Measure how long octets wait here for connections without a buffer policy, too.
         latency: bool = false,
     }
 }
 
 declare! {
-    /// Messages.
+    /// Messages of the proxy.
     pub struct Log {
-        /// How they are written.
+        /// Format of messages.
         format: LogFormat = LogFormat::Text,
         /// The least important that are written.
         level: LogLevel = LogLevel::Info,
@@ -232,19 +234,19 @@ declare! {
         workers: Option<usize> = unset("one a core").at_least(1).at_most(1024),
         /// Once started it gives up files and calls of the kernel that it does not need (landlock, seccomp); a restart changes it.
         confine: bool = true,
-        /// Where connections are taken.
+        /// Listeners, each with its address and upstreams.
         listen: Vec<Listen> = Vec::new(),
         /// Settings of particular connections.
         rule: Vec<Rule> = Vec::new(),
     }
     tables {
-        /// How much there may be.
+        /// Limits of connections and memory.
         limits: Limits = Limits::default(),
-        /// How long things may take.
+        /// Longest durations of a connection's stages.
         timeouts: Timeouts = Timeouts::default(),
-        /// Where measurements are read.
+        /// Endpoint of measurements.
         metrics: Metrics = Metrics::default(),
-        /// Messages.
+        /// Messages of the proxy.
         log: Log = Log::default(),
     }
 }

@@ -1,4 +1,4 @@
-//! What fields of the configuration hold, beyond numbers and quantities: addresses, networks, ports, policies.
+//! Types of configuration fields beyond numbers and quantities: addresses, networks, ports, policies.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! What no field says by itself: names that resolve, controllers that the kernel has, no open relay, no loop.
+//! Checks that span fields or need the host: names that resolve, controllers that the kernel has, no open relay, no
+//! loop.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
@@ -124,8 +125,8 @@ pub(crate) fn is_own(address: SocketAddr, own: &[SocketAddr]) -> bool {
     })
 }
 
-/// Where the kernel brings a connection to `address`: what is IPv4-mapped to IPv4 (RFC 4291 section 2.5.5.2), and what is
-/// unspecified to the loopback (ip(7)).
+/// Address that a connection to `address` reaches: IPv4-mapped is IPv4 (RFC 4291 section 2.5.5.2), and unspecified is
+/// the loopback (ip(7)).
 fn reached(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip().to_canonical() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -181,7 +182,7 @@ fn of_side(side: &Side) -> Vec<Mistake> {
     missing.filter_map(|name| of_missing_controller(name)).map(|mistake| mistake.within("congestion")).collect()
 }
 
-/// What is wrong with a controller that the kernel does not have: nothing, if it can be loaded.
+/// Mistake in naming a controller that the kernel does not have; `None` if it can be loaded.
 fn of_missing_controller(name: &str) -> Option<Mistake> {
     let loadable = controllers::loadable();
     if loadable.iter().any(|loadable| loadable == name) {

@@ -104,7 +104,7 @@ upstream = ["192.0.2.1:80"]
 #[test]
 fn a_message_shows_the_line_the_mark_and_the_remedy() {
     let text = "[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"127.0.0.1:80\"]\nfar = { dscp = 64 }\n";
-    let found = parse("proxy.toml", text).expect_err("64 is no code point");
+    let found = parse("proxy.toml", text).expect_err("64 is not a code point");
     let wanted =
         "proxy.toml:4:16: listen[0].far.dscp must be at most 63\n    far = { dscp = 64 }\n                   ^^\n";
     assert!(found[0].to_string().starts_with(wanted), "{}", found[0]);

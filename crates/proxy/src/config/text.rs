@@ -17,11 +17,11 @@ pub struct Diagnostic {
     pub file: String,
     /// Line and column, counted from 1; none where something is missing altogether.
     pub place: Option<(usize, usize)>,
-    /// Such as `listen[0].near.congestion`.
+    /// Path of the field, such as `listen[0].near.congestion`.
     pub field: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write instead.
+    /// Instruction what to write instead.
     pub remedy: String,
     excerpt: Option<Excerpt>,
     position: usize,
@@ -70,7 +70,7 @@ impl<'text> Source<'text> {
         Ok((source, table))
     }
 
-    /// What is wrong with the value of a field, or with the table that lacks it.
+    /// Diagnostic of a mistake in the value of a field, or in the table that lacks it.
     pub(crate) fn of_mistake(&self, mistake: &Mistake) -> Diagnostic {
         let mut place = mistake.field.as_str();
         let span = loop {
@@ -157,7 +157,7 @@ impl<'text> Source<'text> {
     }
 }
 
-/// What helps against an error of the syntax.
+/// Remedy for a syntax error.
 fn remedy(message: &str) -> &'static str {
     if message.contains("recurs") {
         "nest tables and lists less deeply: no field takes more than four levels"
@@ -166,7 +166,7 @@ fn remedy(message: &str) -> &'static str {
     }
 }
 
-/// In the order of the text; what is in no place comes last.
+/// Diagnostics in the order of the text; one without a place comes last.
 pub(crate) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_key(|one| one.position);
     found.dedup();

@@ -23,10 +23,10 @@ use crate::timers::Cause;
 /// Connections that are taken before others have their turn.
 const AT_A_TIME: usize = 64;
 
-/// What was left waiting for want of room is tried again so much later, or when a connection has ended.
+/// Time after which connections left waiting for want of room are tried again, unless a connection has ended before.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why connections wait where the process lacks something.
+/// Message when connections wait because the process lacks resources.
 const NO_ROOM: &str = "no descriptors or no memory for more connections";
 
 impl Worker {
@@ -191,7 +191,7 @@ impl Worker {
         }
     }
 
-    /// Who the client is is known: where does it go?
+    /// Proceeds once the client is known: selects the destination.
     fn go_on(&mut self, key: usize, now: Instant) {
         let connection = &mut self.connections[key];
         connection.stage = Stage::Connecting(Vec::new());
@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// What the kernel has for a listener that is to go is taken, then it is closed.
+    /// Takes the waiting connections of a listener, then closes it.
     pub(super) fn stop_listening(&mut self, key: usize, now: Instant) {
         self.resume_listeners();
         // A listener may have 65535 that wait, and more come meanwhile.

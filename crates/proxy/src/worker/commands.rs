@@ -1,4 +1,4 @@
-//! What a thread is told by others.
+//! Commands that other threads send to a worker.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,10 +18,11 @@ use crate::service::Service;
 /// Connections of a thread that are described; and as many are surveyed before others have their turn.
 const DESCRIBED: usize = 1000;
 
-/// So long after a question for pairs, those of connections that end are kept for the next one, and so many of them.
+/// Time after a request for pairs in which those of ended connections are kept for the next one, and their largest
+/// number.
 const PAIRS_WANTED: (Duration, usize) = (Duration::from_secs(5), 1 << 16);
 
-/// What a thread can be told.
+/// Command for a worker.
 #[derive(Debug)]
 pub enum Command {
     /// Take connections at this socket.
@@ -32,7 +33,7 @@ pub enum Command {
     StopListening(std::net::SocketAddr),
     /// Take none at all, and end when those that are there have ended.
     Drain,
-    /// End now.
+    /// The worker must end now.
     Stop,
     /// Describe some of the connections.
     Describe(Sender<Vec<ConnectionInfo>>),
@@ -66,7 +67,7 @@ impl Pair {
         }
     }
 
-    /// As `/pairs` tells it.
+    /// Entry of `/pairs`.
     pub fn to_json(&self) -> Json {
         json!({
             "listener": self.listener, "client": self.client, "server": self.server, "near": self.near,
@@ -108,7 +109,7 @@ pub struct SideInfo {
     pub delivery_rate_bps: u64,
 }
 
-/// A connection.
+/// State of a connection.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct ConnectionInfo {
@@ -147,7 +148,7 @@ impl SideInfo {
 }
 
 impl ConnectionInfo {
-    /// As `/connections` tells it.
+    /// Entry of `/connections`.
     pub fn to_json(&self) -> Json {
         json!({
             "listener": self.listener, "client": self.client, "server": self.server, "age_s": self.age_s,
@@ -157,7 +158,7 @@ impl ConnectionInfo {
     }
 }
 
-/// How a thread is told.
+/// Sender of commands to a worker.
 #[derive(Debug)]
 pub struct Handle {
     commands: Sender<Command>,
@@ -171,12 +172,12 @@ impl Handle {
         Ok((Self { commands, wake: wake.try_clone()? }, wake, receiver))
     }
 
-    /// The same, for another who tells.
+    /// Another handle to the same worker.
     pub fn again(&self) -> io::Result<Self> {
         Ok(Self { commands: self.commands.clone(), wake: self.wake.try_clone()? })
     }
 
-    /// Tells it; nothing happens if it has ended.
+    /// Sends a command; nothing happens if the worker has ended.
     pub fn tell(&self, command: Command) {
         if self.commands.send(command).is_ok() {
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());

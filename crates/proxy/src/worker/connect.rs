@@ -92,7 +92,7 @@ impl Worker {
         }
     }
 
-    /// The server's socket has something to tell of its connecting.
+    /// Takes in an event of the server's socket while it connects.
     pub(super) fn on_connected(&mut self, key: usize, flags: EventFlags, now: Instant) {
         let connection = &mut self.connections[key];
         let Some(far) = &mut connection.far else { return };

@@ -27,7 +27,7 @@ fn read_to_end(mut socket: TcpStream, pause: Duration, begun: Sender<()>) -> Joi
     })
 }
 
-/// Sends without end, or so much and then a FIN.
+/// Sends without end, or this many octets and then a FIN.
 fn send(mut socket: TcpStream, octets: Option<usize>) {
     thread::spawn(move || {
         let mut left = octets.unwrap_or(usize::MAX);
@@ -54,7 +54,7 @@ fn bulk_both_ways_ends_in_resets() {
     for (pause, octets) in kinds.iter().flat_map(|kind| [*kind, *kind]) {
         let client = connect(listen);
         let (accepted, _) = server.accept().unwrap();
-        // The kernel tells of a reset once, to whoever asks first: so no end both reads and writes.
+        // The kernel reports a reset once, to the first that asks: so no end both reads and writes.
         let is_up = readers.len() % 2 == 0;
         let (one, other) = if is_up { (client, accepted) } else { (accepted, client) };
         send(one, octets);

@@ -13,7 +13,7 @@ fn shell(commands: &str) -> String {
     text
 }
 
-/// Why this cannot be played here.
+/// Reason for which this cannot be played here.
 fn missing() -> Option<&'static str> {
     let fails = |command: &str| run("sh", &["-c", command]).0 != Some(0);
     match () {
@@ -80,7 +80,7 @@ fn until_ruled(name: &str) {
     });
 }
 
-/// What the client is told by the server behind a proxy in this mode, twice, and the proxy's rules after it has ended.
+/// Answers of the server to the client behind a proxy in this mode, twice, and the proxy's rules after it has ended.
 fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     let namespaces = Namespaces::new(name);
     let folder = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ fn a_redirected_connection_reaches_where_it_was_meant_to_go_from_the_proxys_addr
     assert!(!left.contains("ackclock_proxy"), "{left}");
 }
 
-/// What real clients do through a proxy, but for what is not installed here.
+/// Real clients do the same through a proxy, except those that are not installed here.
 #[test]
 fn curl_iperf3_and_ssh_do_through_it_what_they_do_without_it() {
     if let Some(why) = missing() {

@@ -85,7 +85,8 @@ fn on_sigterm_flows_end_by_themselves_and_on_sigint_at_once() {
     assert_eq!(flow.read(&mut [0; 10]).unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
-/// `sd_notify(3)`: a service manager kills what has not ended after its own timeout, unless it is told to wait for longer.
+/// `sd_notify(3)`: a service manager kills a service that has not ended after its own timeout, unless the service
+/// extends it.
 #[test]
 fn a_service_manager_is_told_how_long_connections_may_take_to_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +173,8 @@ fn the_second_server_is_taken_where_the_first_does_not_answer() {
     until("it is known that the first does not answer", || proxy.log().contains("is_healthy=false"));
 }
 
-/// What the server gets through two proxies: the first tells the second of the client, which tells the server.
+/// Octets that the server gets through two proxies: the first names the client to the second, which names it to the
+/// server.
 #[test]
 fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
     let (first, second) = (free(), free());
@@ -193,7 +195,7 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
     assert_eq!((&got[16..20], &got[24..26]), (&[127, 0, 0, 1][..], &client.port().to_be_bytes()[..]));
 }
 
-/// Who sends its question an octet at a time has two seconds for all of it.
+/// A client that sends its request an octet at a time has two seconds for all of it.
 #[test]
 fn slow_questions_keep_nobody_from_the_measurements() {
     let (listen, server, at) = (free(), echo(), free());

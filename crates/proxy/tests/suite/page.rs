@@ -1,4 +1,4 @@
-//! What the pages tell a reader to write and to run is written and run here.
+//! The commands and configurations of the pages are written and run here.
 
 use crate::program::{PROXY, run};
 

@@ -1,4 +1,4 @@
-//! A running proxy.
+//! A proxy that runs during a test.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -35,12 +35,12 @@ pub(crate) fn free() -> SocketAddr {
 }
 
 impl Proxy {
-    /// With this configuration; it listens when this returns.
+    /// Starts a proxy with this configuration; it listens when this returns.
     pub(crate) fn start(config: &str) -> Self {
         Self::start_with(config, &[], &[])
     }
 
-    /// The same with options and variables of the environment.
+    /// Starts a proxy with options and variables of the environment.
     pub(crate) fn start_with(config: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("proxy.toml"), config).unwrap();
@@ -70,7 +70,7 @@ impl Proxy {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Its exit code.
+    /// Exit code of the proxy, once it has ended.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {

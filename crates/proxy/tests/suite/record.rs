@@ -29,7 +29,7 @@ fn kernel() -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Sends so much, reads it back to the end, and says from where.
+/// Sends `octets` octets, reads them back to the end, and returns its own address.
 fn carried(to: SocketAddr, octets: usize) -> String {
     let mut socket = connect(to);
     let mut reader: TcpStream = socket.try_clone().unwrap();

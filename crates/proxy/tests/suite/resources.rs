@@ -1,4 +1,5 @@
-//! What a proxy does where it lacks something: room for its log, descriptors, time for those who wait; and who fills what others need.
+//! Scarce resources of a proxy: room for its log, descriptors, time for clients that wait; and clients that use up what
+//! others need.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,12 +42,12 @@ fn a_log_that_cannot_be_written_costs_no_connection() {
         fs::write(&path, config(listen, server, "[log]\nlevel = \"debug\"")).unwrap();
         let _proxy = Killed(Command::new(PROXY).arg(&path).stderr(log).spawn().unwrap());
         until("it listens", || TcpStream::connect(listen).is_ok());
-        // Each is told of as it ends, by the thread that carried it; both threads have some.
+        // Each is logged as it ends, by the thread that carried it; both threads have some.
         assert!((0..20).all(|_| answers(&mut connect(listen))));
     }
 }
 
-/// capabilities(7): `SO_MARK` takes `CAP_NET_ADMIN`. What every connection would lack is told at the start.
+/// capabilities(7): `SO_MARK` takes `CAP_NET_ADMIN`. A right that every connection would lack is reported at the start.
 #[test]
 fn a_right_that_each_connection_needs_is_missed_at_the_start() {
     let folder = tempfile::tempdir().unwrap();

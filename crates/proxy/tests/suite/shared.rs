@@ -1,4 +1,4 @@
-//! What connections share, and must not take from each other: health checks, memory, counts, settings.
+//! Resources that connections share, and must not take from each other: health checks, memory, counts, settings.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -50,7 +50,7 @@ fn servers_that_do_not_answer_delay_no_check_of_others() {
     });
 }
 
-/// As in the configuration below: a thread may hold 1 MiB, and has no pipes.
+/// Silent clients leave others their turn, with the configuration below: a thread may hold 1 MiB, and has no pipes.
 #[test]
 fn those_who_take_nothing_leave_the_others_their_turn() {
     let (listen, other, server) = (free(), free(), echo());

@@ -9,7 +9,7 @@ use socket2::SockRef;
 
 use crate::program::{PATIENCE, Proxy, answers, connect, echo, free, run};
 
-/// What `ss` says of the socket from one address to the other, which is the proxy's.
+/// Output of `ss` for the socket from one address to the other, which is the proxy's.
 fn shown(local: SocketAddr, remote: SocketAddr) -> String {
     let filter = format!("src {local} dst {remote}");
     let (code, text) = run("sh", &["-c", &format!("ss -Htinoem --tos '{filter}'")]);

@@ -19,7 +19,7 @@ fn every_case_is_as_without_the_proxy() {
 #[test]
 fn a_proxy_that_ends_both_ways_at_once_is_found_out() {
     if run("sh", &["-c", "command -v socat"]).0 != Some(0) {
-        eprintln!("skipped: there is no socat");
+        eprintln!("skipped: socat is missing");
         return;
     }
     // socat gives up the other direction half a second after the first has ended

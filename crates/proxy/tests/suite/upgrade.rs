@@ -75,7 +75,7 @@ fn a_successor_has_the_settings_of_its_own_file() {
     successor.end();
 }
 
-/// A shell that stands for nft and tells what it was given.
+/// A shell that stands for nft and prints its arguments.
 fn stand_in(folder: &Path) -> String {
     let (nft, told) = (folder.join("nft"), folder.join("told"));
     fs::write(&nft, format!("#!/bin/sh\n{{ echo \"$*\"; [ \"$1\" = -f ] && cat; }} >> {}\nexit 0\n", told.display()))

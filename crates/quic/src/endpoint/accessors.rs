@@ -17,7 +17,7 @@ impl QuicEndpoint {
         self.config.max_datagram_size
     }
 
-    /// The congestion window.
+    /// Congestion window of the controller.
     pub fn cwnd(&self) -> Bytes {
         self.sender.controller.cwnd()
     }
@@ -88,7 +88,7 @@ impl QuicEndpoint {
         self.sender.pto()
     }
 
-    /// How much the peer lets this end send beyond what it has acknowledged.
+    /// Octets that the peer allows beyond those that it has acknowledged.
     pub fn peer_window(&self) -> Bytes {
         Bytes(self.sender.peer.max_data.saturating_sub(self.sender.stream.acknowledged()))
     }
@@ -118,7 +118,7 @@ impl QuicEndpoint {
         self.incoming.is_finished()
     }
 
-    /// When the application has read `octets` in all; `None` while they have not all arrived.
+    /// Time at which the application has read `octets` in all; `None` while they have not all arrived.
     pub fn time_of_read(&self, octets: Bytes, now: SimTime) -> Option<SimTime> {
         (self.received() >= octets).then_some(now)
     }

@@ -1,4 +1,4 @@
-//! What leaves, and in which packets.
+//! Frames that leave, and their packets.
 
 use ackclock_tcp::ranges::Range;
 use ackclock_units::{SimDuration, SimTime};
@@ -17,7 +17,7 @@ const INITIAL_LEN: u32 = 1_200;
 #[derive(Clone, Copy, Debug, Default)]
 struct Draft {
     packet: QuicPacket,
-    /// Octets so far.
+    /// Length so far, octets.
     len: u32,
     chunk: Option<Chunk>,
     acked_up_to: Option<u64>,
@@ -60,7 +60,7 @@ impl QuicEndpoint {
             || sender.stream.has_more(sender.peer.max_data)
     }
 
-    /// The ACK that is due, in a packet of its own.
+    /// Sends the pending ACK, in a packet of its own.
     fn flush_ack(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         if self.acks.is_due() {
             let draft = self.draft(now, true);
@@ -174,7 +174,7 @@ impl QuicEndpoint {
         out.send(draft.packet, self.frame.ranges.get(1..).unwrap_or_default());
     }
 
-    /// What is in a packet is to be sent no more.
+    /// Marks the frames of a packet as sent.
     fn settle(&mut self, draft: &Draft) {
         let frames = draft.packet.frames;
         if let Some(chunk) = &draft.chunk {

@@ -1,4 +1,4 @@
-//! What holds of an endpoint after a call. Debug builds check it, release builds do not.
+//! Invariants of an endpoint after a call. Debug builds check them, release builds do not.
 
 use ackclock_units::SimTime;
 

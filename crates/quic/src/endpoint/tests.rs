@@ -9,19 +9,19 @@ use crate::config::AckFrequency;
 
 const MS: u64 = 1_000_000;
 
-/// One way.
+/// Delay in one direction.
 const DELAY: u64 = 50 * MS;
 
 type Queue = BTreeMap<(u64, usize), (bool, QuicPacket, Vec<AckRange>)>;
 
 struct Wire {
     now: u64,
-    /// Client, then server.
+    /// Endpoints: client, then server.
     ends: [QuicEndpoint; 2],
     on_way: Queue,
     /// Every packet by the time at which it left, and whether the client sent it.
     sent: Vec<(u64, bool, QuicPacket)>,
-    /// How much longer than others the client's n-th packet takes; `None` loses it.
+    /// Extra delay of the client's n-th packet; `None` loses it.
     extra: fn(usize, &QuicPacket) -> Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Wire {
         wire
     }
 
-    /// A connection of so much data, then closed, after `milliseconds`.
+    /// A connection that carries `octets` and is then closed, after `milliseconds`.
     fn transfer(
         config: QuicConfig,
         octets: u64,

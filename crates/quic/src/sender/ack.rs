@@ -7,7 +7,7 @@ use ackclock_wire::quic::{AckRange, QuicFrames};
 use super::{Limit, Sender};
 use crate::sent_log::{Fate, SentPacket};
 
-/// An ACK frame.
+/// An ACK frame as received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IncomingAck<'a> {
     pub(crate) first: AckRange,
@@ -17,7 +17,7 @@ pub(crate) struct IncomingAck<'a> {
     pub(crate) ce_count: Option<u64>,
 }
 
-/// What an ACK did.
+/// Effect of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckOutcome {
     pub(super) prior_flight: u64,
@@ -26,7 +26,7 @@ pub(super) struct AckOutcome {
     pub(super) marked: u64,
     /// The newest that was in flight.
     newest: Option<SentPacket>,
-    /// When the largest that the ACK covers left, if that is news.
+    /// Departure time of the largest packet that the ACK covers, if that is newly acknowledged.
     largest_sent: Option<SimTime>,
 }
 

@@ -12,7 +12,7 @@ use crate::sent_log::Fate;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repairing {
     what: Repair,
-    /// Where the last of what was lost lies, sent again, in the order of all octets that were in flight.
+    /// Position of the last retransmission of lost data, in the order of all octets that were in flight.
     last: u64,
 }
 
@@ -63,7 +63,7 @@ impl Sender {
         self.note_pacing();
     }
 
-    /// Section 7.3.1: congestion begins a recovery period, unless what tells of it left before the last began.
+    /// Section 7.3.1: congestion begins a recovery period, unless the packet that shows it left before the last began.
     pub(super) fn on_congestion(&mut self, now: SimTime, sent: SimTime, cause: CongestionCause, lost: u64) {
         if self.recovery_start.is_some_and(|start| sent <= start) {
             return self.episodes.on_lost(lost);
@@ -101,7 +101,7 @@ impl Sender {
         self.report_recovery_left();
     }
 
-    /// Section 7.6: all that was sent in so long a time is lost, none of it before the first RTT sample.
+    /// Section 7.6: all packets sent in a long time are lost, none of them before the first RTT sample.
     fn is_persistent(&self, lost: &[u64]) -> bool {
         let Some(first_sample) = self.rtt.first_sample() else { return false };
         let span = self.rtt.persistent_congestion(self.peer.max_ack_delay);

@@ -1,4 +1,4 @@
-//! Tells whoever watches the sender what happens there. Where nobody does, there is no log, and none of this runs.
+//! Reports of the sender's events to observers. Without an observer there is no log, and none of this runs.
 
 use ackclock_cc::CongestionController;
 use ackclock_events::{AckArrived, Event, LossDetection, ProbeKind, RecoveryCause, SegmentSent, SlowStartExit};
@@ -19,7 +19,7 @@ impl Sender {
         }
     }
 
-    /// How many events are kept.
+    /// Number of events kept.
     pub(super) fn reported(&self) -> usize {
         self.events.as_ref().map_or(0, |events| events.len())
     }

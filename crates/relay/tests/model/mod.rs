@@ -1,5 +1,5 @@
-//! A model of both sides of a relay, by packets in steps of time: a sender that sends whatever window it has been told of,
-//! and a far side with an ACK clock over a bottleneck with a queue. No TCP: no timeouts, no limits but the window.
+//! A model of both sides of a relay, by packets in steps of time: a sender that sends any advertised window, and a far
+//! side with an ACK clock over a bottleneck with a queue. No TCP: no timeouts, no limits but the window.
 
 use std::collections::VecDeque;
 
@@ -16,15 +16,15 @@ pub(crate) struct Path {
     /// Before and after half the run.
     pub(crate) rates: [Bandwidth; 2],
     pub(crate) rtt: SimDuration,
-    /// What the bottleneck's queue holds, in octets.
+    /// Limit of the bottleneck's queue, in octets.
     pub(crate) queue: u64,
     /// Probability that a packet is lost.
     pub(crate) loss: f64,
-    /// How long the run is.
+    /// Length of the run.
     pub(crate) length: SimDuration,
 }
 
-/// What a discipline made of a path.
+/// Result of a discipline on a path.
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// Octets that the far end has.
@@ -40,7 +40,7 @@ impl Measured {
     }
 }
 
-/// What is under way from one place to another, in order of arrival.
+/// Octets on their way from one place to another, in order of arrival.
 type Delay<T> = VecDeque<(SimTime, T)>;
 
 fn due<T>(line: &mut Delay<T>, now: SimTime) -> Option<T> {

@@ -1,4 +1,4 @@
-//! Applications of connections.
+//! Checks of connections' applications.
 
 use ackclock_declare::Context;
 use ackclock_sim::{AppConfig, FilesApp, SizeDistribution, Span, VideoApp};
@@ -8,7 +8,7 @@ use super::Checker;
 use crate::file::{App, Fields, RequestResponseApp};
 use crate::tree::FieldPath;
 
-/// Of all flows together.
+/// Largest number of files of all flows together.
 const MAX_FILES: u64 = 10_000_000;
 
 const DEFAULT_REQUEST: Bytes = Bytes(200);

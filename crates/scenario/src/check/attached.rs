@@ -1,4 +1,4 @@
-//! What is in the files that a scenario names: lists of sizes, distribution functions, lists of arrivals.
+//! Checks of the files that a scenario names: lists of sizes, distribution functions, lists of arrivals.
 
 use ackclock_sim::{CdfPoint, ListedFlow, SizeDistribution};
 use ackclock_units::{Bytes, SimDuration};
@@ -13,7 +13,7 @@ const MAX_LISTED: usize = 8_000_000;
 /// The columns of a list of arrivals, as its first line names them.
 const ARRIVAL_COLUMNS: [&str; 3] = ["start_s", "size_bytes", "reply_bytes"];
 
-/// What is wrong with a file, and what to do.
+/// A mistake in a file, with its remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) what: String,
@@ -24,10 +24,10 @@ fn wrong(line: usize, what: &str, remedy: &'static str) -> Wrong {
     Wrong { what: format!("must, in line {line}, {what}"), remedy }
 }
 
-/// Lines that are wrong are told of up to so many: a file may have millions.
+/// Largest number of wrong lines that are reported: a file may have millions.
 const MOST_TOLD: usize = 100;
 
-/// What was read, or everything that is wrong, as far as anybody reads it.
+/// The rows, or all mistakes in them, up to the number that is reported.
 fn all_right<T>(rows: impl Iterator<Item = Result<T, Wrong>>) -> Result<Vec<T>, Vec<Wrong>> {
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for row in rows {
@@ -159,7 +159,7 @@ fn listed_flow(line: usize, row: &[f64]) -> Result<ListedFlow, Wrong> {
     Ok(flow)
 }
 
-/// How many columns the first line names, if it does.
+/// Number of columns that the first line names, if it does.
 fn named_columns(text: &str) -> Option<usize> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
     first.starts_with(|c: char| c.is_alphabetic()).then(|| first.split(',').count())

@@ -17,10 +17,10 @@ const MAX_WAITING: f64 = 1e7;
 /// Steps of a rate that changes which are looked at.
 const MOST_STEPS: usize = 10_000;
 
-/// What comes to a link.
+/// Traffic that comes to a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arriving {
-    /// A second.
+    /// Number of packets a second.
     packets: f64,
     /// In bit/s, framing included.
     rate: f64,
@@ -32,7 +32,7 @@ impl Arriving {
         self.rate += packets * bits;
     }
 
-    /// How many wait at most where so many seconds follow each other in which so many bit/s leave.
+    /// Largest number of packets that wait where these periods of seconds and bit/s follow each other.
     fn waiting(self, sends: &[(f64, f64)]) -> f64 {
         let (mut now, mut most) = (0.0_f64, 0.0_f64);
         for (seconds, rate) in sends {
@@ -103,7 +103,7 @@ fn too_many<'a>(
     found
 }
 
-/// What the encoder makes at most until the first of it is discarded.
+/// Largest number of packets of the encoder until the first of it is discarded.
 fn waiting_at_sender(media: &MediaApp, datagrams: &DatagramConfig) -> f64 {
     let lasts = datagrams.until.saturating_since(datagrams.start).min(media.discard_after).as_secs_f64();
     let payload = f64::from(datagrams.payload);
@@ -134,8 +134,8 @@ fn mean(span: Span) -> SimDuration {
     }
 }
 
-/// How many packets of so many bits wait before the queue of a link drops any; `None` of a discipline that drops before it is full, or
-/// that has a limit of its memory besides.
+/// Number of packets of `bits` bits that wait before the queue of a link drops any; `None` for a discipline that drops
+/// before it is full, or that has a limit of its memory besides.
 fn room(link: &LinkConfig, bits: f64) -> Option<f64> {
     use QueueConfig::{Abc, DropTail, Drr, Fq, Sfq, Sgpq, SharedBuffer, Tbf, Threshold};
     let queue = &link.queue;

@@ -103,7 +103,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// What changes by itself is not changed by others.
+    /// Rejects changes of a property that changes by itself.
     fn review_link_of_change(&mut self, link: LinkId, table: &ChangeTable, path: &FieldPath) {
         let config = &self.network.links[link.index()];
         let channel = config.channel.as_deref();

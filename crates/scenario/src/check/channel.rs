@@ -1,4 +1,4 @@
-//! What a link is beside its queue: rates and delays that change, and what it does to packets.
+//! Checks of a link beside its queue: rates and delays that change, and effects on packets.
 
 use ackclock_declare::Context;
 use ackclock_net::{ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, RateConfig, Schedule};
@@ -10,8 +10,8 @@ use crate::file::{Fields, HalfLink, TextOr};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// What a link says of its rate, its delay and what it does to packets. A link of fixed rate and delay that does
-    /// nothing to packets has [`ChannelConfig::is_plain`].
+    /// Channel of a link: its rate, its delay and its effects on packets. A link of fixed rate and delay without
+    /// effects has [`ChannelConfig::is_plain`].
     pub(crate) fn channel(&mut self, half: &HalfLink, path: &FieldPath) -> ChannelConfig {
         let handover = half.handover.as_ref().and_then(|table| self.own(table, &path.key("handover")));
         ChannelConfig {

@@ -32,12 +32,12 @@ const LARGEST_ACK: u64 = 80;
 
 const MAX_FRAMING: Bytes = Bytes(65_535);
 
-/// What remains to be settled of a link when the flows are known.
+/// Parts of a link that must be settled when the flows are known.
 pub(crate) struct PendingLink {
-    /// Where it is described.
+    /// Path of its description.
     pub(crate) path: FieldPath,
     queue: PendingQueue,
-    /// Where its own `discard` list stands, and the list.
+    /// Path of its own `discard` list, and the list.
     pub(crate) discard: Option<(FieldPath, crate::file::List<crate::file::DiscardRule>)>,
 }
 
@@ -83,7 +83,7 @@ impl Laid {
 }
 
 impl Checker<'_, '_> {
-    /// Lays a cable: a link and, if it is full duplex, its way back.
+    /// Lays a cable: a link and, if it is full duplex, its reverse direction.
     pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
         if let Some(first) = self.last_cable.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
             return self.lay_like(first, cable, pending);
@@ -231,8 +231,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// What of the flows matters to the queue of each link. The round trip is that from end to end, over appliances too,
-    /// so that a limit in bdp does not depend on them.
+    /// Properties of the flows that matter to the queue of each link. The round trip is that from end to end, over
+    /// appliances too, so that a limit in bdp does not depend on them.
     fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossed> {
         let mut crossings = vec![Crossed::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
@@ -257,8 +257,8 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Of the flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest packet without
-/// framing.
+/// Properties of the flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest
+/// packet without framing.
 #[derive(Clone, Default)]
 struct Crossed {
     base_rtt: Option<SimDuration>,

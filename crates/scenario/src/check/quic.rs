@@ -15,7 +15,7 @@ use crate::tree::FieldPath;
 /// Octets of a full packet of TCP with timestamps that are not payload.
 const TCP_HEADERS: u64 = 52;
 
-/// What a flow writes of QUIC, if that carries it.
+/// Fields of QUIC in a flow's table, if that carries it.
 pub(crate) fn quic_of(table: &FlowTable) -> Option<&Fields<QuicConfig>> {
     if let Some(Protocol::Quic(fields)) = &table.protocol { Some(fields) } else { None }
 }

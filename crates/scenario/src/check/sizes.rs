@@ -1,4 +1,4 @@
-//! How sizes are distributed.
+//! Checks of size distributions.
 
 use ackclock_sim::{DATA_MINING, SizeDistribution, WEB_SEARCH};
 use ackclock_units::Bytes;
@@ -14,7 +14,7 @@ impl Checker<'_, '_> {
         read.map_err(&mut report).ok()
     }
 
-    /// How sizes are distributed; `example` is what to write if nothing is said.
+    /// Distribution of sizes; `example` is suggested if there is none.
     pub(crate) fn sizes(&mut self, sizes: Option<&Sizes>, path: &FieldPath, example: &str) -> Option<SizeDistribution> {
         match sizes {
             None => {

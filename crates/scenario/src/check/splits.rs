@@ -1,4 +1,4 @@
-//! Which flows each appliance takes, and what the ends of their connections are.
+//! Flows that each appliance takes, and the ends of their connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use super::take::Taken;
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 
-/// What appliances split: of each kind ordered by flow, then along its way.
+/// Connections that appliances split: of each kind ordered by flow, then along its path.
 #[derive(Default)]
 pub(crate) struct Splits {
     pub(crate) connections: Vec<SplitConfig>,
-    /// Of groups of short flows, which are numbered apart.
+    /// Splits of groups of short flows, which are numbered apart.
     pub(crate) groups: Vec<SplitConfig>,
 }
 
@@ -29,7 +29,7 @@ impl Splits {
     }
 }
 
-/// The appliances on the way of a flow there, and on the way back, as they come.
+/// Appliances on the path of a flow, forward and on the reverse path, in order.
 #[derive(Default)]
 pub(crate) struct OnTheWay {
     pub(crate) there: Vec<usize>,
@@ -154,7 +154,7 @@ impl Checker<'_, '_> {
         SideConfig { controller: side.controller.clone().seeded(seed), ..side.clone() }
     }
 
-    /// What the two ends of each connection must have in common.
+    /// Requirements that both ends of each connection must share.
     fn check_sections(
         &mut self,
         splits: &[SplitConfig],
@@ -193,14 +193,14 @@ impl Checker<'_, '_> {
     }
 }
 
-/// What an appliance can split.
+/// Kind of traffic that an appliance can split.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Connection,
     Group,
 }
 
-/// `None` for datagrams.
+/// Kind of traffic of a flow; `None` for datagrams.
 fn kind_of(plan: &FlowPlan<'_>) -> Option<Kind> {
     match role(plan.table) {
         Role::Connection => Some(Kind::Connection),

@@ -1,4 +1,4 @@
-//! The flows that an appliance is told to take.
+//! Flows that an appliance must take.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use super::{Checker, suggest};
 use crate::file::{List, Names, TakeTable};
 use crate::tree::FieldPath;
 
-/// What an appliance may take, if it crosses it.
+/// Flows that an appliance may take, if they cross it.
 pub(crate) struct Taken {
-    /// Of each planned flow.
+    /// Permission for each planned flow.
     allowed: Vec<bool>,
     /// Flows that are named, and where.
     named: Vec<(usize, FieldPath)>,
@@ -36,7 +36,7 @@ impl Taken {
 }
 
 impl Checker<'_, '_> {
-    /// What the appliance's entry allows; names of what there is not are mistakes.
+    /// Flows that the appliance's entry allows; unknown names are mistakes.
     pub(super) fn taken(
         &mut self,
         appliance: &AppliancePlan<'_>,

@@ -73,7 +73,7 @@ impl<'a> Checker<'a, '_> {
         tables
     }
 
-    /// Hosts whose table of TCP no connection would look at.
+    /// Hosts whose table of TCP no connection uses.
     pub(crate) fn review_hosts(&mut self, hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
         let groups = traffic.arrivals.iter().map(|group| &group.flow);
         let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
@@ -88,7 +88,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// As [`Self::tcp`], for an end of a flow; what was read for the one before is not read again.
+    /// Same as [`Self::tcp`], for an end of a flow; tables that were read for the one before are not read again.
     pub(crate) fn tcp_of_end(&mut self, layers: Vec<Layer<'a>>, stack: Stack) -> TcpConfig {
         let is_same = |end: &&End<'_>| {
             let mut pairs = end.layers.iter().zip(&layers);
@@ -180,7 +180,7 @@ fn is_turned_on(layers: &[Layer<'_>], switch: &str) -> bool {
     layers.iter().rev().find_map(|layer| layer.table.0.get(switch)) == Some(&true.into())
 }
 
-/// Where a field was set last: "rto.min" of a table within, else the table.
+/// Path at which a field was set last: "rto.min" of a table within, else the table.
 fn place_of(layers: &[Layer<'_>], field: &str) -> FieldPath {
     let (table, within) = field.split_once('.').unwrap_or((field, ""));
     let sets = |layer: &&Layer<'_>| layer.table.0.get(table).is_some_and(|value| value.get(within).is_some());

@@ -1,4 +1,4 @@
-//! What to record.
+//! Checks of the values and events to record.
 
 use ackclock_events::{EventKind, EventKinds};
 use ackclock_net::{LinkId, Router};
@@ -64,7 +64,7 @@ impl Checker<'_, '_> {
         TraceConfig { sampling, flows: flow_series, internals, links: link_series, traced_links, events }
     }
 
-    /// Which events are wanted, if any are.
+    /// Events to record, if any.
     fn events(&mut self, table: &TraceTable, path: &FieldPath) -> Option<EventSelection> {
         let kinds: EventKinds = match &table.events {
             None | Some(SeriesChoice::Word(AllOrNone::None)) => EventKinds::NONE,
@@ -100,7 +100,7 @@ impl Checker<'_, '_> {
         Some(numbers)
     }
 
-    /// Where names of a list stand among those `known`.
+    /// Positions of a list's names among those `known`.
     fn places(
         &mut self,
         wanted: Option<&List<String>>,
@@ -220,7 +220,7 @@ fn chosen<Word: Copy, Series: From<Word> + Copy + Ord>(
     }
 }
 
-/// What is recorded of flows unless others are asked for: the ACK ratio where it may be agreed on.
+/// Series of flows by default: the ACK ratio where it may be agreed on.
 fn series_of_flows(flows: &[FlowConfig]) -> Vec<FlowSeries> {
     let controls = flows.iter().any(|flow| flow.sender.ack_control.is_some());
     FlowSeries::ALL.into_iter().filter(|series| controls || *series != FlowSeries::AckRatio).collect()

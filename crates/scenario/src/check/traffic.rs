@@ -18,10 +18,10 @@ use super::splits::Splits;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
 
-/// Connections of all groups together; so many could be under way at once.
+/// Largest number of connections of all groups together; as many could be open at once.
 const MAX_ARRIVALS: f64 = 8e6;
 
-/// IPv4 and UDP.
+/// Length of the headers of IPv4 and UDP.
 pub(super) const HEADERS: u64 = 28;
 
 /// Smaller packets of video are mostly headers, and a frame would be thousands of them.
@@ -29,15 +29,15 @@ const LEAST_OF_MEDIA: Bytes = Bytes(100);
 
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// How often flows arrive.
+/// Frequency at which flows arrive.
 enum Frequency {
-    /// A second.
+    /// Number of flows a second.
     Rate(f64),
     /// The part of the slowest link that they take.
     Load(f64),
 }
 
-/// What an entry of the scenario's flows makes.
+/// Traffic of an entry in the scenario's flows.
 pub(crate) enum Role<'a> {
     Connection,
     Arrivals(&'a ArrivalsTable),
@@ -52,16 +52,16 @@ pub(crate) fn role(table: &FlowTable) -> Role<'_> {
     }
 }
 
-/// What the network sees of a flow, where that is not what it sees of a connection with data one way.
+/// Properties of a flow for the network, where they are not those of a connection with data one way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowTraits {
     /// By which its packets are known; `None` for a group of short flows.
     pub(crate) number: Option<usize>,
-    /// Of a group: its place among the groups.
+    /// Index of its group among the groups.
     pub(crate) group: Option<usize>,
     /// Octets of its IP packets, if they are datagrams.
     pub(crate) datagram: Option<u64>,
-    /// There is data on the way back.
+    /// There is data on the reverse path.
     pub(crate) has_answers: bool,
 }
 
@@ -255,8 +255,8 @@ impl Checker<'_, '_> {
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
-    /// When a flow's traffic ends. Of a group whose starts are drawn, those that come too late send nothing: a scenario that is right
-    /// is so with every seed.
+    /// Time at which a flow's traffic ends. Members of a group whose starts are drawn too late send nothing: a scenario
+    /// that is right is so with every seed.
     fn until(&mut self, until: Option<SimDuration>, plan: &FlowPlan<'_>, path: &FieldPath) -> SimTime {
         let end = SimTime(self.run_end().0);
         let until = until.map_or(end, |until| SimTime(until.0).min(end));
@@ -311,7 +311,7 @@ impl Checker<'_, '_> {
         Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
     }
 
-    /// How often flows arrive, as the table says it.
+    /// Frequency at which flows arrive, from the table.
     fn frequency(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Option<Frequency> {
         match (table.rate, table.load) {
             (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),

@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
         Ok(Some(Value::List(items)))
     }
 
-    /// As TOML has it: a key stands once.
+    /// Reads a table like TOML: a key stands once.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut entries, mut keys) = (Vec::new(), BTreeSet::new());
         while let Some(key) = map.next_key::<String>()? {

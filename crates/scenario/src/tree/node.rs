@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::path::{FieldPath, Step};
 
-/// Where a value was written.
+/// Place at which a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// In the text, at these bytes.
     Text(Range<usize>),
     /// In the override of this index.
     Override(usize),
-    /// Nobody knows (JSON).
+    /// The place is unknown (JSON).
     Unknown,
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Origin {
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) origin: Origin,
-    /// Where the key that holds the value was written.
+    /// Place at which the key that holds the value was written.
     pub(crate) key_origin: Origin,
 }
 
@@ -136,7 +136,7 @@ impl Node {
     }
 }
 
-/// No reader looks at more parts of a value than these.
+/// Largest number of a value's parts that an error shows.
 const MOST_SHOWN: usize = 8;
 
 fn first_of<T>(parts: &[T], to_text: impl Fn(&T) -> String) -> String {

@@ -9,7 +9,7 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// A field lies at most so many steps down: the deepest of the format by far, and no strain on any stack.
+/// Largest depth of a field: the deepest of the format by far, and no strain on any stack.
 const MAX_STEPS: usize = 64;
 
 /// Steps from the top of the tree.

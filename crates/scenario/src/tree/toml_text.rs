@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue, Error};
 use super::node::{Node, Origin, Value};
 use crate::diagnostic::SyntaxError;
 
-/// Reads a whole document; every syntax error that the parser can tell apart is reported.
+/// Reads a whole document; every syntax error that the parser can separate is reported.
 pub(crate) fn parse_toml(text: &str) -> Result<Node, Vec<SyntaxError>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
@@ -35,8 +35,8 @@ fn line_of(text: &str, message: &str) -> Option<Range<usize>> {
     ends.get(line).map(|&end| start..start + text[start..end].trim_end().len())
 }
 
-/// Where a further item belongs in the list `key` at the top of a document, and whether it has none yet; `None` of a list that is not
-/// written within brackets, or not at all.
+/// Offset at which a further item belongs in the list `key` at the top of a document, and whether it has none yet;
+/// `None` for a list that is not written within brackets, or not at all.
 pub(crate) fn end_of_inline_list(text: &str, key: &str) -> Option<(usize, bool)> {
     let (table, _) = DeTable::parse_recoverable(text);
     let (_, list) = table.get_ref().iter().find(|(name, _)| name.get_ref() == key)?;

@@ -26,21 +26,21 @@ pub(crate) enum Distribution {
     Wrong,
 }
 
-/// What may be chosen, with the places in it whose values are drawn in turn.
+/// An alternative to choose, with the places in it whose values are drawn in turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Alternative {
     pub(crate) node: Node,
     pub(crate) places: Vec<Place>,
 }
 
-/// Which values are taken.
+/// Choice of the values that are taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Draw {
     /// The low end of each range; of a choice, the alternative of this round.
     Lowest(usize),
     /// The high end of each range; of a choice, the alternative of this round.
     Highest(usize),
-    /// What this seed draws.
+    /// Values that this seed draws.
     Seed(u64),
 }
 

@@ -1,5 +1,5 @@
-//! What the ends of a range can be: numbers, and texts of a number with a unit, which are drawn in the base unit (ns,
-//! bit/s, bytes, ...) and written with a unit again.
+//! Ends of a range: numbers, and texts of a number with a unit, which are drawn in the base unit (ns, bit/s, bytes,
+//! ...) and written with a unit again.
 
 use ackclock_net::queue::{Limit, QueueLimit};
 use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
@@ -7,7 +7,7 @@ use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
 use crate::file::{EventRate, Rate};
 use crate::tree::Value;
 
-/// What a number counts.
+/// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Nothing: it is written without a unit.

@@ -1,4 +1,4 @@
-//! How long data waits at a receiver for what was lost before it (head-of-line blocking).
+//! Head-of-line blocking: the time that data waits at a receiver for lost data before it.
 
 use ackclock_units::{Histogram, SimDuration, SimTime};
 
@@ -10,7 +10,7 @@ pub(crate) struct Blocking {
     since: Option<SimTime>,
     /// Nanoseconds, one for each time that ended within the window.
     episodes: Histogram,
-    /// Of those that are over, within the window.
+    /// Time of the finished episodes within the window.
     total: SimDuration,
 }
 
@@ -34,7 +34,7 @@ impl Blocking {
         &self.episodes
     }
 
-    /// For how long it was so within the window up to `now`.
+    /// Time in such episodes within the window up to `now`.
     pub(crate) fn total(&self, now: SimTime, window: &MeasureWindow) -> SimDuration {
         self.total + self.since.map_or(SimDuration::ZERO, |since| window.overlap(since, now))
     }

@@ -1,4 +1,4 @@
-//! Appliances as configured.
+//! Configuration of appliances.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::NodeId;
@@ -13,15 +13,15 @@ pub struct ApplianceConfig {
     pub name: String,
     /// The node that it sits at.
     pub node: NodeId,
-    /// Which connection opens first.
+    /// Order in which the two connections open.
     pub handshake: HandshakeOrder,
-    /// What it costs to pass octets on.
+    /// Cost of copying octets from one socket to the other.
     pub copying: Copying,
-    /// How much each direction of a connection keeps.
+    /// Rule that limits the octets kept in each direction of a connection.
     pub discipline: DisciplineConfig,
 }
 
-/// Which of the two connections of a flow an appliance opens first.
+/// Order in which an appliance opens the two connections of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeOrder {
     /// The opener's, at once; the far one when the opener's SYN has arrived.
@@ -30,12 +30,12 @@ pub enum HandshakeOrder {
     ConnectFirst,
 }
 
-/// What it costs an appliance to pass octets from one socket to the other. One copier serves all connections in turn.
+/// Cost of copying octets from one socket of an appliance to the other. One copier serves all connections in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copying {
     /// From the read to the write of the same octets, besides what the rate makes of it.
     pub delay: SimDuration,
-    /// How fast octets are copied; `None` is infinitely fast.
+    /// Rate of copying; `None` is infinitely fast.
     pub rate: Option<Bandwidth>,
     /// The most that is copied of one connection before another has its turn.
     pub chunk: Bytes,
@@ -61,6 +61,6 @@ pub struct SideConfig {
     pub tcp: TcpConfig,
     /// Congestion control of what it sends.
     pub controller: ControllerConfig,
-    /// As named in the scenario, for results.
+    /// Name in the scenario, for results.
     pub controller_name: String,
 }

@@ -1,4 +1,4 @@
-//! What passes octets from one socket to another, one chunk at a time, each connection in turn.
+//! Copier of an appliance: passes octets from one socket to another, one chunk at a time, each connection in turn.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::ids::RelayDirection;
 #[derive(Clone, Debug)]
 pub(crate) struct Copier {
     config: Copying,
-    /// When it has time for another chunk.
+    /// Time at which it can begin another chunk.
     free_at: SimTime,
     /// Those that have something to copy, in the order of their turns.
     turns: VecDeque<RelayDirection>,

@@ -19,12 +19,12 @@ impl Gauge {
         (self.value, self.since) = (value, now);
     }
 
-    /// Of what it sums up, one part was `from` and is `to`.
+    /// Changes one part of the sum from `from` to `to`.
     pub(crate) fn change(&mut self, now: SimTime, from: Bytes, to: Bytes, window: &MeasureWindow) {
         self.set(now, (self.value + to).saturating_sub(from), window);
     }
 
-    /// What it was within the window up to `now`.
+    /// Distribution of the level within the window up to `now`.
     pub(crate) fn until(&self, now: SimTime, window: &MeasureWindow) -> Histogram {
         let mut gauge = self.clone();
         gauge.set(now, self.value, window);

@@ -1,4 +1,4 @@
-//! How long each octet stays in an appliance: from its arrival, in order, to when it is first sent on.
+//! Time that each octet stays in an appliance: from its arrival, in order, to when it is first sent on.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 /// Octets that have arrived and were not sent on, and how long others took.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LatencyLog {
-    /// Where in the stream what arrived at a time ends.
+    /// Offset and time of each arrival: the octets below the offset had arrived by then.
     arrivals: VecDeque<(Bytes, SimTime)>,
     arrived: Bytes,
     sent: Bytes,
@@ -16,7 +16,7 @@ pub(crate) struct LatencyLog {
 }
 
 impl LatencyLog {
-    /// So many octets have arrived in all.
+    /// Notes the number of octets that have arrived in all.
     pub(crate) fn on_arrived(&mut self, now: SimTime, arrived: Bytes) {
         if arrived > self.arrived {
             self.arrived = arrived;
@@ -24,8 +24,8 @@ impl LatencyLog {
         }
     }
 
-    /// So many octets have been sent on in all. What they took goes into `histogram`, in nanoseconds weighted by octets, if
-    /// that is part of the measurement.
+    /// Notes the number of octets that have been sent on in all, and adds their stay to `histogram`, in nanoseconds
+    /// weighted by octets, if that is part of the measurement.
     pub(crate) fn on_sent(&mut self, now: SimTime, sent: Bytes, mut histogram: Option<&mut Histogram>) {
         while let Some(&(end, since)) = self.arrivals.front()
             && self.sent < sent

@@ -14,7 +14,7 @@ use crate::ids::{ApplianceId, GroupId, RelayId, ShortFlowId};
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     pub(crate) group: GroupId,
-    /// Which of the group's splits it is: the place of the appliance on the path.
+    /// Index of the split in the group: the place of the appliance on the path.
     pub(crate) split: usize,
     pub(crate) appliance: ApplianceId,
     handshake: HandshakeOrder,
@@ -22,7 +22,7 @@ pub(crate) struct Pool {
     seeds: [RandomStream; 2],
     /// Short flows so far.
     pub(crate) flows: u64,
-    /// Of these, those that failed.
+    /// Number of these short flows that failed.
     pub(crate) resets: u64,
 }
 
@@ -58,7 +58,7 @@ impl Relays {
         self.pools.partition_point(|pool| pool.group < group)
     }
 
-    /// Where the totals of a pool are.
+    /// Index of a pool's totals.
     pub(super) fn totals_of_pool(&self, pool: usize) -> usize {
         self.listed + pool
     }

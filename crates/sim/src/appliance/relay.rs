@@ -19,33 +19,33 @@ use crate::outcome::Table;
 #[derive(Clone, Debug)]
 pub(crate) struct Relay {
     pub(crate) appliance: ApplianceId,
-    /// Whose connections it joins.
+    /// Flow whose connections it joins.
     pub(crate) carries: Carries,
     /// The endpoint that faces the opener.
     pub(crate) near: EndpointId,
     /// The endpoint that faces the acceptor.
     pub(crate) far: EndpointId,
     pub(crate) handshake: HandshakeOrder,
-    /// The far connection has been asked for.
+    /// The far connection has been requested.
     pub(crate) has_connected: bool,
     /// One end failed, and the other was reset.
     pub(crate) is_dead: bool,
-    /// What is passed on, forward and backward.
+    /// Streams that are passed on, forward and backward.
     pub(super) streams: [RelayedStream; 2],
-    /// Which of the [`Totals`] it is counted in.
+    /// Index of the [`Totals`] in which it is counted.
     pub(super) totals: usize,
 }
 
-/// What a relay is there for.
+/// Traffic for which a relay exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Carries {
     /// The flow at this place of the scenario's own list.
     Flow(usize),
-    /// A short flow.
+    /// A short flow of a group.
     ShortFlow(ShortFlowId),
 }
 
-/// What a relay is before anything has come to it.
+/// Fields of a new relay.
 pub(super) struct NewRelay {
     pub(super) appliance: ApplianceId,
     pub(super) carries: Carries,
@@ -65,7 +65,7 @@ impl Relay {
         Self { appliance, carries, near, far, handshake, has_connected: false, is_dead: false, streams, totals }
     }
 
-    /// What is passed on in one direction.
+    /// The stream in one direction.
     pub(crate) fn stream(&self, direction: Direction) -> &RelayedStream {
         &self.streams[direction.index()]
     }
@@ -76,13 +76,13 @@ impl Relay {
 pub(crate) struct Relays {
     /// One for each flow at each appliance, as in [`SimulationConfig::splits`]; then those of short flows.
     pub(super) list: Vec<Relay>,
-    /// How many are not of short flows.
+    /// Number of relays that do not serve short flows.
     pub(super) listed: usize,
-    /// Of each relay that is not a short flow's, then of each pool: forward and backward.
+    /// Totals of each relay that does not serve a short flow, then of each pool: forward and backward.
     pub(super) totals: Vec<[Totals; 2]>,
     pub(super) pools: Vec<Pool>,
     pub(super) copiers: Vec<Copier>,
-    /// What is recorded over time, if anything is.
+    /// Series recorded over time, if any are requested.
     series: Option<ApplianceSeries>,
     pub(super) window: MeasureWindow,
 }

@@ -9,7 +9,7 @@ use super::totals::{RelayedCounts, Totals};
 use crate::config::MeasureWindow;
 use crate::connections::Connections;
 
-/// See the module.
+/// One direction of a flow through an appliance.
 #[derive(Clone, Debug)]
 pub(crate) struct RelayedStream {
     /// The endpoint that receives.
@@ -18,7 +18,7 @@ pub(crate) struct RelayedStream {
     pub(crate) to: EndpointId,
     pub(crate) discipline: Discipline,
     pub(crate) orders: Orders,
-    /// When the pending event for the discipline fires; [`SimTime::NEVER`] without one.
+    /// Time of the discipline's pending event; [`SimTime::NEVER`] without one.
     pub(crate) wake: SimTime,
     /// Read and not yet written.
     pub(crate) copying: Bytes,
@@ -54,7 +54,7 @@ impl RelayedStream {
         }
     }
 
-    /// What its discipline is shown.
+    /// Values that its discipline reads.
     pub(crate) fn readings(&self, now: SimTime, connections: &Connections) -> Readings {
         let (from, to) = (&connections[self.from], &connections[self.to]);
         let rtt = to.rtt();
@@ -89,7 +89,7 @@ impl RelayedStream {
         self.keep(readings.now, [readings.backlog(), readings.in_socket()], window, totals);
     }
 
-    /// From now on it keeps so much: not sent on, not acknowledged.
+    /// Sets the kept octets: not sent on, not acknowledged.
     pub(crate) fn keep(&mut self, now: SimTime, kept: [Bytes; 2], window: &MeasureWindow, totals: &mut Totals) {
         let before = std::mem::replace(&mut self.kept, kept);
         for (part, gauge) in [&mut totals.backlog, &mut totals.in_socket].into_iter().enumerate() {
@@ -97,7 +97,7 @@ impl RelayedStream {
         }
     }
 
-    /// What it counts over the whole run.
+    /// Counts over the whole run.
     pub(crate) fn counts(&self, connections: &Connections) -> RelayedCounts {
         RelayedCounts::new(&connections[self.from], &connections[self.to], self.ece_raised)
     }

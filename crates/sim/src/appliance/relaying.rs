@@ -104,7 +104,7 @@ impl Relays {
         }
     }
 
-    /// Whoever watches is told when a discipline begins to hold data back, and when it lets go.
+    /// Reports to observers when a discipline begins to hold data back, and when it releases it.
     #[cold]
     fn tell_hold(&mut self, at: RelayDirection, hosts: &mut Hosts) {
         let now = hosts.now();
@@ -163,7 +163,7 @@ impl Relays {
         });
     }
 
-    /// The sender is done, and the receiver is told so once it has everything.
+    /// Passes the end of the stream on to the receiver, once it has everything.
     fn carry_end(&mut self, at: RelayDirection, hosts: &mut Hosts) {
         let stream = self.stream_mut(at);
         if stream.is_at_end(&hosts.connections) {
@@ -215,7 +215,7 @@ impl Relays {
         }
     }
 
-    /// What has more than a chunk has another turn, after the others.
+    /// Queues a stream again, after the others, if it has more than a chunk.
     fn queue_again(&mut self, appliance: ApplianceId, at: RelayDirection, hosts: &Hosts) {
         let stream = self.stream_mut(at);
         if stream.ready(&hosts.connections) > Bytes::ZERO {

@@ -1,4 +1,4 @@
-//! What each direction through an appliance holds over time: `appliances.parquet`.
+//! Series of the data in each direction through an appliance: `appliances.parquet`.
 
 use ackclock_cc::CongestionController as _;
 use ackclock_net::Direction;
@@ -38,7 +38,8 @@ pub(crate) struct ApplianceSeries {
     time: Vec<f64>,
     of: Vec<RelayDirection>,
     columns: Vec<Vec<f64>>,
-    /// Of each relay, forward and backward, at the latest sample: when, and counts of octets arrived, octets sent, ECE raised.
+    /// Latest sample of each relay, forward and backward: its time, and counts of octets arrived, octets sent, ECE
+    /// raised.
     previous: Vec<[(SimTime, [u64; 3]); 2]>,
 }
 

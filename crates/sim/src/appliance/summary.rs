@@ -1,4 +1,4 @@
-//! Appliances in `summary.json`.
+//! Summary of appliances in `summary.json`.
 
 use ackclock_net::Direction;
 use ackclock_units::{Histogram, SimTime};
@@ -15,13 +15,13 @@ use crate::outcome::{Distribution, QueueSummary};
 use crate::stream::Stream;
 use crate::summary::{distribution, queue_summary};
 
-/// What one appliance did with the flows that it split.
+/// Summary of one appliance and the flows that it split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApplianceSummary {
-    /// As in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// Of all flows of the scenario's own list together, on the way forward: from an octet's arrival, in order, to when it was first
-    /// sent on, weighted by octets; null if nothing was.
+    /// Latency of all flows of the scenario's own list together, on the way forward: from an octet's arrival, in order,
+    /// to when it was first sent on, weighted by octets; null if nothing was.
     pub added_latency_ms: Option<Distribution>,
     /// The flows that it took, in the scenario's order; then the groups of short flows, each as one.
     pub flows: Vec<SplitSummary>,
@@ -32,7 +32,7 @@ pub struct ApplianceSummary {
 pub struct SplitSummary {
     /// The flow's name, or the group's.
     pub flow: String,
-    /// How many short flows, where this is a group of them.
+    /// Number of short flows, where this is a group of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flows: Option<ShortFlowCounts>,
     /// Congestion control towards the opener.
@@ -41,18 +41,18 @@ pub struct SplitSummary {
     pub far_controller: String,
     /// True if one end failed and the other was reset; of a group, if any flow of it failed.
     pub reset: bool,
-    /// From the opener to the acceptor.
+    /// Direction from the opener to the acceptor.
     pub forward: DirectionSummary,
     /// Back; null if nothing came.
     pub backward: Option<DirectionSummary>,
 }
 
-/// How many short flows of a group an appliance took, over the whole run.
+/// Number of short flows of a group that an appliance took, over the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ShortFlowCounts {
     /// Short flows that began.
     pub started: u64,
-    /// Of these, those of which a connection failed, here or elsewhere, so that all were reset.
+    /// Number of started flows that were reset because one of their connections failed, here or elsewhere.
     pub reset: u64,
 }
 
@@ -64,13 +64,13 @@ pub struct DirectionSummary {
     pub arrived_bytes: u64,
     /// Payload that the other side has acknowledged.
     pub acknowledged_bytes: u64,
-    /// From an octet's arrival, in order, to when it was first sent on, weighted by octets; null if nothing was.
+    /// Time from an octet's arrival, in order, to when it was first sent on, weighted by octets; null if nothing was.
     pub added_latency_ms: Option<Distribution>,
     /// Arrived and not sent on, weighted by time.
     pub backlog_bytes: QueueSummary,
     /// Arrived and not acknowledged by the other side, weighted by time.
     pub in_socket_bytes: QueueSummary,
-    /// Times that the sender was told of congestion.
+    /// Number of times that congestion was signalled to the sender.
     pub ece_raised: u64,
     /// Segments sent on, retransmissions included.
     pub sent_segments: u64,
@@ -80,18 +80,18 @@ pub struct DirectionSummary {
     pub timeouts: u64,
     /// Times that fast recovery began.
     pub fast_recoveries: u64,
-    /// What the receiver beyond held out of order; null where another appliance receives, and of short flows.
+    /// Out-of-order data at the receiver beyond; null where another appliance receives, and for short flows.
     pub blocking: Option<BlockingSummary>,
 }
 
-/// How long a receiver waited for what had been lost (head-of-line blocking).
+/// Head-of-line blocking: waiting of a receiver for lost data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockingSummary {
     /// Holes that were filled in the measurement window.
     pub episodes: u64,
-    /// How long there was a hole in the measurement window, in all; of holes that reach beyond it, what lies within.
+    /// Time with a hole within the measurement window, seconds.
     pub total_s: f64,
-    /// How long each of the holes that were filled had lasted; null without any.
+    /// Duration of the holes that were filled; null without any.
     pub duration_ms: Option<Distribution>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Run<'a> {
     pub(crate) connections: &'a Connections,
 }
 
-/// What short flows that are not over have counted is in their totals already.
+/// The totals already include the counts of short flows that are not over.
 pub(crate) fn summarize(run: Run<'_>) -> Vec<ApplianceSummary> {
     let relays = run.relays;
     let of = |appliance: usize| {
@@ -123,7 +123,7 @@ pub(crate) fn summarize(run: Run<'_>) -> Vec<ApplianceSummary> {
     named.map(summary).collect()
 }
 
-/// What octets of all flows on the scenario's own list waited for on the way forward, in nanoseconds.
+/// Latency of octets on the way forward over all flows of the scenario's own list, in nanoseconds.
 fn together(relays: &Relays, appliance: usize) -> Histogram {
     let mut all = Histogram::default();
     for (_, relay) in relays.listed().filter(|(_, relay)| relay.appliance.index() == appliance) {
@@ -189,7 +189,7 @@ impl DirectionSummary {
     }
 }
 
-/// Nanoseconds as milliseconds.
+/// Distribution in milliseconds of a histogram in nanoseconds.
 fn non_empty(histogram: &Histogram) -> Option<Distribution> {
     (!histogram.is_empty()).then(|| distribution(histogram, 1e6))
 }

@@ -1,4 +1,4 @@
-//! What is counted of one direction of a flow at an appliance; of a group of short flows, of one direction of all of them.
+//! Counts of one direction of a flow at an appliance; for a group of short flows, of one direction of all of them.
 
 use std::ops::AddAssign;
 
@@ -16,7 +16,7 @@ pub(crate) struct Totals {
     pub(crate) backlog: Gauge,
     /// Arrived and not acknowledged by the other side.
     pub(crate) in_socket: Gauge,
-    /// Of flows that are over.
+    /// Counts of finished flows.
     pub(crate) ended: RelayedCounts,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct RelayedCounts {
 }
 
 impl RelayedCounts {
-    /// Of octets that `from` received and `to` sends on.
+    /// Counts of octets that `from` received and `to` sends on.
     pub(crate) fn new(from: &Endpoint, to: &Endpoint, ece_raised: u64) -> Self {
         let counters = to.counters();
         Self {

@@ -1,10 +1,10 @@
-//! What is to happen, and the bits that say so in a key.
+//! Future events, and their encoding in a key.
 
 use ackclock_net::{EndpointId, LinkId};
 
 use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, StreamId};
 
-/// What is to happen.
+/// A future event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The first packet on this link arrives at its far end.
@@ -17,7 +17,7 @@ pub(crate) enum Event {
     App(StreamId),
     /// This flow opens its connection.
     Start(FlowId),
-    /// Series are sampled.
+    /// Sampling of series.
     Sample,
     /// The measurement window begins.
     MeasureFrom,
@@ -37,7 +37,7 @@ pub(crate) enum Event {
     StopReading(EndpointId),
     /// A link is changed: which of the scenario's changes it is.
     Change(u32),
-    /// Packets have left this link, or were dropped there, whose senders are to be told.
+    /// Packets left this link, or were dropped there, whose senders must be notified.
     Left(LinkId),
 }
 
@@ -47,7 +47,7 @@ const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
-/// Of no kind of thing that events are about can a run have more.
+/// Largest number of things of one kind that events can refer to.
 pub(crate) const MOST_NUMBERS: usize = 1 << KIND_SHIFT;
 
 impl Event {

@@ -3,12 +3,12 @@
 
 use super::NO_KEY as VACANT;
 
-/// See the module.
+/// Binary heap of keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
     /// The root and whole groups of children.
     places: Vec<u128>,
-    /// How many of these are taken: the first ones.
+    /// Number of places in use: the first ones.
     count: usize,
 }
 
@@ -17,7 +17,7 @@ impl Heap {
         self.count
     }
 
-    /// The least key.
+    /// The smallest key.
     pub(super) fn first(&self) -> Option<u128> {
         self.places.first().copied().filter(|key| *key != VACANT)
     }

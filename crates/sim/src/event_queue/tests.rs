@@ -71,8 +71,8 @@ fn every_event_comes_out_as_it_went_in() {
     }
 }
 
-/// What is done to a queue: this many events are scheduled so much later than the first, and then some of the first taken out
-/// or replaced.
+/// Step of a test: events are scheduled at these distances from the first, and then some of the first taken out or
+/// replaced.
 type Step = (Vec<u64>, usize, Option<u64>);
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!(popped, expected);
     }
 
-    /// As a sorted set of (time, number), whatever the distances and however many there are.
+    /// The queue equals a sorted set of (time, number), for any distances and any number of events.
     #[test]
     fn it_is_a_sorted_set(steps in proptest::collection::vec(any_step(), 0..120)) {
         let mut queue = EventQueue::default();

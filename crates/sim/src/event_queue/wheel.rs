@@ -12,10 +12,10 @@ const NONE: u32 = u32::MAX;
 const FIRST_SHIFT: u32 = 12;
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=40;
 
-/// After so many spans with keys it is asked whether they are of the right length.
+/// Number of spans with keys after which their length is checked.
 const ASK_AFTER: u64 = 512;
 
-/// A span is too long if so many events are handled in it.
+/// Number of events in a span above which it is too long.
 const MANY_IN_A_SPAN: u64 = 6;
 
 /// A key, and the one behind it in its span.
@@ -25,7 +25,7 @@ struct Node {
     next: u32,
 }
 
-/// See the module.
+/// Timing wheel: keys by spans of time.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
     /// The first key of each span, once there has been one.
@@ -118,8 +118,8 @@ impl Wheel {
         self.end_of_current()
     }
 
-    /// Asks now and then whether spans are too long or too short, when so many events have been scheduled since the beginning. If
-    /// so, they have another length once the wheel has been emptied and begun anew.
+    /// Checks now and then whether spans are too long or too short, after a number of scheduled events. If so, they
+    /// have another length once the wheel has been emptied and begun anew.
     #[inline]
     pub(super) fn adapts_length(&mut self, scheduled: u64) -> bool {
         self.spans >= ASK_AFTER && self.choose_length(scheduled)
@@ -143,7 +143,7 @@ impl Wheel {
         is_other
     }
 
-    /// How many spans on the next with keys is.
+    /// Number of spans from the current one to the next with keys.
     #[inline]
     fn distance_to_next(&self) -> u64 {
         let from = (self.current + 1) % SPANS;

@@ -1,4 +1,5 @@
-//! What has left the first link of its route, or was dropped there: for its sender, who keeps count of what waits at its host.
+//! Packets that have left the first link of their route, or were dropped there: their senders count the data that waits
+//! at their hosts.
 //!
 //! Of links that are not served packet by packet it is known when a packet will leave as soon as it comes: of them only what was dropped
 //! is told.
@@ -10,25 +11,25 @@ use super::hop::Hop;
 /// Data of one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departed {
-    /// Whose it is.
+    /// Sender of the packet.
     pub(crate) sender: EndpointId,
-    /// Of the connection.
+    /// Generation of the connection.
     pub(crate) generation: Generation,
-    /// Of payload.
+    /// Octets of payload.
     pub(crate) octets: u32,
     /// It was dropped as it arrived, and not later or sent.
     pub(crate) is_refused: bool,
 }
 
-/// See the module.
+/// Departures to report, by link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Departures {
-    /// By link, as far as there is one of which it is wanted; `None` where it is not.
+    /// Lists by link, as far as there is one whose departures are wanted; `None` where they are not.
     of: Vec<Option<Vec<Departed>>>,
 }
 
 impl Departures {
-    /// From now on what leaves a link is to be told.
+    /// Records departures from a link from now on.
     pub(super) fn want(&mut self, link: LinkId) {
         if self.of.len() <= link.index() {
             self.of.resize(link.index() + 1, None);
@@ -41,8 +42,8 @@ impl Departures {
         self.of.get(link.index()).is_some_and(Option::is_some)
     }
 
-    /// A packet with data has left a link, or was dropped there, which is `is_refused` if it was dropped as it arrived; if the link is the
-    /// first of its route, its sender is to be told. Returns true if it is the only one yet to be told.
+    /// Records a packet with data that has left a link, or was dropped there, which is `is_refused` if it was dropped
+    /// as it arrived; only at the first link of its route. Returns true if it is the only unreported one.
     pub(super) fn add(&mut self, link: LinkId, packet: &Packet, hops: &[Hop], is_refused: bool) -> bool {
         let Some(Some(list)) = self.of.get_mut(link.index()) else { return false };
         let Payload::Tcp(segment) = &packet.payload else { return false };
@@ -54,7 +55,7 @@ impl Departures {
         list.len() == 1
     }
 
-    /// What is to be told of a link; the list is to be given back.
+    /// Takes the unreported departures of a link; the list must be given back.
     pub(crate) fn take(&mut self, link: LinkId) -> Vec<Departed> {
         self.of[link.index()].replace(Vec::new()).unwrap_or_default()
     }

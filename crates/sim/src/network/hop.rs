@@ -1,17 +1,17 @@
-//! Where routes lead, one word a hop.
+//! Hops of routes, one word each.
 
 use ackclock_net::{HopIndex, LinkId};
 
 use crate::event_queue::MOST_NUMBERS;
 
-/// Where a route goes on, in 32 bits; [`Hop::next`] says it in words.
+/// Next hop of a route, in 32 bits; [`Hop::next`] decodes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hop(u32);
 
-/// Where a packet goes on.
+/// Destination of a packet behind a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Onto this link.
+    /// The packet enters this link.
     Link(LinkId),
     /// Onto this link, ahead of time.
     Express(LinkId),
@@ -31,12 +31,12 @@ impl Hop {
         Self(link.index() as u32)
     }
 
-    /// The same, ahead of time.
+    /// The same hop, ahead of time.
     pub(super) fn express(self) -> Self {
         Self(self.0 | Self::EXPRESS)
     }
 
-    /// Of all routes, one behind the other: the link before the hop `next` is the first of its route.
+    /// True if the link before the hop `next` is the first of its route; all routes lie one behind the other.
     pub(super) fn is_behind_first(hops: &[Self], next: HopIndex) -> bool {
         next.index().checked_sub(2).is_none_or(|before| hops[before] == Self::END)
     }

@@ -13,22 +13,22 @@
 use ackclock_net::LinkId;
 use ackclock_units::{RandomStream, SimDuration, SimTime, mix, reduce};
 
-/// See the module.
+/// Interrupt jitter of hosts, by link.
 #[derive(Clone, Debug)]
 pub(super) struct HostNoise {
     key: u64,
-    /// By link; empty where no host has noise.
+    /// Moments by link; empty where no host has noise.
     looks: Vec<Looks>,
 }
 
-/// At one link.
+/// Moments of processing at one link.
 #[derive(Clone, Copy, Debug)]
 struct Looks {
     /// Zero where hosts look all the time.
     span: SimDuration,
     /// 2^64 over it, rounded down.
     inverse: u64,
-    /// What distinguishes its moments from those of other links.
+    /// Key that separates its moments from those of other links.
     key: u64,
 }
 
@@ -55,7 +55,8 @@ impl HostNoise {
         self.looks.get(link.index()).is_some_and(|looks| looks.span > SimDuration::ZERO)
     }
 
-    /// When what comes out of `link` at `arrival` goes on, or is noticed, where that is not at once.
+    /// Moment at which a packet that comes out of `link` at `arrival` goes on, or is noticed, where that is not at
+    /// once.
     #[inline]
     pub(super) fn at(&self, link: LinkId, arrival: SimTime) -> Option<SimTime> {
         let looks = self.looks.get(link.index()).filter(|looks| looks.span > SimDuration::ZERO)?;

@@ -18,7 +18,7 @@ impl Network {
         self.queue.push_since(since, time, Event::Link(link));
     }
 
-    /// From now on this is a part of a network, and packets leave it where `borders` say.
+    /// Makes this a part of a network, which packets leave at `borders`.
     pub(crate) fn become_part(&mut self, borders: Borders) {
         self.borders = Some(Box::new(borders));
         self.is_arrival_told = true;
@@ -57,7 +57,7 @@ impl Network {
         }
     }
 
-    /// Of a part.
+    /// Borders of this part.
     pub(crate) fn borders(&mut self) -> &mut Borders {
         self.borders.as_mut().expect("this is a part of a network")
     }

@@ -13,7 +13,7 @@ use crate::event_queue::Event;
 use crate::watch::At;
 
 impl Network {
-    /// What the queue of a link does to packets is to be known.
+    /// Records the effects of a link's queue on packets.
     pub(crate) fn watch_link(&mut self, link: LinkId) {
         if let Some(mut link) = self.links[link.index()].served() {
             link.watch();
@@ -43,7 +43,7 @@ impl Network {
             self.tell_loss(id, refused, DropCause::Discarder);
             self.tell_treated(id, true);
         }
-        // A busy link begins nothing now; whoever follows packets is told all the same of what the queue has done.
+        // A busy link begins nothing now; observers of packets still need the queue's drops and marks.
         if is_busy && !follows {
             return self.check_link(id);
         }
@@ -52,8 +52,9 @@ impl Network {
         }
     }
 
-    /// What leaves a served link travels on. Returns how many arrivals at this very moment are to be scheduled by
-    /// [`Self::arrive_at_once`]: they come before what else is scheduled now for now, such as the service of this link.
+    /// Takes the departing packet of a served link, which travels on. Returns the number of arrivals at this very
+    /// moment that [`Self::arrive_at_once`] must schedule: they come before other events scheduled now for now, such as
+    /// the service of this link.
     #[must_use]
     fn depart(&mut self, id: LinkId) -> usize {
         let now = self.now();
@@ -148,14 +149,15 @@ impl Network {
         service.wake
     }
 
-    /// What becomes of each packet is of interest: to whoever watches, for what links have written into it, or to its sender.
+    /// True if the fate of each packet is needed: by observers, for telemetry that links have written into it, or by
+    /// its sender.
     #[inline]
     fn follows_packets(&self, link: LinkId) -> bool {
         self.tells_of_packets || self.telemetry.is_some() || self.departures.are_wanted(link)
     }
 
-    /// A packet goes no further than the link that it came to, which was the next on its way before `hop`: its sender is told, if that counts
-    /// what waits there, and something does.
+    /// Notes that a packet goes no further than the link that it came to, which was the next on its way before `hop`:
+    /// its sender is notified if it counts the data that waits there, and some does.
     #[cold]
     pub(super) fn note_refused(&mut self, link: LinkId, place: PacketId, hop: HopIndex) {
         if !self.departures.are_wanted(link) || self.links[link.index()].free_at() <= self.now() {

@@ -1,4 +1,5 @@
-//! In-band telemetry: what links write into packets with data, and what receivers send back of it with their next segment.
+//! In-band telemetry: records that links write into packets with data, and that receivers send back with their next
+//! segment.
 //!
 //! A packet has the number of a place here ([`TelemetryId`]), so that packets are as long as ever where no link writes. What a
 //! receiver has yet to send back lies with its end: what the latest data brought, as TCP's timestamps do. The ACK ranges of a QUIC
@@ -8,7 +9,7 @@ use ackclock_cc::HopRecord;
 use ackclock_net::{Generation, LinkId, NetworkConfig, Packet, Payload, TelemetryId};
 use ackclock_wire::quic::AckRange;
 
-/// What a packet carries.
+/// Telemetry and ACK ranges in a packet.
 #[derive(Clone, Debug, Default)]
 struct Carried {
     /// Written on its own way.
@@ -19,24 +20,24 @@ struct Carried {
     ranges: Vec<AckRange>,
 }
 
-/// What an end has yet to send back.
+/// Telemetry that an end must still send back.
 #[derive(Clone, Debug, Default)]
 struct Owed {
     generation: Generation,
     hops: Vec<HopRecord>,
 }
 
-/// See the module.
+/// Telemetry in packets, forward and on the reverse path.
 #[derive(Clone, Debug)]
 pub(super) struct Telemetry {
-    /// Of each link.
+    /// True for each link that writes telemetry.
     writes: Vec<bool>,
     places: Vec<Carried>,
     free: Vec<TelemetryId>,
     owed: Vec<Owed>,
-    /// What the packet that has just arrived sends back.
+    /// Telemetry that the packet which has just arrived sends back.
     echoed: Vec<HopRecord>,
-    /// Its ACK ranges.
+    /// ACK ranges of that packet.
     ranges: Vec<AckRange>,
 }
 
@@ -100,7 +101,7 @@ impl Telemetry {
         self.free(packet.telemetry);
     }
 
-    /// What the packet that has arrived sends back to this end.
+    /// Telemetry that the packet which has arrived sends back to this end.
     pub(super) fn echoed(&self) -> &[HopRecord] {
         &self.echoed
     }
@@ -116,7 +117,7 @@ impl Telemetry {
         }
     }
 
-    /// How many packets have a place.
+    /// Number of packets that have a place.
     pub(super) fn in_use(&self) -> usize {
         self.places.len() - self.free.len()
     }

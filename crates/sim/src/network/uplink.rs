@@ -16,7 +16,7 @@ pub(crate) struct Uplink<'a> {
     /// The endpoint at the other end.
     pub(crate) peer: EndpointId,
     pub(crate) route: RouteId,
-    /// Of the connection.
+    /// Generation of the connection.
     pub(crate) generation: Generation,
 }
 

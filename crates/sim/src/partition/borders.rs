@@ -1,4 +1,4 @@
-//! Where a part of a network ends: packets that go on in another part, and those that come from one.
+//! Borders of a part of a network: packets that go on in another part, and those that come from one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use super::Partition;
 /// A packet on its way from one part to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
-    /// At whose far end it comes out.
+    /// Link at whose far end it comes out.
     pub(crate) link: LinkId,
-    /// When it was put on the way.
+    /// Time at which it was sent.
     pub(crate) sent: SimTime,
-    /// When it comes out.
+    /// Time at which it arrives.
     pub(crate) arrival: SimTime,
     pub(crate) packet: Packet,
 }
 
-/// See the module.
+/// Borders of a part with the other parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Borders {
     /// The number of this part.
     part: usize,
     partition: Arc<Partition>,
-    /// What has left for each part and is not there yet.
+    /// Packets for each part that are not there yet.
     outgoing: Vec<Vec<Crossing>>,
-    /// What comes along each link.
+    /// Packets along each link from another part.
     incoming: Vec<Incoming>,
 }
 
-/// What comes along a link from another part.
+/// Packets along a link from another part.
 #[derive(Clone, Debug, Default)]
 struct Incoming {
-    /// When those were sent that are on their way, but for the first.
+    /// Times at which the packets on the way were sent, but for the first.
     sent: VecDeque<SimTime>,
-    /// When the last of all arrives.
+    /// Time at which the last of all arrives.
     last_arrival: SimTime,
 }
 
@@ -54,7 +54,7 @@ impl Borders {
         self.partition.part_behind(link) != self.part
     }
 
-    /// A packet leaves.
+    /// Sends a packet to the part behind its link.
     pub(crate) fn send(&mut self, crossing: Crossing) {
         self.outgoing[self.partition.part_behind(crossing.link)].push(crossing);
     }
@@ -74,7 +74,7 @@ impl Borders {
         self.incoming[link.index()].sent.pop_front()
     }
 
-    /// What has left for each part.
+    /// Packets that have left for each part.
     pub(crate) fn outgoing(&mut self) -> &mut [Vec<Crossing>] {
         &mut self.outgoing
     }

@@ -1,4 +1,4 @@
-//! What parts that run at the same time tell each other: packets, and how far they are.
+//! Messages between parts that run at the same time: packets, and the progress of each part.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -11,23 +11,23 @@ use ackclock_units::{Patience, SimDuration, SimTime};
 use super::Partition;
 use super::borders::Crossing;
 
-/// How long a part that waits looks before it lets go of its core: as long as it mostly has to wait.
+/// Time for which a waiting part spins before it parks: as long as it mostly has to wait.
 const LONGEST_LOOK: Duration = Duration::from_millis(1);
 
-/// How long a part sleeps at most before it asks whether the run is still wanted.
+/// Longest sleep of a part before it asks whether the run is still wanted.
 const NAP: Duration = Duration::from_millis(20);
 
-/// How often a part tells others in a lookahead how far it is.
+/// Number of progress reports of a part in a lookahead.
 const STRIDES: u64 = 4;
 
-/// See the module.
+/// Synchronizes the parts of a run.
 #[derive(Debug)]
 pub(crate) struct Synchronizer {
     parts: Vec<PartStatus>,
-    /// How often anything was sent.
+    /// Number of messages sent.
     posts: AtomicU64,
     has_failed: Arc<AtomicBool>,
-    /// Of each part.
+    /// Spin-wait of each part.
     patience: Patience,
     /// Parts that have let go of their cores, and what wakes them.
     sleepers: AtomicUsize,
@@ -35,7 +35,7 @@ pub(crate) struct Synchronizer {
     change: Condvar,
 }
 
-/// What has become of waiting.
+/// Result of waiting.
 enum Answer {
     Reach(SimTime),
     Failure,
@@ -47,24 +47,24 @@ impl Answer {
     }
 }
 
-/// What others know of a part, and have for it.
+/// Progress of a part and its mailboxes, shared with the other parts.
 #[derive(Debug)]
 struct PartStatus {
     /// It sends nothing before this, but for what it has sent.
     clock: AtomicU64,
     /// It does nothing before this unless something comes that it has not taken in.
     next: AtomicU64,
-    /// From each part from which something comes.
+    /// Mailboxes from each part from which packets come.
     boxes: Vec<Mailbox>,
-    /// How far it goes before it tells the others.
+    /// Distance that it goes before it reports its progress.
     stride: SimDuration,
 }
 
-/// What comes from one part to another.
+/// Packets from one part to another.
 #[derive(Debug)]
 struct Mailbox {
     from: usize,
-    /// How long it takes at least.
+    /// Shortest time on the way.
     takes: SimDuration,
     crossings: Mutex<Vec<Crossing>>,
     /// Nothing in it arrives before this.
@@ -93,7 +93,7 @@ impl Synchronizer {
         }
     }
 
-    /// How far a part goes before it tells the others.
+    /// Distance that a part goes before it reports its progress.
     pub(crate) fn stride(&self, part: usize) -> SimDuration {
         self.parts[part].stride
     }
@@ -103,13 +103,13 @@ impl Synchronizer {
         self.horizon_if(part, SimTime::ZERO)
     }
 
-    /// The same where nothing happens anywhere before `quiet`.
+    /// Horizon of a part if nothing happens anywhere before `quiet`.
     fn horizon_if(&self, part: usize, quiet: SimTime) -> SimTime {
         let arrival = |mailbox: &Mailbox| quiet.max(time(&self.parts[mailbox.from].clock)) + mailbox.takes;
         self.parts[part].boxes.iter().map(arrival).min().unwrap_or(SimTime::NEVER)
     }
 
-    /// Nothing happens in any part before this; `None` if that cannot be told, because one is sending.
+    /// Time before which no part acts; `None` if that is not known, because one is sending.
     fn quiet(&self) -> Option<SimTime> {
         let posts = self.posts.load(SeqCst);
         // What a part takes in is in what it does next before it is out of the box, so the box is looked at first.
@@ -159,7 +159,7 @@ impl Synchronizer {
         }
     }
 
-    /// With which a part waits.
+    /// Spin-wait of a part.
     pub(crate) fn patience(&self) -> Patience {
         self.patience.clone()
     }
@@ -183,7 +183,7 @@ impl Synchronizer {
         answer.reach()
     }
 
-    /// What a part that waits sees; nothing while it has to wait.
+    /// State for a waiting part; `None` while it has to wait.
     fn look(&self, part: usize, horizon: SimTime) -> Option<Answer> {
         if self.has_failed.load(SeqCst) {
             return Some(Answer::Failure);
@@ -197,7 +197,7 @@ impl Synchronizer {
         Arc::clone(&self.has_failed)
     }
 
-    /// Tells the others if the thread that holds it panics.
+    /// Alarm that informs the other parts if the thread that holds it panics.
     pub(crate) fn alarm(&self) -> Alarm<'_> {
         Alarm { synchronizer: self }
     }

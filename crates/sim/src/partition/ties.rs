@@ -1,4 +1,4 @@
-//! Which nodes have to stay together when a network is run in parts, and why.
+//! Ties: nodes that must stay together when a network is run in parts, and the reason.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use ackclock_net::NodeId;
 
 use crate::config::{AppConfig, FlowConfig, Sampling, SimulationConfig};
 
-/// Why nodes have to stay together.
+/// Reason for which nodes must stay together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tie {
-    /// What happens at one end of a link without delay is felt at the other at once.
+    /// Events at one end of a link without delay take effect at the other at once.
     NoDelay,
     /// Parts would wait for each other more than they would work.
     ShortDelays,
@@ -28,11 +28,11 @@ pub(crate) enum Tie {
     Datagrams,
     /// Parts from outside are called one at a time.
     ExternalParts,
-    /// A row at each event tells of both ends.
+    /// A row at each event contains values of both ends.
     EventTrace,
-    /// Events are told of in the order in which they happen.
+    /// Events are reported in the order in which they happen.
     Watched,
-    /// What links write into packets lies in one table.
+    /// The telemetry of all packets lies in one table.
     Telemetry,
     /// The ACK ranges of QUIC lie there, too.
     Quic,
@@ -43,7 +43,7 @@ pub(crate) enum Tie {
 }
 
 impl Tie {
-    /// Why, for people.
+    /// Reason in words.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::NoDelay => "links without delay",
@@ -70,12 +70,12 @@ impl Tie {
 pub(super) struct Groups {
     /// Another node of the same group, or the node itself.
     parent: Vec<usize>,
-    /// What has joined any.
+    /// Ties by which nodes were joined.
     ties: BTreeSet<Tie>,
 }
 
 impl Groups {
-    /// Each node alone.
+    /// Groups of one node each.
     pub(super) fn new(nodes: usize) -> Self {
         Self { parent: (0..nodes).collect(), ties: BTreeSet::new() }
     }
@@ -89,7 +89,7 @@ impl Groups {
         at
     }
 
-    /// The same, after which the way there is shorter.
+    /// Root of the node's group; the path to it is shortened.
     fn find(&mut self, node: NodeId) -> usize {
         let mut at = node.index();
         while self.parent[at] != at {
@@ -122,7 +122,7 @@ impl Groups {
         self.ties.insert(tie);
     }
 
-    /// Why nodes were joined.
+    /// Ties by which nodes were joined.
     pub(super) fn ties(&self) -> impl Iterator<Item = Tie> {
         self.ties.iter().copied()
     }
@@ -160,7 +160,7 @@ impl Groups {
     }
 }
 
-/// What happens at one end of the flow, beside packets that come, follows from what happens at the other.
+/// True if actions at one end of the flow follow from those at the other, beside arriving packets.
 fn waits_for_reader(flow: &FlowConfig) -> bool {
     let waits = |app: &AppConfig| !matches!(app, AppConfig::Bulk | AppConfig::OnOff { .. });
     waits(&flow.app) || flow.reply.as_ref().is_some_and(waits)

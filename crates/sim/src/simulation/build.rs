@@ -30,7 +30,7 @@ impl Simulation {
         Self::of(&Arc::new(config.clone()))
     }
 
-    /// As [`Self::new`], of a configuration that others have, too: of many thousand flows it takes megabytes.
+    /// Same as [`Self::new`], for a shared configuration: with many thousand flows it takes megabytes.
     pub fn of(config: &Arc<SimulationConfig>) -> Self {
         let mut network = Network::new(&config.network_of_connections(), config.seed);
         if config.trace.events.is_some() {

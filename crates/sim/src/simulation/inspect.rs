@@ -1,4 +1,4 @@
-//! What can be seen of a simulation from outside while it runs.
+//! Read access to a simulation while it runs.
 
 use ackclock_cc::{Controller, RttStats};
 use ackclock_net::{EndpointId, Link, LinkId};
@@ -46,7 +46,7 @@ impl Simulation {
         self.hosts.view(opener_of(flow)).counters().retransmitted_segments
     }
 
-    /// What the application at the far end of a flow has read.
+    /// Octets that the application at the far end of a flow has read.
     pub fn read(&self, flow: FlowId) -> Bytes {
         self.hosts.view(EndpointId::acceptor(self.config.last_connection(flow))).read(self.now())
     }
@@ -56,7 +56,7 @@ impl Simulation {
         self.hosts.now()
     }
 
-    /// What it was made from, and what has been changed since.
+    /// Configuration of the run, with the changes since.
     pub fn config(&self) -> &SimulationConfig {
         &self.config
     }
@@ -81,7 +81,7 @@ impl Simulation {
         self.hosts.view(opener_of(flow)).cwnd()
     }
 
-    /// What the sending end of a flow knows of the round trip.
+    /// Round-trip estimates of the sending end of a flow.
     pub fn rtt(&self, flow: FlowId) -> RttStats {
         self.hosts.view(opener_of(flow)).rtt()
     }
@@ -100,7 +100,7 @@ impl Simulation {
         self.now() >= self.end
     }
 
-    /// What the engine has done so far.
+    /// Work of the engine so far.
     pub fn counters(&self) -> EngineCounters {
         self.counters
     }

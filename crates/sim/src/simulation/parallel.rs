@@ -33,7 +33,7 @@ use crate::partition::{Borders, Partition, Synchronizer};
 use crate::recorder::Observed;
 use crate::stream::Stream;
 
-/// How long to wait for a part before asking whether the run is still wanted.
+/// Longest wait for a part before asking whether the run is still wanted.
 const NAP: Duration = Duration::from_millis(20);
 
 /// A simulation under way in parts. Clones continue alike.
@@ -43,22 +43,23 @@ pub struct ParallelSimulation {
     first: Simulation,
     others: Vec<Simulation>,
     partition: Arc<Partition>,
-    /// What concerns all parts.
+    /// Events that concern all parts.
     shared_events: EventQueue,
-    /// What the other parts have is in the first.
+    /// The state of the other parts is in the first.
     is_gathered: bool,
 }
 
-/// How a simulation is cut.
+/// Partition of a simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartitionSummary {
-    /// How many parts the network was cut into.
+    /// Number of parts into which the network was cut.
     pub parts: usize,
-    /// How far a part may go ahead of another at least; `None` of one part, or of parts that send nothing to each other.
+    /// Least time that a part may go ahead of another; `None` with one part, or for parts that send nothing to each
+    /// other.
     pub lookahead_s: Option<f64>,
-    /// What the part with most to do has of all that there is to do, by a rough estimate.
+    /// Share of all work that the part with most work has, by a rough estimate.
     pub largest_share: f64,
-    /// What keeps nodes together, in words.
+    /// Reasons that keep nodes together, in words.
     pub ties: Vec<&'static str>,
 }
 
@@ -75,7 +76,7 @@ impl ParallelSimulation {
         Self::of(&Arc::new(config.clone()), threads)
     }
 
-    /// As [`Self::new`], of a configuration that others have, too.
+    /// Same as [`Self::new`], for a shared configuration.
     pub fn of(config: &Arc<SimulationConfig>, threads: NonZeroUsize) -> Self {
         let mut first = Simulation::of(config);
         let partition = Arc::new(Partition::new(config, &first.hosts.network, threads.get()));
@@ -91,7 +92,7 @@ impl ParallelSimulation {
         Self { first, others, partition, shared_events, is_gathered: true }
     }
 
-    /// How it is cut.
+    /// Partition of the simulation.
     pub fn partition(&self) -> PartitionSummary {
         PartitionSummary {
             parts: self.partition.parts(),
@@ -111,7 +112,7 @@ impl ParallelSimulation {
         self.first.is_finished()
     }
 
-    /// What the engine has done so far.
+    /// Work of the engine so far.
     pub fn counters(&self) -> EngineCounters {
         self.others.iter().fold(self.first.counters, |sum, part| EngineCounters {
             events: sum.events + part.counters.events,
@@ -146,7 +147,7 @@ impl ParallelSimulation {
         false
     }
 
-    /// All of it, to be looked at.
+    /// The whole simulation, for inspection.
     pub fn whole(&mut self) -> &Simulation {
         self.gather();
         &self.first
@@ -194,14 +195,14 @@ impl ParallelSimulation {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }
 
-    /// What the other parts have comes to the first.
+    /// Moves the state of the other parts into the first.
     fn gather(&mut self) {
         if !std::mem::replace(&mut self.is_gathered, true) {
             self.swap();
         }
     }
 
-    /// What the other parts have goes back to them.
+    /// Moves the state of the other parts back to them.
     fn scatter(&mut self) {
         if std::mem::replace(&mut self.is_gathered, false) {
             self.swap();
@@ -298,7 +299,7 @@ struct Worker {
     done: Receiver<Simulation>,
 }
 
-/// What a worker is to do: run a part until `end`.
+/// Task of a worker: run a part until `end`.
 struct Span {
     simulation: Simulation,
     end: Moment,
@@ -340,15 +341,16 @@ impl Worker {
 }
 
 impl Simulation {
-    /// From now on only what a part has comes to life here.
+    /// Keeps only the events and packets of a part.
     fn become_part(&mut self, part: usize, partition: &Arc<Partition>) {
         let Self { streams, hosts, .. } = self;
         hosts.network.queue.split_off(|event| part_of(event, streams, partition) == Some(part));
         hosts.network.become_part(Borders::new(part, partition));
     }
 
-    /// Runs this part until all that happens here before `end` has happened, as far ahead of the others as it may. It tells them how
-    /// far it is several times in a lookahead: if each told the others only when it has to wait for them, they would run in turn.
+    /// Runs this part until all its events before `end` are done, as far ahead of the others as allowed. It reports its
+    /// progress several times in a lookahead: if each part reported only when it has to wait for the others, they would
+    /// run in turn.
     fn run_part(&mut self, part: usize, synchronizer: &Synchronizer, end: Moment) {
         let (mut horizon, mut patience) = (synchronizer.horizon(part), synchronizer.patience());
         loop {
@@ -365,13 +367,13 @@ impl Simulation {
         }
     }
 
-    /// When the first event is, if there is one.
+    /// Time of the first event, or [`SimTime::NEVER`].
     fn next_event(&self) -> SimTime {
         self.hosts.network.queue.first_moment().map_or(SimTime::NEVER, Moment::time)
     }
 }
 
-/// Whose an event is that is scheduled before anything has happened; `None` if it is everybody's.
+/// Part to which an event belongs that is scheduled before the run begins; `None` if all parts have it.
 fn part_of(event: Event, streams: &crate::streams::Streams, partition: &Partition) -> Option<usize> {
     match event {
         Event::Sample | Event::MeasureFrom | Event::MeasureUntil => None,

@@ -12,7 +12,7 @@ use crate::hosts::Hosts;
 use crate::streams::Streams;
 use crate::watch::{EventSelection, Watch};
 
-/// So many records are handed over at once.
+/// Number of records that are handed over together.
 const BATCH: usize = 1_024;
 
 /// Sets a simulation up that is to be watched: the sources are its streams, then what appliances send, then its links.
@@ -81,7 +81,7 @@ impl Simulation {
         self.hosts.network.watch.as_ref().map_or(&[], |watch| &watch.sources)
     }
 
-    /// What has happened since the last call. What is taken is no part of the results.
+    /// Events since the last call. They are then not part of the results.
     pub fn take_events(&mut self) -> Vec<Record> {
         let now = self.now();
         let Some(watch) = &mut self.hosts.network.watch else { return Vec::new() };
@@ -96,7 +96,7 @@ impl Simulation {
         }
     }
 
-    /// As [`Self::run_until`], telling `observer` of what happens; of the sources before.
+    /// Same as [`Self::run_until`], with reports of events to `observer`; of the sources before.
     pub fn run_observed(&mut self, until: SimTime, observer: &mut dyn Observer) {
         observer.begin(self.event_sources());
         while self.run_to_events(until) {
@@ -105,14 +105,14 @@ impl Simulation {
         self.hand_over(observer);
     }
 
-    /// As [`Self::run_until`], but stops when there are events enough to be taken. Returns true if it did.
+    /// Same as [`Self::run_until`], but stops when there is a batch of events to take. Returns true if it did.
     pub fn run_to_events(&mut self, until: SimTime) -> bool {
         let is_enough =
             |simulation: &Self| simulation.hosts.network.watch.as_ref().is_some_and(|watch| watch.len() >= BATCH);
         self.run_until_or(until, is_enough)
     }
 
-    /// What nobody has taken.
+    /// Events that no caller has taken.
     pub(super) fn events_of_results(&mut self) -> EventLog {
         if self.config.trace.events.is_none() {
             return EventLog::default();

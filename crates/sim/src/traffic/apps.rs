@@ -12,7 +12,7 @@ declare! {
     /// One file; the connection closes after it.
     #[derive(Copy, Eq)]
     pub struct FileApp {
-        /// The file's size.
+        /// Size of the file.
         size: Bytes = required(Bytes(50_000_000)).at_least(Bytes(1)).at_most(LARGEST),
     }
 }
@@ -45,9 +45,9 @@ declare! {
             .must_be("a list of at least one size", |sizes| sizes.as_ref().is_none_or(|sizes: &Vec<Bytes>| !sizes.is_empty())),
         /// The size of all, with `count`.
         size: Option<Bytes> = unset("sizes").at_least(Bytes(1)).at_most(LARGEST),
-        /// How many, with `size`.
+        /// Number of files, with `size`.
         count: Option<u64> = unset("sizes").at_least(1).unit("files"),
-        /// From the end of one to the beginning of the next.
+        /// Time from the end of one to the beginning of the next.
         gap: SimDuration = SimDuration::ZERO,
     }
     check FilesApp::review;
@@ -76,7 +76,7 @@ impl FilesApp {
         }
     }
 
-    /// How many files it sends.
+    /// Number of files that it sends.
     pub fn files(&self) -> u64 {
         self.sizes.as_ref().map_or(self.count.unwrap_or(0), |sizes| sizes.len() as u64)
     }
@@ -96,7 +96,7 @@ declare! {
         on: Span = required(Span::Constant(SimDuration::from_secs(1))).above(SimDuration::ZERO),
         /// Length of an off period; `{ exponential = "1 s" }` draws it.
         off: Span = required(Span::Constant(SimDuration::from_secs(1))).above(SimDuration::ZERO),
-        /// How fast it writes while on.
+        /// Rate at which it writes while on.
         rate: Option<Bandwidth> = unset("as fast as the connection takes it").at_least(Bandwidth(1)).at_most(MAX_RATE),
     }
 }
@@ -174,12 +174,12 @@ declare! {
     /// Datagrams at a rate.
     #[derive(Copy, Eq)]
     pub struct RateApp {
-        /// Of payload.
+        /// Rate of payload.
         rate: Bandwidth = required(Bandwidth(1_000_000)).at_least(Bandwidth(1)).at_most(MAX_RATE),
     }
 }
 
-/// What is said of datagrams that are evenly spaced, and of those with exponential gaps.
+/// Catalogue entry of datagrams that are evenly spaced.
 const CBR: About = About {
     name: "cbr",
     aliases: &[],
@@ -188,7 +188,7 @@ const CBR: About = About {
     departures: "none",
 };
 
-/// What the catalogue says of datagrams with exponential gaps, by the name "poisson".
+/// Catalogue entry of datagrams with exponential gaps, by the name "poisson".
 pub const POISSON: About = About {
     name: "poisson",
     summary: "app of UDP: datagrams with exponential gaps",
@@ -205,9 +205,9 @@ words! {
     pub enum DatagramEcn {
         /// Not capable of ECN.
         "not_ect" = NotEct,
-        /// ECT(0).
+        /// Codepoint ECT(0).
         "ect0" = Ect0,
-        /// ECT(1).
+        /// Codepoint ECT(1).
         "ect1" = Ect1,
     }
 }

@@ -1,4 +1,4 @@
-//! When the short flows of a group arrive, and how large each is.
+//! Arrivals of the short flows of a group: their times and sizes.
 
 use ackclock_net::RandomStream;
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
@@ -11,7 +11,7 @@ use super::sizes::normal;
 pub(crate) struct ArrivalStream {
     times: RandomStream,
     sizes: RandomStream,
-    /// What is left of the last gap beyond whole nanoseconds, so that the mean is exact at any rate.
+    /// Remainder of the last gap below whole nanoseconds, so that the mean is exact at any rate.
     fraction: f64,
     next: SimTime,
     arrived: u64,
@@ -20,9 +20,9 @@ pub(crate) struct ArrivalStream {
 /// A short flow that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What the opener sends.
+    /// Octets that the opener sends.
     pub size: Bytes,
-    /// What the acceptor sends back.
+    /// Octets that the acceptor sends back.
     pub reply: Bytes,
 }
 
@@ -40,7 +40,7 @@ impl ArrivalStream {
         arrivals
     }
 
-    /// When the next flow arrives, if one does.
+    /// Time at which the next flow arrives, if one does.
     pub(crate) fn next(&self, config: &ArrivalsConfig) -> Option<SimTime> {
         let is_listed = match &config.arrivals {
             Arrivals::Drawn { .. } => true,

@@ -13,13 +13,13 @@ const MILLIONTHS: f64 = 1e6;
 /// A short flow, or an exchange, that is complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completion {
-    /// When it began.
+    /// Time at which it began.
     pub start: SimTime,
-    /// Payload, both ways.
+    /// Payload in both directions.
     pub size: Bytes,
-    /// How long it took.
+    /// Time to complete.
     pub time: SimDuration,
-    /// How long it would take on an empty path.
+    /// Time to complete on an empty path.
     pub ideal: SimDuration,
 }
 
@@ -29,8 +29,8 @@ impl Completion {
     }
 }
 
-/// What is known of the completions of one group or connection. Those that began outside the measurement window are
-/// listed, and not summed up.
+/// Completions of one group or connection. Those that began outside the measurement window are listed, and not summed
+/// up.
 #[derive(Clone, Debug)]
 pub struct CompletionLog {
     all: Sums,
@@ -42,7 +42,7 @@ pub struct CompletionLog {
 struct Sums {
     size: u128,
     count: u64,
-    /// Nanoseconds.
+    /// Completion times in nanoseconds.
     time: Histogram,
     slowdown: Histogram,
 }
@@ -69,7 +69,7 @@ impl Sums {
 }
 
 impl CompletionLog {
-    /// With classes of size up to each of `buckets`, and one above the last.
+    /// Log with classes of size up to each of `buckets`, and one above the last.
     pub fn new(buckets: &[Bytes]) -> Self {
         let ends = buckets.iter().copied().map(Some).chain((!buckets.is_empty()).then_some(None));
         Self { all: Sums::default(), buckets: ends.map(|end| (end, Sums::default())).collect(), rows: Vec::new() }
@@ -104,7 +104,7 @@ impl CompletionLog {
         self.buckets.iter().map(bucket).collect()
     }
 
-    /// Of a connection with requests and responses.
+    /// Summary of a connection with requests and responses.
     pub fn exchange_summary(&self) -> ExchangeSummary {
         ExchangeSummary {
             completed: self.all.count,
@@ -115,7 +115,7 @@ impl CompletionLog {
     }
 }
 
-/// What a group counts beside its completions.
+/// Counts of a group beside its completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupCounts {
     /// Begun within the measurement window.
@@ -130,15 +130,15 @@ pub(crate) struct GroupCounts {
 /// A group of short flows; those that began within the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupSummary {
-    /// As in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// As in the scenario.
+    /// Name of the controller in the scenario.
     pub controller: String,
     /// The stack profile of the sending ends.
     pub profile: &'static str,
     /// Flows of the group that began.
     pub started: u64,
-    /// Of these, those whose last octet was read before the run ended.
+    /// Number of started flows whose last octet was read before the run ended.
     pub completed: u64,
     /// Given up or reset, over the whole run.
     pub aborted: u64,
@@ -150,11 +150,11 @@ pub struct GroupSummary {
     pub timeouts: u64,
     /// Mean payload of those completed, both ways; null if there are none.
     pub mean_bytes: Option<f64>,
-    /// From the SYN to the last octet read; null if none was completed.
+    /// Time from the SYN to the last octet read; null if none was completed.
     pub fct_ms: Option<Distribution>,
     /// Completion time over that on an empty path; null if none was completed.
     pub slowdown: Option<Distribution>,
-    /// The same by size.
+    /// Completions by class of size.
     pub buckets: Vec<SizeBucket>,
 }
 
@@ -163,11 +163,11 @@ pub struct GroupSummary {
 pub struct SizeBucket {
     /// The flows of the class carry more than this.
     pub above_bytes: u64,
-    /// And no larger than this; null for the last class.
+    /// Largest size in the class; null for the last class.
     pub up_to_bytes: Option<u64>,
-    /// How many there are.
+    /// Number of completions in the bucket.
     pub completed: u64,
-    /// From the SYN to the last octet read; null if there are none.
+    /// Time from the SYN to the last octet read; null if there are none.
     pub fct_ms: Option<Distribution>,
     /// Completion time over that on an empty path; null if there are none.
     pub slowdown: Option<Distribution>,
@@ -180,9 +180,9 @@ pub struct ExchangeSummary {
     pub completed: u64,
     /// Mean payload of request and response together; null if there are none.
     pub mean_bytes: Option<f64>,
-    /// From the request's first octet to the response's last; null if there are none.
+    /// Time from the request's first octet to the response's last; null if there are none.
     pub time_ms: Option<Distribution>,
-    /// That time over the one on an empty path; null if there are none.
+    /// Completion time over the one on an empty path; null if there are none.
     pub slowdown: Option<Distribution>,
 }
 

@@ -17,21 +17,21 @@ use crate::config::{FlowConfig, Span};
 pub struct TrafficConfig {
     /// Groups of short flows.
     pub arrivals: Vec<ArrivalsConfig>,
-    /// Datagrams.
+    /// Flows of datagrams.
     pub datagrams: Vec<DatagramConfig>,
 }
 
 /// Short flows that arrive during the run, each on a connection of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrivalsConfig {
-    /// What the flows have in common: ends, TCP, congestion control, and when the first may arrive. Its application is
-    /// not looked at.
+    /// Common properties of the flows: ends, TCP, congestion control, and the time of the earliest arrival. Its
+    /// application is ignored.
     pub flow: FlowConfig,
-    /// When they arrive, and how large they are.
+    /// Times and sizes of the arrivals.
     pub arrivals: Arrivals,
     /// None arrives from this time on.
     pub until: SimTime,
-    /// At most so many arrive.
+    /// Largest number of arrivals.
     pub count: u64,
     /// Upper ends of the size classes by which completion times are summed up, in order; the last class has none.
     pub buckets: Vec<Bytes>,
@@ -39,30 +39,30 @@ pub struct ArrivalsConfig {
     pub splits: Vec<SplitConfig>,
 }
 
-/// When short flows arrive, and how large they are.
+/// Times and sizes of short flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// Drawn at random while the simulation runs.
     Drawn {
-        /// From one to the next.
+        /// Distribution of the gaps from one to the next.
         gaps: Gaps,
         /// Mean gap in nanoseconds, more than zero.
         mean_gap: f64,
-        /// What the opener sends.
+        /// Octets that the opener sends.
         size: SizeDistribution,
-        /// What the acceptor sends back once it has read all.
+        /// Octets that the acceptor sends back once it has read all.
         reply: Option<SizeDistribution>,
     },
-    /// As in a list, in order of time.
+    /// Flows from a list, in order of time.
     Listed(Arc<[ListedFlow]>),
 }
 
-/// How the gaps between arrivals are distributed around their mean.
+/// Distribution of the gaps between arrivals around their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gaps {
     /// Exponentially: arrivals are a Poisson process.
     Exponential,
-    /// Always the same.
+    /// Constant gaps.
     Constant,
     /// Log-normally, with this standard deviation of the logarithm: bursts and pauses.
     LogNormal {
@@ -90,9 +90,9 @@ impl Entry for LogNormalGaps {
 pub struct ListedFlow {
     /// After the group's start.
     pub after: SimDuration,
-    /// What the opener sends.
+    /// Octets that the opener sends.
     pub size: Bytes,
-    /// What the acceptor sends back once it has read all.
+    /// Octets that the acceptor sends back once it has read all.
     pub reply: Bytes,
 }
 
@@ -107,24 +107,24 @@ pub struct DatagramConfig {
     pub to: NodeId,
     /// Record what leaves the sending host, for a pcapng file.
     pub capture: bool,
-    /// When the first may leave.
+    /// Earliest time of the first datagram.
     pub start: SimTime,
     /// None leaves from this time on.
     pub until: SimTime,
     /// Payload of each datagram; of media, of the largest.
     pub payload: u32,
-    /// When and how fast they leave.
+    /// Schedule and rate of the datagrams.
     pub sending: Sending,
     /// ECN field of their IP packets.
     pub ecn: Ecn,
 }
 
-/// When datagrams leave. Rates count payload.
+/// Schedule of datagrams. Rates count payload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sending {
     /// Evenly spaced, at this rate.
     Constant(Bandwidth),
-    /// With exponential gaps, at this mean rate.
+    /// Exponential gaps, at this mean rate.
     Poisson(Bandwidth),
     /// Evenly spaced during on periods.
     OnOff {
@@ -135,7 +135,7 @@ pub enum Sending {
         /// Rate during an on period.
         rate: Bandwidth,
     },
-    /// As an encoder makes them, at a rate that a controller sets.
+    /// Frames of an encoder, at a rate that a controller sets.
     Media(Arc<MediaApp>),
 }
 
@@ -154,24 +154,24 @@ pub struct VideoConfig {
     pub buffer: SimDuration,
     /// Playing time in the buffer with which playback begins, and begins again after it has run dry.
     pub playback: SimDuration,
-    /// How it chooses the bitrate of the next segment.
+    /// Rule that chooses the bitrate of the next segment.
     pub choice: VideoChoice,
 }
 
-/// How a video client chooses the bitrate of the next segment.
+/// Rule by which a video client chooses the bitrate of the next segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VideoChoice {
-    /// From the buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
+    /// By the buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
     Buffer {
         /// Below this level, the lowest bitrate.
         reservoir: SimDuration,
-        /// From the lowest to the highest bitrate above the reservoir.
+        /// Range of the buffer's level from the lowest to the highest bitrate, above the reservoir.
         cushion: SimDuration,
     },
-    /// From throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client
+    /// By throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client
     /// of Yin et al. (SIGCOMM 2015, section 7.1.2).
     Rate {
-        /// How many segments count.
+        /// Number of segments that count.
         window: usize,
         /// Fraction of the mean that a bitrate may take.
         safety: f64,

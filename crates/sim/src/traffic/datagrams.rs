@@ -24,7 +24,7 @@ const PERIODS_BETWEEN_QUESTIONS: u64 = 1 << 16;
 #[derive(Clone, Debug)]
 pub(crate) struct DatagramFlows {
     list: Vec<RoutedFlow>,
-    /// What flows of media record over time.
+    /// Series of media flows over time.
     series: Option<MediaSeries>,
 }
 
@@ -32,14 +32,14 @@ pub(crate) struct DatagramFlows {
 struct RoutedFlow {
     work: Work,
     route: RouteId,
-    /// Of the receiver's reports.
+    /// Route of the receiver's reports.
     back: Option<RouteId>,
     receiver: EndpointId,
     payload: u32,
     ecn: Ecn,
 }
 
-/// What makes the datagrams of a flow.
+/// Source of a flow's datagrams.
 #[derive(Clone, Debug)]
 enum Work {
     Plain(Box<DatagramFlow>),
@@ -165,7 +165,7 @@ impl RoutedFlow {
 }
 
 impl Work {
-    /// With when it is to be asked first.
+    /// Creates a source, and the time at which it must be called first.
     fn new(datagrams: &DatagramConfig, config: &SimulationConfig) -> (Self, Option<SimTime>) {
         if let Sending::Media(app) = &datagrams.sending {
             let mut media = MediaFlow::new(app, datagrams, config.seed, config.measure);
@@ -178,7 +178,7 @@ impl Work {
     }
 }
 
-/// What [`Work::new`] sees to.
+/// Panic message for a media flow without the sender that [`Work::new`] gives it.
 const MEDIA: &str = "media has a sender of its own";
 
 /// One flow of datagrams: its sender, which says when the next leaves, and its receiver, which counts.
@@ -194,7 +194,7 @@ pub struct DatagramFlow {
     /// End of the on period under way, and what all before it and the off periods have pushed back.
     on_until: SimTime,
     off: SimDuration,
-    /// What is left of the last random gap beyond whole nanoseconds.
+    /// Remainder of the last random gap below whole nanoseconds.
     fraction: f64,
     /// Number of the next datagram.
     number: u32,
@@ -223,7 +223,7 @@ impl DatagramFlow {
         flow
     }
 
-    /// When the first leaves, if any does.
+    /// Time at which the first datagram leaves, if any does.
     pub fn first(&mut self) -> Option<SimTime> {
         let first = match self.sending {
             Sending::Poisson(rate) => self.spaced_from + self.gap(rate),
@@ -253,8 +253,8 @@ impl DatagramFlow {
         self.spaced_from + rate.serialization_delay(Bytes(u64::from(self.payload) * self.spaced))
     }
 
-    /// As if there were on periods only, and later by the off periods so far: what is left of a gap at the end of an on period is
-    /// waited for in the next.
+    /// Next departure in on periods: as if there were on periods only, and later by the off periods so far; the
+    /// remainder of a gap at the end of an on period counts in the next.
     fn in_periods(&mut self, on: Span, off: Span, rate: Bandwidth) -> SimTime {
         let next = self.evenly(rate);
         for periods in 1_u64.. {
@@ -280,12 +280,12 @@ impl DatagramFlow {
         SimDuration(whole)
     }
 
-    /// A datagram arrived.
+    /// Takes in a datagram that arrived.
     pub fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
         self.sink.on_received(now, sent, number, self.payload, marked);
     }
 
-    /// What was sent and received, of a run that ends at `end`.
+    /// Summary of the datagrams sent and received, in a run that ends at `end`.
     pub fn summary(&self, config: &DatagramConfig, end: SimTime) -> DatagramSummary {
         self.sink.summary(config, end, None)
     }
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// That left so many milliseconds after the beginning.
+    /// Departure times after the beginning.
     fn departures(config: &DatagramConfig) -> Vec<u64> {
         let mut flow = DatagramFlow::new(config, 5, MeasureWindow::default());
         let mut next = flow.first();

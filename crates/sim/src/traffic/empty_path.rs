@@ -1,4 +1,4 @@
-//! How soon a flow could be complete on an empty path: what its completion time is divided by to give its slowdown.
+//! Completion time of a flow on an empty path: its slowdown is its completion time divided by this.
 //!
 //! The handshake's round trip, then every data packet back to back at the pace of the slowest link, store and forward:
 //! no window, no loss, no other traffic. That is the "ideal" or "optimal" completion time of pFabric (Alizadeh et al.,
@@ -23,7 +23,7 @@ use crate::config::FlowConfig;
 /// A time for each link; few paths have more.
 type Row = SmallVec<[f64; 8]>;
 
-/// See the module.
+/// Model of an empty path.
 #[derive(Clone, Debug)]
 pub struct EmptyPath {
     forward: OneWay,
@@ -55,14 +55,16 @@ impl EmptyPath {
         Self { forward, backward, handshake, ack: opening.ack, mss: opening.mss }
     }
 
-    /// From the SYN to the last octet, of `size` octets there and then `reply` octets back, for a flow that took `time`.
+    /// Time on the empty path from the SYN to the last octet, of `size` octets there and then `reply` octets back, for
+    /// a flow that took `time`.
     pub fn completion(&self, size: Bytes, reply: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], size, self.ack);
         let back = self.data(&self.backward, self.mss[1], reply, 0);
         self.bounded(self.handshake + there + back, time)
     }
 
-    /// From the first octet of a request to the last of the response, on a connection that is open, for one that took `time`.
+    /// Time on the empty path from the first octet of a request to the last of the response, on a connection that is
+    /// open, for one that took `time`.
     pub fn exchange(&self, request: Bytes, response: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], request, 0);
         let back = self.data(&self.backward, self.mss[1], response, 0);
@@ -96,13 +98,13 @@ impl OneWay {
         }
     }
 
-    /// When a single packet is at the far end.
+    /// Time at which a single packet is at the far end.
     fn alone(&self, octets: u64) -> f64 {
         self.transfer(0, octets, 1, octets)
     }
 
-    /// When the last of `count` packets that leave back to back is at the far end: all but the last have `full` octets,
-    /// the last has `last`. A packet of `before` octets leaves ahead of them, if that is not 0.
+    /// Time at which the last of `count` packets that leave back to back is at the far end: all but the last have
+    /// `full` octets, the last has `last`. A packet of `before` octets leaves ahead of them, if that is not 0.
     ///
     /// A packet leaves a link when it and the packet before it have both come so far; so the last leaves at the end of
     /// the longest way through the table of packets and links.
@@ -139,7 +141,7 @@ pub(crate) fn least_delay(network: &NetworkConfig, id: LinkId) -> SimDuration {
     changed.fold(of_schedule, SimDuration::min)
 }
 
-/// When a packet that takes `times` leaves each link, after one that `left` them then.
+/// Times at which a packet that takes `times` leaves each link, after one that `left` them then.
 fn follow(left: &Row, times: &Row) -> Row {
     let mut here = 0.0_f64;
     let leave = |(left, time): (&f64, &f64)| {
@@ -149,8 +151,9 @@ fn follow(left: &Row, times: &Row) -> Row {
     left.iter().zip(times).map(leave).collect()
 }
 
-/// When the last of `more` further packets leaves each link, of which each takes `times`, after one that `left` them
-/// then: the way turns from the first packet's row at one link, and goes down through the rows where that takes longest.
+/// Times at which the last of `more` further packets leaves each link, of which each takes `times`, after one that
+/// `left` them then: the way turns from the first packet's row at one link, and goes down through the rows where that
+/// takes longest.
 fn repeat(left: &Row, times: &Row, more: u64) -> Row {
     if more == 0 {
         return left.clone();

@@ -70,7 +70,8 @@ impl Requester {
         self.pending.map(|(_, exchange)| exchange)
     }
 
-    /// The response has been read. Returns when it was asked for, what was asked, and when to ask again, if ever.
+    /// Takes in a response that has been read. Returns the time of its request, the exchange, and the time of the next
+    /// request, if any.
     pub(crate) fn on_response(&mut self, now: SimTime) -> Option<(SimTime, Exchange, Option<SimTime>)> {
         let (asked, exchange) = self.pending.take()?;
         let next = match &mut self.kind {

@@ -31,7 +31,7 @@ impl FlowGroup {
         }
     }
 
-    /// When the next flow arrives, if one does.
+    /// Time at which the next flow arrives, if one does.
     pub fn next(&self, arrivals: &ArrivalsConfig) -> Option<SimTime> {
         self.stream.next(arrivals)
     }
@@ -64,19 +64,19 @@ impl FlowGroup {
         self.counts.timeouts += timeouts;
     }
 
-    /// In short.
+    /// Summary of the group.
     pub fn summary(&self, arrivals: &ArrivalsConfig) -> GroupSummary {
         GroupSummary::new(&arrivals.flow, &self.counts, &self.log)
     }
 
-    /// What is complete.
+    /// Log of the completed flows.
     pub fn log(&self) -> &CompletionLog {
         &self.log
     }
 }
 
 impl Arrival {
-    /// The acceptor answers.
+    /// True if the acceptor answers.
     pub fn has_reply(&self) -> bool {
         self.reply > Bytes::ZERO
     }

@@ -25,10 +25,10 @@ use frames::Frames;
 
 pub(super) use series::MediaSeries;
 
-/// So many reports are taken for under way at most; an older one is lost.
+/// Largest number of reports on their way; an older one counts as lost.
 const REPORTS: usize = 4_096;
 
-/// See the module.
+/// A flow of interactive media.
 #[derive(Clone, Debug)]
 pub(super) struct MediaFlow {
     controller: &'static str,
@@ -38,7 +38,7 @@ pub(super) struct MediaFlow {
     window: MeasureWindow,
     sink: Sink,
     frames: Frames,
-    /// How long packets wait at the sender, nanoseconds.
+    /// Waiting time of packets at the sender, nanoseconds.
     queue: Histogram,
     target: Average,
     /// Reports under way, by their numbers.
@@ -47,12 +47,12 @@ pub(super) struct MediaFlow {
     /// Room for the packets of a report.
     spare: Vec<Vec<Arrival>>,
     reports_sent: u64,
-    /// Of those that left while frames were made.
+    /// Octets of the reports that left while frames were made.
     report_octets: u64,
     until: SimTime,
     /// The part of the window in which frames are made.
     making: MeasureWindow,
-    /// When it is asked next: the time of its earliest event.
+    /// Time of its earliest event, at which it is called next.
     wake: SimTime,
     /// Octets of the whole run.
     sent: u64,
@@ -75,22 +75,22 @@ impl Average {
     }
 }
 
-/// What became of interactive media; of frames, those that were made within the measurement window.
+/// Summary of interactive media; it counts the frames made within the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MediaSummary {
-    /// What sets the rate.
+    /// Controller that sets the rate.
     pub controller: &'static str,
-    /// The mean rate that the controller asked for.
+    /// Mean of the controller's target rate.
     pub target_bps: f64,
     /// Frames that the encoder made.
     pub frames: u64,
-    /// Of these, those that arrived whole before the run ended.
+    /// Number of frames that arrived whole before the run ended.
     pub frames_received: u64,
     /// Frames of which packets were thrown away at the sender, over the whole run.
     pub frames_discarded: u64,
-    /// From the encoder to the arrival of the last packet; null if no frame arrived.
+    /// Time from the encoder to the arrival of the last packet; null if no frame arrived.
     pub frame_delay_ms: Option<Distribution>,
-    /// How long packets waited at the sender; null if none left.
+    /// Waiting time of packets at the sender; null if none left.
     pub queue_ms: Option<Distribution>,
     /// Reports that the receiver sent, over the whole run.
     pub reports: u64,
@@ -130,7 +130,7 @@ impl MediaFlow {
         }
     }
 
-    /// When it is to be asked again, if no event is pending for then or before.
+    /// Time at which it must be called again, if no event is pending for then or before.
     pub(super) fn wake(&mut self) -> Option<SimTime> {
         let time = self.sender.deadline().min(self.receiver.deadline());
         let is_sooner = time < self.wake;
@@ -179,7 +179,7 @@ impl MediaFlow {
         Some((number, octets))
     }
 
-    /// A packet arrives.
+    /// Takes in a packet that arrives.
     pub(super) fn on_packet(&mut self, now: SimTime, datagram: &Datagram) {
         let is_marked = datagram.ecn == Ecn::Ce;
         self.sink.on_received(now, datagram.sent, datagram.number, datagram.payload, is_marked);

@@ -6,34 +6,34 @@ use std::sync::LazyLock;
 use ackclock_declare::{External, Parts, external};
 use ackclock_units::{Bytes, SimTime};
 
-/// What a source starts from.
+/// Values with which a source starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceStart {
     /// Seed of the source's own random stream, from the run's and the flow's name.
     pub seed: u64,
 }
 
-/// What a source does next.
+/// The next action of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supply {
     /// Written to the connection now; nothing if zero.
     pub write: Bytes,
-    /// When the source goes on.
+    /// Time at which the source goes on.
     pub then: Then,
 }
 
-/// When a source goes on.
+/// Condition on which a source goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// At this time, which is to come.
+    /// This time, which is to come.
     At(SimTime),
-    /// When the receiving application has read all that was written.
+    /// The receiving application has read all that was written.
     WhenRead,
     /// Never: the connection closes.
     Close,
 }
 
-/// What an application writes into a connection, and when.
+/// A source of an application's data: the octets that it writes into a connection, and their times.
 pub trait TrafficSource: Debug + Send {
     /// The connection has opened, or the source goes on. `unsent` is what was written and has not left yet.
     fn next(&mut self, now: SimTime, unsent: Bytes) -> Supply;
@@ -44,7 +44,7 @@ external! {
     ExternalSource: TrafficSource
 }
 
-/// How sources from outside come to be: one for each flow that has it.
+/// Configuration of sources from outside: one source is created for each flow that has it.
 pub type ExternalSourceConfig = External<SourceStart, dyn ExternalSource>;
 
 static NONE: LazyLock<Parts<ExternalSourceConfig>> = LazyLock::new(|| Parts::new(Vec::new()));

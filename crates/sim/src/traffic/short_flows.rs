@@ -24,11 +24,11 @@ use crate::hosts::Hosts;
 use crate::ids::{GroupId, RelayId, RouteId, ShortFlowId};
 use crate::network::{Network, Place};
 
-/// See the module.
+/// Short flows of all groups.
 #[derive(Clone, Debug)]
 pub(crate) struct ShortFlows {
     groups: Vec<Group>,
-    /// Those under way, and the places of those that are over.
+    /// Flows in progress, and the places of those that are over.
     flows: Vec<ShortFlow>,
     /// Flows that are over, by the number of their appliances.
     free: Vec<Vec<ShortFlowId>>,
@@ -291,7 +291,7 @@ impl ShortFlows {
         groups.map(|(group, config)| group.flows.summary(config)).collect()
     }
 
-    /// What each group has completed, with its name.
+    /// Completions of each group, with its name.
     pub(crate) fn logs<'a>(
         &'a self,
         config: &'a SimulationConfig,
@@ -341,7 +341,7 @@ fn end_relays(flow: &ShortFlow, has_failed: bool, hosts: &Hosts, relays: &mut Re
     }
 }
 
-/// What opens the connection at this place of a flow: its own end, or the far end of the appliance before.
+/// End that opens the connection at this place of a flow: its own end, or the far end of the appliance before.
 fn opening_end(arrivals: &ArrivalsConfig, place: usize, configs: &mut Shared<TcpConfig>) -> Endpoint {
     let Some(before) = place.checked_sub(1) else {
         return Endpoint::new(Arc::clone(&arrivals.flow.sender), &arrivals.flow.controller, Reading::AtOnce);
@@ -350,7 +350,7 @@ fn opening_end(arrivals: &ArrivalsConfig, place: usize, configs: &mut Shared<Tcp
     Endpoint::new(configs.get(&far.tcp), &far.controller, Reading::OnCall)
 }
 
-/// What accepts it: the near end of the next appliance, or the flow's own end.
+/// End that accepts the connection: the near end of the next appliance, or the flow's own end.
 fn accepting_end(
     config: &SimulationConfig,
     arrivals: &ArrivalsConfig,
@@ -391,7 +391,7 @@ fn is_acknowledged(endpoint: &Endpoint) -> bool {
     matches!(endpoint.state(), State::FinWait2 | State::TimeWait | State::Closed)
 }
 
-/// Where the reset of a connection goes that is over for both ends.
+/// Discards the reset of a connection that is over for both ends.
 struct Nowhere;
 
 impl Output for Nowhere {

@@ -1,7 +1,7 @@
-//! What the receiver of datagrams saw.
+//! The receiver's statistics of datagrams.
 //!
 //! Sources: jitter as RFC 3550 counts it (section 6.4.1), and loss up to the highest number that arrived (appendix A.3); copies as RFC
-//! 4737 section 3.3 and RFC 5560 have them: only the first to arrive is looked at, the others are counted. Departures: RFC 3550
+//! 4737 section 3.3 and RFC 5560 have them: only the first to arrive is measured, the others are counted. Departures: RFC 3550
 //! counts a copy as an arrival, so that copies hide losses.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::summary::distribution;
 /// RFC 3550 section 6.4.1: the gain of the jitter estimator.
 const JITTER_GAIN: f64 = 1.0 / 16.0;
 
-/// What the receiver saw of the datagrams that left within the measurement window.
+/// The receiver's statistics of the datagrams that left within the measurement window.
 #[derive(Clone, Debug)]
 pub(super) struct Sink {
     window: MeasureWindow,
@@ -35,14 +35,14 @@ pub(super) struct Sink {
     /// Arrivals of what had arrived.
     duplicates: u64,
     arrived: Arrived,
-    /// One-way delays, nanoseconds.
+    /// One-way delays in nanoseconds.
     delay: Histogram,
     last_delay: Option<SimDuration>,
-    /// Nanoseconds.
+    /// Jitter in nanoseconds.
     jitter: f64,
 }
 
-/// Which numbers have arrived: a bit for each from the first that has not.
+/// Numbers that have arrived: a bit for each from the first that has not.
 #[derive(Clone, Debug, Default)]
 struct Arrived {
     words: VecDeque<u64>,
@@ -71,7 +71,7 @@ impl Arrived {
 /// One flow of datagrams; those that left within the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DatagramSummary {
-    /// As in the scenario.
+    /// Name in the scenario.
     pub name: String,
     /// Datagrams that left the sender.
     pub sent: u64,
@@ -89,11 +89,11 @@ pub struct DatagramSummary {
     pub sent_bps: f64,
     /// Payload that arrived, in bit/s.
     pub goodput_bps: f64,
-    /// From the sender to the receiver; null if none arrived.
+    /// Time from the sender to the receiver; null if none arrived.
     pub one_way_delay_ms: Option<Distribution>,
     /// Interarrival jitter at the end, as RFC 3550 estimates it; null with fewer than two arrivals.
     pub jitter_ms: Option<f64>,
-    /// Of interactive media: frames, the rate asked for, reports; null for others.
+    /// Frames, target rate and reports of interactive media; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
 }
@@ -156,7 +156,7 @@ impl Sink {
         }
     }
 
-    /// From when to when it counts, of a run that ends at `end`.
+    /// Period in which datagrams count, in a run that ends at `end`.
     pub(super) fn span(&self, config: &DatagramConfig, end: SimTime) -> (SimTime, SimTime) {
         let from = self.window.from.map_or(config.start, |from| from.max(config.start));
         let until = self.window.until.map_or(end, |until| until.min(end)).min(config.until);

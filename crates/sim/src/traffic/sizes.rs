@@ -63,21 +63,21 @@ pub const DATA_MINING: [CdfPoint; 9] = [
     packets(666_667, 1.0),
 ];
 
-/// How sizes are distributed. Values are checked: positive, in order, with a mean.
+/// Distribution of sizes. Values are checked: positive, in order, with a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
     /// Every size is this.
     Constant(Bytes),
     /// Any size from `min` to `max` alike.
     Uniform {
-        /// The least size.
+        /// Smallest size.
         min: Bytes,
-        /// The largest size.
+        /// Largest size.
         max: Bytes,
     },
-    /// The exponential distribution.
+    /// Exponential distribution of sizes.
     Exponential {
-        /// The mean size.
+        /// Mean of the sizes.
         mean: Bytes,
     },
     /// Pareto, `P(X > x) = (min / x)^shape`, cut off at `max` if there is one (the bounded Pareto distribution).
@@ -89,21 +89,21 @@ pub enum SizeDistribution {
         /// The largest size, in octets; `None` bounds nothing.
         max: Option<f64>,
     },
-    /// The log-normal distribution.
+    /// Log-normal distribution of sizes.
     LogNormal {
         /// Median: `e` to the mean of the logarithm.
         median: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
-    /// By a distribution function that is straight between points: from 0, in rising order, to 1.
+    /// A distribution function that is straight between points: from 0, in rising order, to 1.
     Cdf(Arc<[CdfPoint]>),
     /// One out of a list, each as likely.
     Samples(Arc<[Bytes]>),
 }
 
 declare! {
-    /// The Pareto distribution.
+    /// Pareto distribution of sizes.
     #[derive(Copy)]
     pub struct ParetoSizes {
         /// The least size; or give the mean.
@@ -161,12 +161,12 @@ impl From<ParetoSizes> for SizeDistribution {
 }
 
 declare! {
-    /// The log-normal distribution.
+    /// Log-normal distribution of sizes.
     #[derive(Copy)]
     pub struct LogNormalSizes {
         /// The median; or give the mean.
         median: Option<Bytes> = unset("by mean").at_least(Bytes(1)).at_most(LARGEST),
-        /// The mean.
+        /// Mean of the sizes.
         mean: Option<Bytes> = unset("by median").at_least(Bytes(1)).at_most(LARGEST),
         /// Standard deviation of the logarithm.
         sigma: f64 = required(1.0).above(0.0).at_most(5.0),

@@ -16,7 +16,7 @@ use super::config::{VideoChoice, VideoConfig};
 use super::exchange::Exchange;
 
 kinds! {
-    /// How a video client chooses a bitrate.
+    /// Rule by which a video client chooses a bitrate.
     #[derive(Copy)]
     pub enum Choose {
         /// By the level of its buffer: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
@@ -33,13 +33,13 @@ declare! {
     pub struct ByBuffer {
         /// Below this level, the lowest bitrate.
         reservoir: Option<SimDuration> = unset("3/8 of the buffer").source("Huang et al. 2014 section 4"),
-        /// From the lowest to the highest bitrate above the reservoir.
+        /// Range of the buffer's level from the lowest to the highest bitrate, above the reservoir.
         cushion: Option<SimDuration> = unset("up to 9/10 of the buffer").source("Huang et al. 2014 section 4"),
     }
 }
 
 impl ByBuffer {
-    /// Reservoir and cushion of a client that buffers so much.
+    /// Reservoir and cushion of a client with a buffer of this length.
     fn of(self, buffer: SimDuration) -> (SimDuration, SimDuration) {
         let reservoir = self.reservoir.unwrap_or(SimDuration(buffer.0 / 8 * 3));
         let top = buffer.0 / 10 * 9;
@@ -83,7 +83,7 @@ declare! {
         buffer: Option<SimDuration> = unset("\"240 s\", or two segments if that is more").source("Huang et al. 2014 section 4"),
         /// Playing time in the buffer with which playback begins, at first and after it ran dry.
         playback: Option<SimDuration> = unset("a segment"),
-        /// How it chooses.
+        /// Rule by which the client chooses a bitrate.
         choose: Choose = Choose::Buffer(ByBuffer::default()),
     }
     check VideoApp::review;
@@ -158,7 +158,7 @@ impl VideoApp {
 #[derive(Clone, Debug)]
 pub(crate) struct Video {
     config: VideoConfig,
-    /// Position in the ladder of the segment asked for last.
+    /// Position in the ladder of the segment requested last.
     rung: usize,
     asked: u64,
     got: u64,
@@ -178,18 +178,18 @@ struct Buffer {
     level: SimDuration,
     at: SimTime,
     is_playing: bool,
-    /// When the first segment was asked for.
+    /// Time at which the first segment was requested.
     begin: Option<SimTime>,
     startup: Option<SimDuration>,
     stalled: SimDuration,
     stalls: u64,
     /// All has been downloaded: when the buffer runs dry the video is over.
     is_complete: bool,
-    /// When it was over.
+    /// Time at which playback was over.
     over: Option<SimTime>,
 }
 
-/// What a video client experienced, over the whole run.
+/// Playback of a video client, over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VideoSummary {
     /// Segments that were downloaded.
@@ -198,13 +198,14 @@ pub struct VideoSummary {
     pub mean_bitrate_bps: Option<f64>,
     /// Times that a segment had another bitrate than the one before.
     pub switches: u64,
-    /// From the first request to the beginning of playback; null if it never began.
+    /// Time from the first request to the beginning of playback; null if it never began.
     pub startup_s: Option<f64>,
     /// Times that playback stopped because the buffer was empty.
     pub rebufferings: u64,
-    /// How long it stood still in all, the startup left out.
+    /// Time for which playback stood still, without the startup, seconds.
     pub rebuffering_s: f64,
-    /// That time over the time from the beginning of playback to the end of the video, or of the run; null if it never began.
+    /// Rebuffering time over the time from the beginning of playback to the end of the video, or of the run; null if it
+    /// never began.
     pub rebuffering_ratio: Option<f64>,
 }
 
@@ -241,7 +242,7 @@ impl Video {
         left.map_or(self.config.segment, |left| left.min(self.config.segment))
     }
 
-    /// A segment of `size` that was asked for at `asked` has arrived. Returns when to ask for the next.
+    /// Takes in a segment of `size` that was requested at `asked`. Returns the time of the next request.
     pub(crate) fn on_segment(&mut self, asked: SimTime, now: SimTime, size: Bytes) -> Option<SimTime> {
         self.buffer.advance(now);
         let segment = self.next_segment();

@@ -1,5 +1,5 @@
 //! A dumbbell for tests: one bottleneck, every flow with access links of its own.
-#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are not a library")]
 
 pub mod model;
 
@@ -20,7 +20,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 pub const DISCIPLINES: usize = 7;
 
-/// Of appliances, each that acts on its own; `ece_red` with limits that short flows reach.
+/// Each discipline of appliances that acts on its own; `ece_red` with limits that short flows reach.
 pub fn disciplines() -> [DisciplineConfig; DISCIPLINES] {
     [
         DisciplineConfig::Socket,
@@ -38,7 +38,7 @@ pub struct Dumbbell {
     pub one_way: SimDuration,
     pub limit: QueueLimit,
     pub access: Bandwidth,
-    /// What each flow's path is longer by, one way; zero beyond the end.
+    /// Extra delay of each flow's path, one way; zero beyond the end.
     pub extra_one_way: Vec<SimDuration>,
     /// The bottleneck's, if not DropTail.
     pub queue: Option<QueueConfig>,
@@ -183,15 +183,15 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
     }
 }
 
-/// What a capture shows of a packet.
+/// A packet as a capture shows it.
 pub struct Captured {
     pub time: SimTime,
-    /// Octets.
+    /// Payload in octets.
     pub payload: u32,
     pub flow: u32,
-    /// Which of the connections that have the flow's place in turn.
+    /// Index among the connections that have the flow's place in turn.
     pub generation: u32,
-    /// Of the acceptor.
+    /// Port of the acceptor.
     pub port: u16,
 }
 

@@ -1,4 +1,4 @@
-//! What a controller tells of itself over time.
+//! Internal values of a controller over time.
 
 use ackclock_cc::CongestionController;
 use ackclock_sim::{FlowId, Simulation};

@@ -17,7 +17,7 @@ impl Flow {
         Self { control, una: 0, window: window * MSS }
     }
 
-    /// An ACK of so many more segments arrives; what it lets out leaves. Returns the option of the first of it.
+    /// Takes in an ACK of `segments` further segments, and sends what it allows. Returns the option of the first of it.
     fn ack(&mut self, segments: u64) -> u8 {
         self.ack_with(segments, true)
     }

@@ -8,11 +8,11 @@ use super::{MAX_SCALED_WINDOW, MAX_WINDOW};
 words! {
     /// Explicit congestion notification.
     pub enum EcnMode {
-        /// Neither asked for nor agreed to.
+        /// ECN is neither requested nor accepted.
         "off" = Off,
         /// Agreed to if the peer asks (Linux's `tcp_ecn = 2`).
         "accept" = Accept,
-        /// Asked for and agreed to (RFC 3168).
+        /// Requested and accepted (RFC 3168).
         "request" = Request,
     }
 }
@@ -25,7 +25,7 @@ declare! {
         mode as "ecn": EcnMode = EcnMode::Off,
         /// Accurate feedback of marks (RFC 9768), if both ends can.
         accurate as "accurate_ecn": bool = false,
-        /// With accurate feedback, count octets by their mark in an option, too (RFC 9768 section 3.2.3).
+        /// Count octets by their mark in an option, too, with accurate feedback (RFC 9768 section 3.2.3).
         accurate_option as "accurate_ecn_option": bool = false,
         /// A SYN that is sent again asks no more (RFC 3168 section 6.1.1.1); one that asks for accurate feedback does once more (RFC 9768).
         fallback as "ecn_fallback": bool = false,
@@ -37,7 +37,7 @@ declare! {
 }
 
 declare! {
-    /// What a sender does when it finds that it has repaired what was not broken.
+    /// Detection of needless repairs, which are then undone.
     #[derive(Copy, Eq)]
     pub struct UndoConfig {
         /// Undo what timestamps prove spurious (RFC 3522, RFC 4015).
@@ -50,14 +50,14 @@ declare! {
 }
 
 declare! {
-    /// When a receiver acknowledges in-order data (RFC 5681 section 4.2, RFC 9293 section 3.8.6.3).
+    /// Rules by which a receiver acknowledges in-order data (RFC 5681 section 4.2, RFC 9293 section 3.8.6.3).
     #[derive(Copy, Eq)]
     pub struct DelayedAck {
         /// Acknowledge every n-th full-sized segment at once; 1 acknowledges each.
         segments: u32 = default(2).at_least(1).source("RFC 5681 section 4.2"),
         /// Acknowledge after this time at the latest.
         timeout: SimDuration = SimDuration::from_millis(40),
-        /// So many ACKs at the start, and after an idle time, are not delayed (Linux's quickack mode).
+        /// Number of ACKs at the start, and after an idle time, that are not delayed (Linux's quickack mode).
         quickacks: u32 = 0,
         /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato), and `quickacks`
         /// are given anew after a gap of an RTO.
@@ -94,7 +94,7 @@ declare! {
     /// ACK congestion control (RFC 5690).
     #[derive(Copy, Eq)]
     pub struct AckControlConfig {
-        /// The sender asks for no fewer ACKs than one for so many segments (J); 255 is what the option can say.
+        /// Most segments for which the sender asks for one ACK (J); the option can express 255.
         max_ratio: u8 = default(u8::MAX).at_least(2).unit("segments").source("RFC 5690 section 4.5"),
     }
 }
@@ -112,13 +112,13 @@ declare! {
     /// One ACK with SACK blocks for many segments above a hole.
     #[derive(Copy, Eq)]
     pub struct SackCompressionConfig {
-        /// So many are gathered at most, and the ACK of the next leaves at once.
+        /// Number of ACKs that are gathered at most; the next one leaves at once.
         acks: u32 = default(44).at_least(1).unit("segments").source("Linux's tcp_comp_sack_nr"),
-        /// So long after the first of them the ACK leaves.
+        /// Longest time from the first gathered ACK until the ACK leaves.
         delay: SimDuration = default(SimDuration::from_millis(1)).source("Linux's tcp_comp_sack_delay_ns"),
-        /// Or after so much of a round trip.
+        /// Longest time, as a part of a round trip, if that is shorter.
         rtt_percent: u32 = default(5).at_least(1).at_most(1000).unit("%").source("Linux 6.18; later a parameter, tcp_comp_sack_rtt_percent = 33"),
-        /// By so much the timer is late.
+        /// Slack of the timer: how late it may fire.
         slack: SimDuration = default(SimDuration(100_000)).source("Linux's tcp_comp_sack_slack_ns"),
     }
 }
@@ -138,10 +138,10 @@ declare! {
     pub struct ClockConfig {
         /// Tick of the timestamp clock.
         granularity as "timestamp_granularity": SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
-        /// What the timestamp clock shows at time zero, in ticks.
+        /// Value of the timestamp clock at time zero, in ticks.
         //= rfc7323-7.1-offset
         offset as "timestamp_offset": u32 = 1,
-        /// How much too fast the timestamp clock runs, in parts per million.
+        /// Speed of the timestamp clock above the true one, in parts per million.
         skew_ppm as "timestamp_skew_ppm": f64 = default(0.0).at_least(-1e5).at_most(1e5),
     }
     tables {
@@ -154,11 +154,11 @@ declare! {
     /// A clock is set: forward, or back.
     #[derive(Copy, Eq)]
     pub struct ClockStep {
-        /// When.
+        /// Time of the step.
         at: SimDuration = required(SimDuration::from_secs(20)),
-        /// By so much forward.
+        /// Size of a step forward.
         forward: Option<SimDuration> = unset("none"),
-        /// Or by so much back.
+        /// Size of a step back.
         back: Option<SimDuration> = unset("none"),
     }
     check ClockStep::review;
@@ -174,17 +174,18 @@ impl ClockStep {
 }
 
 words! {
-    /// Where segments wait for their time.
+    /// Place where segments wait for their time.
     pub enum PacedBy {
-        /// In the send buffer, until a timer of TCP's own says that the next burst may leave.
+        /// Segments wait in the send buffer, until a timer of TCP's own says that the next burst may leave.
         "tcp" = Tcp,
-        /// In the host's queue (Linux's `fq`), handed over ahead with the time at which they are to leave.
+        /// Segments wait in the host's queue (Linux's `fq`), handed over ahead with the time at which they are to
+        /// leave.
         "fq" = Fq,
     }
 }
 
 words! {
-    /// What `fq` does with a segment whose time is beyond its horizon.
+    /// Treatment by `fq` of a segment whose time is beyond its horizon.
     pub enum BeyondHorizon {
         /// Refuse it: it stays in the send buffer, and cwnd is reduced as by a mark.
         "drop" = Drop,
@@ -197,11 +198,11 @@ declare! {
     /// Spreading a window over its round trip.
     #[derive(Copy)]
     pub struct PacingConfig {
-        /// Where segments wait for their time.
+        /// Place where segments wait for their time.
         by: PacedBy = PacedBy::Tcp,
-        /// How far ahead of its time `fq` takes a segment.
+        /// Longest time ahead for which `fq` takes a segment.
         horizon: SimDuration = default(SimDuration::from_secs(10)).above(SimDuration::ZERO).source("Linux's sch_fq: horizon"),
-        /// What `fq` does with a segment whose time is beyond the horizon.
+        /// Treatment by `fq` of a segment whose time is beyond the horizon.
         beyond_horizon: BeyondHorizon = default(BeyondHorizon::Drop).source("Linux's sch_fq: horizon_drop"),
         /// Rate in slow start, as a multiple of cwnd / SRTT (Linux's `tcp_pacing_ss_ratio`).
         slow_start_ratio: f64 = default(2.0).at_least(0.01).at_most(1e3),
@@ -282,9 +283,9 @@ declare! {
     /// A buffer that grows with what a connection needs.
     #[derive(Copy, Eq)]
     pub struct Autotuning {
-        /// What it begins with.
+        /// Initial size.
         initial: Bytes = default(Bytes(65_535)).at_least(Bytes(1)),
-        /// What it ends at.
+        /// Largest size.
         max: Bytes = default(MAX_SCALED_WINDOW).at_least(Bytes(1)),
     }
 }
@@ -295,7 +296,7 @@ declare! {
     pub struct WindowTuning {
         /// The window that it begins with.
         initial: Bytes = default(Bytes(65_535)).at_least(Bytes(1)),
-        /// What it ends at; with `opens_to`, memory as Linux counts it, of which 158/256 is window
+        /// Largest size; with `opens_to`, memory as Linux counts it, of which 158/256 is window.
         max: Bytes = default(MAX_SCALED_WINDOW).at_least(Bytes(1)),
         /// If more than `initial`: the window opens to it by two segments with each full-sized one, as it does whenever the buffer has grown; such a segment is acknowledged at once
         opens_to: Bytes = default(Bytes(0)),
@@ -303,7 +304,7 @@ declare! {
 }
 
 impl WindowTuning {
-    /// The same, with a window of `largest` at most.
+    /// The same tuning, with a window of `largest` at most.
     pub(super) fn within(self, largest: Bytes) -> Self {
         let max = self.max.min(largest);
         Self { initial: self.initial.min(max), max, opens_to: self.opens_to.min(max) }
@@ -311,7 +312,7 @@ impl WindowTuning {
 }
 
 impl Autotuning {
-    /// The same, with a window of `largest` at most.
+    /// The same tuning, with a window of `largest` at most.
     pub(super) fn within(self, largest: Bytes) -> Self {
         let max = self.max.min(largest);
         Self { initial: self.initial.min(max), max }

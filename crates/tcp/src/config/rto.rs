@@ -4,9 +4,9 @@ use ackclock_declare::{declare, default, words};
 use ackclock_units::SimDuration;
 
 words! {
-    /// Which formulas give the retransmission timeout.
+    /// Formulas of the retransmission timeout.
     pub enum RtoEstimator {
-        /// RFC 6298.
+        /// The formulas of RFC 6298.
         "rfc6298" = Rfc6298,
         /// OPNET Modeler 17: RFC 793's bounds with Jacobson's estimator, measured in ticks.
         "opnet" = Opnet,
@@ -17,7 +17,7 @@ words! {
 }
 
 words! {
-    /// Which of the segments that an ACK covers gives the RTT sample.
+    /// The segment that gives the RTT sample, of those that an ACK covers.
     pub enum RttSample {
         /// The one sent last (RFC 6298 section 3 asks for one sample a round trip at least and leaves open which).
         "newest" = Newest,
@@ -27,24 +27,24 @@ words! {
 }
 
 words! {
-    /// From when the timeout counts where the one timer had run for a probe or for reordered segments in between (RFC 8985
+    /// Start of the timeout where the one timer had run for a probe or for reordered segments in between (RFC 8985
     /// section 8).
     pub enum RtoResume {
-        /// From the last restart of the timeout itself (RFC 6298 section 5).
+        /// The last restart of the timeout itself (RFC 6298 section 5).
         "restart" = Restart,
-        /// From when the first outstanding segment was last sent (Linux).
+        /// The time at which the first outstanding segment was last sent (Linux).
         "head" = Head,
     }
 }
 
 words! {
-    /// How a measured RTT becomes a number of ticks (`opnet`).
+    /// Rounding of a measured RTT to ticks (`opnet`).
     pub enum TickRounding {
         /// Whole ticks that fit in the RTT.
         "floor" = Floor,
         /// The nearest number of ticks.
         "nearest" = Nearest,
-        /// Ticks begun.
+        /// Number of ticks begun.
         "ceiling" = Ceiling,
         /// Ticks of a free-running clock passed between sending and acknowledgement: depends on where the ticks lie.
         "clock" = Clock,
@@ -52,7 +52,7 @@ words! {
 }
 
 words! {
-    /// What the first RTT sample R does (`opnet`).
+    /// Effect of the first RTT sample R (`opnet`).
     pub enum FirstSample {
         /// `SRTT = R`, `RTTVAR = R/2` (RFC 6298 section 2.2).
         "half" = Half,
@@ -67,7 +67,7 @@ declare! {
     /// Parameters of the retransmission timer; defaults belong to the estimator.
     #[derive(Copy)]
     pub struct RtoConfig {
-        /// Which formulas.
+        /// Formulas of the retransmission timeout.
         estimator: RtoEstimator = RtoEstimator::Rfc6298,
         /// Before the first sample (OPNET's Initial RTO).
         initial: SimDuration = default(SimDuration::from_secs(1)).above(SimDuration::ZERO).source("RFC 6298 section 2.1"),
@@ -85,7 +85,7 @@ declare! {
         granularity: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
         /// Karn's rule (OPNET's Karn's Algorithm): no samples from retransmitted segments, and the backed-off value stays until a valid sample.
         karn: bool = true,
-        /// Which of the segments that an ACK covers gives the sample.
+        /// The segment that gives the RTT sample, of those that an ACK covers.
         sample: RttSample = RttSample::Newest,
         /// Newly SACKed segments give samples where no acknowledged one does (Linux).
         sack_samples: bool = false,
@@ -93,7 +93,7 @@ declare! {
         restart_on_sack: bool = false,
         /// Retransmitting the first outstanding segment restarts the timer (Linux; a variant of RFC 6675 section 6).
         restart_on_retransmission: bool = false,
-        /// From when the timeout counts where the timer had run for a probe or for reordered segments in between.
+        /// Start of the timeout where the timer had run for a probe or for reordered segments in between.
         resume_from: RtoResume = RtoResume::Restart,
         /// Least timeout for data after a SYN that had to be sent again, until there is a sample.
         after_lost_syn: SimDuration = default(SimDuration::from_secs(3)).source("RFC 6298 section 5.7"),

@@ -3,7 +3,7 @@
 use ackclock_declare::words;
 
 words! {
-    /// How a sender repairs loss.
+    /// Method by which a sender repairs loss.
     pub enum LossRecovery {
         /// Fast retransmit, then slow start from one segment (Jacobson 1988).
         "tahoe" = Tahoe,
@@ -17,7 +17,7 @@ words! {
 }
 
 words! {
-    /// How a sender finds out which segments are lost.
+    /// Method by which a sender detects lost segments.
     pub enum LossDetection {
         /// Duplicate ACKs, or segments SACKed above (RFC 5681, RFC 6675).
         "dup_acks" = DupAcks,
@@ -31,9 +31,9 @@ words! {
 }
 
 words! {
-    /// What windows and flights count.
+    /// Unit in which windows and flights are counted.
     pub enum Counting {
-        /// Octets (RFC 5681).
+        /// Counted in octets (RFC 5681).
         "octets" = Octets,
         /// Segments, each as a full one however short it is (Linux, ns-2).
         "segments" = Segments,
@@ -41,7 +41,7 @@ words! {
 }
 
 words! {
-    /// What a decrease starts from, and PRR with it.
+    /// Value that a decrease, and PRR with it, starts from.
     pub enum DecreaseFrom {
         /// `FlightSize` (RFC 5681 section 3.1, equation 4).
         "flight_size" = FlightSize,
@@ -51,8 +51,8 @@ words! {
 }
 
 words! {
-    /// What a timeout, or a retransmission that is found lost, is while what was outstanding at the last timeout or fast
-    /// retransmit is not yet acknowledged.
+    /// Meaning of a timeout, or of a retransmission that is found lost, while data outstanding at the last timeout or
+    /// fast retransmit is not yet acknowledged.
     pub enum TimeoutInRecovery {
         /// A congestion episode of its own (RFC 5681 section 3.1: ssthresh is held only where the same segment times out
         /// again; section 4.3: the loss of a retransmission is a second sign).
@@ -63,37 +63,37 @@ words! {
 }
 
 words! {
-    /// From when the user timeout counts.
+    /// Start of the user timeout.
     pub enum UserTimeoutFrom {
-        /// When the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
+        /// The time at which the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
         "transmission" = Transmission,
-        /// When something was first sent again (Linux).
+        /// The time of the first retransmission (Linux).
         "retransmission" = Retransmission,
     }
 }
 
 words! {
-    /// From when the doubled interval to the next probe of a closed window counts.
+    /// Start of the doubled interval to the next probe of a closed window.
     pub enum ZeroWindowProbeFrom {
-        /// From the last probe.
+        /// The time of the last probe.
         "probe" = Probe,
-        /// From the ACK that answers it (Linux).
+        /// The time of the ACK that answers it (Linux).
         "answer" = Answer,
     }
 }
 
 words! {
-    /// What makes samples of the delivery rate limited by the application.
+    /// Condition under which samples of the delivery rate count as limited by the application.
     pub enum AppLimitedFrom {
-        /// That nothing is left to send (draft-cheng-iccrg-delivery-rate-estimation section 3.4).
+        /// Nothing is left to send (draft-cheng-iccrg-delivery-rate-estimation section 3.4).
         "idle" = Idle,
-        /// That the application writes after nothing was left to send: not the end of what it has written (Linux).
+        /// The application writes after nothing was left to send: not the end of what it has written (Linux).
         "write" = Write,
     }
 }
 
 words! {
-    /// What becomes of cwnd while it is not what limits the sender.
+    /// Treatment of cwnd while it does not limit the sender.
     pub enum CwndValidation {
         /// It grows all the same (OPNET, ns-2).
         "none" = None,
@@ -108,9 +108,9 @@ words! {
 }
 
 words! {
-    /// What a sender does with cwnd after it has been idle for longer than the RTO.
+    /// Treatment of cwnd after the sender has been idle for longer than the RTO.
     pub enum IdleRestart {
-        /// Nothing.
+        /// The window stays as it is.
         "off" = Off,
         /// Back to the restart window, min(IW, cwnd) (RFC 5681 section 4.1).
         "rfc5681" = Rfc5681,

@@ -100,7 +100,7 @@ impl Settles<TcpConfig> for Amount {
     }
 }
 
-/// Zero is never.
+/// A time of zero stands for never.
 impl Settles<TcpConfig> for SimDuration {
     type Held = Option<Self>;
 

@@ -1,4 +1,4 @@
-//! State, window, timers and counts of an endpoint, for whoever watches it, and what its host tells it.
+//! Accessors of an endpoint's state, window, timers and counters, and reports from its host.
 
 use ackclock_cc::{CongestionController, Controller, HopRecord, RttStats};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -15,13 +15,13 @@ impl Endpoint {
         self.sender.controller.on_telemetry(hops);
     }
 
-    /// So many octets of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
+    /// Notes that `octets` of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
     pub fn on_refused(&mut self, now: SimTime, octets: u32) {
         self.sender.on_refused(now, octets);
     }
 
-    /// So many octets of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they would. What may leave now
-    /// does so at [`Self::deadline`].
+    /// Notes that `octets` of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they
+    /// would. What may leave now does so at [`Self::deadline`].
     pub fn on_left(&mut self, now: SimTime, octets: u32) {
         self.sender.on_left(now, octets);
     }
@@ -145,7 +145,8 @@ impl Endpoint {
         Bytes(self.sender.writable())
     }
 
-    /// Octets that a write takes before room is asked for again: buffer by buffer where there is a `TCP_NOTSENT_LOWAT`.
+    /// Octets that a write takes before it must ask for room again: buffer by buffer where there is a
+    /// `TCP_NOTSENT_LOWAT`
     pub fn writable_at_once(&self) -> Bytes {
         Bytes(self.sender.writable_at_once())
     }
@@ -166,7 +167,7 @@ impl Endpoint {
         self.receiver.is_finished()
     }
 
-    /// Why the connection ended, if it did before its time.
+    /// The error that ended the connection early.
     pub fn error(&self) -> Option<ConnectionError> {
         self.error
     }
@@ -176,7 +177,7 @@ impl Endpoint {
         self.sender.times.spent(now)
     }
 
-    /// What the endpoint tells of itself.
+    /// State of the endpoint, in the form of `TCP_INFO`
     pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
         tcp_info(now, self.state(), &self.sender, &self.receiver, &self.ecn)
     }
@@ -186,7 +187,7 @@ impl Endpoint {
         self.sender.counters
     }
 
-    /// For how many segments the peer is asked to send an ACK; `None` without ACK congestion control.
+    /// Number of segments for which the peer is asked to send an ACK; `None` without ACK congestion control.
     pub fn ack_ratio(&self) -> Option<u32> {
         self.sender.ack_control.as_ref().map(|control| control.ratio())
     }
@@ -206,7 +207,7 @@ impl Endpoint {
         Bytes(self.receiver.read_octets(now))
     }
 
-    /// When the application will have read `octets` in all; `None` while they have not all arrived.
+    /// Time at which the application will have read `octets` in all; `None` while they have not all arrived.
     pub fn time_of_read(&mut self, octets: Bytes, now: SimTime) -> Option<SimTime> {
         self.receiver.time_of_read(octets.0, now)
     }

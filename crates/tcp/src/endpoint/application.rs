@@ -1,4 +1,4 @@
-//! What an application does with its socket.
+//! The application's calls on its socket.
 
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Flags;
@@ -38,7 +38,7 @@ impl Endpoint {
         self.write_as(now, Write { octets, ..Write::default() }, out);
     }
 
-    /// As [`Self::write`], with what the application says of it.
+    /// Writes like [`Self::write`], with the flags of `write`.
     pub fn write_as(&mut self, now: SimTime, write: Write, out: &mut impl Output) {
         self.sender.write(now, write);
         self.transmit(now, out);
@@ -63,8 +63,8 @@ impl Endpoint {
         Bytes(taken)
     }
 
-    /// Lets the peer send no more than so many octets beyond what has arrived by now, whatever the receive buffer has room
-    /// for, until the next grant; `None` lifts the bound. What the peer was told it may send is not taken back.
+    /// Limits the peer to `grant` octets beyond those that have arrived by now, whatever the receive buffer has room
+    /// for, until the next grant; `None` lifts the bound. A window already advertised is not withdrawn.
     pub fn grant_window(&mut self, now: SimTime, grant: Option<Bytes>, out: &mut impl Output) {
         let opens = self.receiver.grant(grant.map_or(u64::MAX, |grant| grant.0));
         if opens && self.phase == ConnectionPhase::Open {
@@ -73,7 +73,8 @@ impl Endpoint {
         }
     }
 
-    /// Tells the peer of congestion as if data had arrived with a mark (RFC 3168 section 6.1.3): nothing without ECN.
+    /// Signals congestion to the peer as if data had arrived with a mark (RFC 3168 section 6.1.3); does nothing without
+    /// ECN.
     pub fn raise_ece(&mut self, now: SimTime, out: &mut impl Output) {
         if self.ecn.raise() && self.phase == ConnectionPhase::Open {
             self.receiver.request_ack();
@@ -81,7 +82,7 @@ impl Endpoint {
         }
     }
 
-    /// From now on the application reads on call only: see [`Self::read_now`].
+    /// Lets the application read on call only from now on: see [`Self::read_now`].
     pub fn stop_reading(&mut self, now: SimTime) {
         self.receiver.stop_reading(now);
     }
@@ -120,7 +121,7 @@ impl Endpoint {
         }
     }
 
-    /// Gives the connection up at once. A peer that knows of it is told by a RST.
+    /// Aborts the connection. A peer that knows of it receives a RST.
     pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
         if matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::SynReceived) {
             //= rfc9293-3.10.5-abort

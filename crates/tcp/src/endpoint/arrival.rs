@@ -75,13 +75,13 @@ impl Endpoint {
         start < self.receiver.last_ack_sent() || self.is_over()
     }
 
-    /// More is to be looked at than the numbers of a segment.
+    /// True if more of a segment must be processed than its numbers.
     fn is_wary(&self) -> bool {
         self.refuses_data || self.ecn.is_on()
     }
 
-    /// What only some segments bring, or only to some ends: a reset, data that nobody will read, marks. Returns true if that is
-    /// all that becomes of the segment.
+    /// Handles rare segments: a reset, data that nobody will read, marks. Returns true if the segment needs no further
+    /// processing.
     #[inline(never)]
     fn on_rare(&mut self, now: SimTime, segment: &Segment, start: u64, out: &mut impl Output) -> bool {
         if segment.flags.has(Flags::RST) {

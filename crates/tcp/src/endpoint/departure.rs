@@ -1,4 +1,4 @@
-//! What leaves an open connection: data as the sender lets it go, and ACKs.
+//! Segments that leave an open connection: data as the sender releases it, and ACKs.
 
 use ackclock_events::{Event, ProbeKind};
 use ackclock_units::SimTime;
@@ -28,7 +28,7 @@ impl Endpoint {
         self.tell(now, out);
     }
 
-    /// As [`Self::transmit`], through the host's queue, which holds each segment until its time.
+    /// Sends like [`Self::transmit`], through the host's queue, which holds each segment until its time.
     #[cold]
     fn transmit_through_fq(&mut self, now: SimTime, out: &mut impl Output) {
         let mut segment = Segment::default();
@@ -51,7 +51,7 @@ impl Endpoint {
         }
     }
 
-    /// What has waited for its time in the host's queue leaves.
+    /// Sends the segments that have waited for their time in the host's queue.
     fn release(&mut self, now: SimTime, out: &mut impl Output) {
         self.tell(now, out);
         while let Some(segment) = self.sender.fq.as_mut().and_then(|fq| fq.pop(now)) {
@@ -67,7 +67,7 @@ impl Endpoint {
         if self.sender.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
     }
 
-    /// The same, behind what waits for its time.
+    /// Sends a segment behind those that wait for their time.
     #[cold]
     fn send_behind(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         self.sender.await_turn(now);
@@ -89,7 +89,7 @@ impl Endpoint {
         self.hand_over(out);
     }
 
-    /// The same of what is known already.
+    /// Hands over the events that are known already.
     #[inline]
     pub(super) fn hand_over(&mut self, out: &mut impl Output) {
         if let Some(log) = self.sender.log.as_mut().filter(|log| !log.is_empty()) {
@@ -141,7 +141,7 @@ impl Endpoint {
         segment.payload = payload;
     }
 
-    /// The same, and what only some have.
+    /// Writes a data segment, with the options that only some have.
     fn write_data(&mut self, now: SimTime, data: DataSegment, segment: &mut Segment) {
         self.begin_data(now, (data.start, data.payload), data.flags, segment);
         segment.ecn = data.ecn;
@@ -151,7 +151,7 @@ impl Endpoint {
         }
     }
 
-    /// Where it makes no segment longer than a full one.
+    /// Adds the option where the segment stays no longer than a full one.
     fn add_accurate_option(&self, segment: &mut Segment) {
         if let Some(option) = self.ecn.option() {
             let (mut with, without) = (*segment, segment.options_len());

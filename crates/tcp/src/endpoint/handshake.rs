@@ -67,7 +67,8 @@ impl Endpoint {
         self.receiver.set_scale(own_scale, payload(self.handshake.offered_mss));
     }
 
-    /// Where a full segment holds something else than configured, a window given in segments is as many of the new ones.
+    /// Initial window in octets: a window given in segments keeps its number of segments where a full one is not as
+    /// large as configured.
     fn initial_window(&self, mss: u64) -> Bytes {
         let (window, configured) = (self.config.initial_window.0, u64::from(self.config.mss));
         Bytes(if window.is_multiple_of(configured) { window / configured * mss } else { window })
@@ -153,8 +154,8 @@ impl Endpoint {
         self.send_syn(now, out);
     }
 
-    /// What so many SYNs take without linear timeouts, each timeout twice the one before: with them a connection is given up by
-    /// then, too (two retransmissions in 3 s on Linux 6.18 with `TCP_SYNCNT` = 1).
+    /// Time that all SYNs take without linear timeouts, each timeout twice the one before: with them a connection is
+    /// given up by then, too (two retransmissions in 3 s on Linux 6.18 with `TCP_SYNCNT` = 1).
     fn time_of_syns(&self) -> SimDuration {
         let syns = self.config.syn_retries.saturating_add(1);
         let timeouts = 1_u64.checked_shl(syns).map_or(u64::MAX, |power| power - 1);

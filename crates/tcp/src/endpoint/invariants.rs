@@ -1,10 +1,10 @@
-//! What holds of an endpoint after every call into it. Debug builds check it, release builds do not.
+//! Invariants of an endpoint after every call. Debug builds check them, release builds do not.
 
 use ackclock_units::SimTime;
 
 use super::{ConnectionPhase, Endpoint};
 
-/// With more than this outstanding, not every call counts every segment.
+/// Most outstanding segments for which every call recounts all of them.
 const CHEAP_TO_RECOUNT: usize = 8;
 
 impl Endpoint {
@@ -37,8 +37,8 @@ impl Endpoint {
         self.sender.due(deadline)
     }
 
-    /// Conservation of octets, the counts behind pipe, order and windows of both halves. Panics with the promise that is
-    /// broken. `recounts` looks at every segment outstanding; a few are counted in any case.
+    /// Checks conservation of octets, the counts behind pipe, and order and windows of both halves. Panics with the
+    /// invariant that is violated. `recounts` recounts every outstanding segment; a few are counted in any case.
     pub fn check_invariants(&self, recounts: bool) {
         if self.phase != ConnectionPhase::Open {
             return;

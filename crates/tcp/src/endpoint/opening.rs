@@ -103,7 +103,7 @@ impl Endpoint {
         }
     }
 
-    /// The same of one that both ends opened, which is synchronised but for the ACK of its SYN.
+    /// Handles a segment of a connection that both ends opened, which is synchronised but for the ACK of its SYN.
     fn while_both_open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
         let (flags, start) = (segment.flags, self.receiver.offset_of(segment.seq));
         let end = start.map(|start| start + u64::from(segment.sequence_len()));

@@ -1,4 +1,4 @@
-//! What holds of a receiving half after every call.
+//! Invariants of a receiving half after every call.
 
 use super::Receiver;
 

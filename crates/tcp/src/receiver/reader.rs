@@ -2,14 +2,14 @@
 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
-/// When an application reads.
+/// Pace at which an application reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Whatever arrives, at once.
     AtOnce,
-    /// At a constant rate.
+    /// The application reads at a constant rate.
     Rate(Bandwidth),
-    /// When the endpoint's owner says so.
+    /// The endpoint's owner reads by call.
     OnCall,
 }
 
@@ -19,11 +19,11 @@ impl From<Option<Bandwidth>> for Reading {
     }
 }
 
-/// See the module.
+/// The application's reading of data in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader {
     reading: Reading,
-    /// In order and not yet read, at `at`.
+    /// Octets in order and not yet read, at `at`.
     unread: u64,
     at: SimTime,
 }
@@ -57,7 +57,7 @@ impl Reader {
         taken
     }
 
-    /// From now on octets are read on call only.
+    /// Lets octets be read on call only from now on.
     pub(crate) fn stop(&mut self, now: SimTime) {
         self.catch_up(now);
         self.reading = Reading::OnCall;
@@ -82,7 +82,7 @@ impl Reader {
         }
     }
 
-    /// When it will have read `octets` more.
+    /// Time at which it will have read `octets` more.
     pub(crate) fn time_to_read(&self, octets: u64) -> SimTime {
         match self.reading {
             Reading::Rate(rate) => self.at + rate.serialization_delay(Bytes(octets)),

@@ -1,11 +1,11 @@
-//! What SACK blocks to report (RFC 2018 section 4): the ranges that changed last.
+//! SACK blocks to report (RFC 2018 section 4): the ranges that changed last.
 
 use ackclock_wire::{SackBlock, SackBlocks, Seq};
 
 use super::Receiver;
 use crate::ranges::Range;
 
-/// So many blocks there is always room for (Linux's `TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of blocks for which there is always room (Linux's `TCP_SACK_BLOCKS_EXPECTED`).
 const SURE: usize = 2;
 
 /// The four ranges changed last. A range changes only by growing into the newest one, so those kept are exact.
@@ -68,7 +68,7 @@ impl Receiver {
         self.duplicate = None;
     }
 
-    /// What leaves next reports a duplicate.
+    /// True if the next segment reports a duplicate.
     pub(crate) fn has_duplicate(&self) -> bool {
         self.duplicate.is_some()
     }

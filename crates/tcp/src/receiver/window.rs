@@ -6,7 +6,7 @@ use ackclock_wire::Seq;
 use super::Receiver;
 use crate::config::MAX_UNSCALED_WINDOW;
 
-/// What every segment after the SYN carries.
+/// Fields of every segment after the SYN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement {
     pub(crate) ack: Seq,
@@ -22,7 +22,7 @@ impl Receiver {
         free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
     }
 
-    /// What may be advertised beyond what has arrived.
+    /// Window that may be advertised beyond what has arrived.
     pub(super) fn free(&self) -> u64 {
         let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
         let room = match &self.tuning {
@@ -32,13 +32,13 @@ impl Receiver {
         room.min(granted)
     }
 
-    /// What the field says more than is meant, at most. A grant between two values that the field can express is told as
-    /// the upper one: rounded down it could be less than a segment, and the peer would wait for more.
+    /// Largest excess of the field over the intended window. A grant between two values that the field can express is
+    /// rounded up: rounded down it could be less than a segment, and the peer would wait for more.
     pub(super) fn excess(&self) -> u64 {
         if self.granted_edge == u64::MAX { 0 } else { (1 << self.scale) - 1 }
     }
 
-    /// When the application will have read so much that the window is worth announcing; only while it holds the peer
+    /// Time at which the application will have read enough for a window update; only while the window holds the peer
     /// back, that is when less than a segment of it is left.
     #[inline(never)] // few applications read at a rate, and every segment asks
     pub(super) fn window_update_deadline(&self) -> SimTime {
@@ -57,7 +57,7 @@ impl Receiver {
         self.mss.min(self.buffer / 2).max(1)
     }
 
-    /// What an outgoing segment says of the receiving half. Settles every ACK that was due.
+    /// Acknowledgement fields of an outgoing segment. Settles every pending ACK.
     pub(crate) fn acknowledgement(&mut self, now: SimTime) -> Acknowledgement {
         //= rfc9293-3.8.6.3-ack-with-data
         self.acks.on_ack_sent();

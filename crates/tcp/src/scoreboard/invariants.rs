@@ -1,10 +1,11 @@
-//! What holds of a scoreboard after every call. Checked in debug builds; the recount of every segment now and then only.
+//! Invariants of a scoreboard after every call. Debug builds check them; the recount of every segment runs now and then
+//! only.
 
 use super::{LOST, RETRANSMITTED, SACKED, Scoreboard};
 use crate::ranges::Range;
 
 impl Scoreboard {
-    /// Panics with the promise that is broken; `recounts` looks at every segment.
+    /// Panics with the invariant that is violated; `recounts` recounts every segment.
     pub(crate) fn check_invariants(&self, recounts: bool) {
         assert!(self.una <= self.high_data, "SND.UNA is never above SND.NXT: {self:?}");
         assert_eq!(self.segments.is_empty(), self.una == self.high_data, "what is outstanding has a record: {self:?}");

@@ -1,4 +1,4 @@
-//! What is taken for lost, and what of it is retransmitted (RFC 6675 section 4).
+//! Lost segments, and which of them are retransmitted (RFC 6675 section 4).
 
 use ackclock_units::SimTime;
 
@@ -78,7 +78,7 @@ impl Scoreboard {
         newly_lost
     }
 
-    /// Of the segments that were sent once and may still arrive, the last that `is_meant`, among those that left by `at`.
+    /// The last segment that `is_meant`, of those that were sent once by `at` and may still arrive.
     pub(crate) fn last_sent_once(&self, at: SimTime, is_meant: impl Fn(&Sent) -> bool) -> Option<&Sent> {
         let first = self.index_of(self.lost_edge);
         let (mut low, mut high) = (first, self.segments.len());
@@ -93,7 +93,7 @@ impl Scoreboard {
         (first..low).rev().map(|index| &self.segments[index]).find(|sent| sent.marks == 0 && is_meant(sent))
     }
 
-    /// Of the retransmissions that may still arrive, the last to leave that `is_meant`.
+    /// The last retransmission to leave that `is_meant` and may still arrive.
     pub(crate) fn last_retransmission(&self, is_meant: impl Fn(&Sent) -> bool) -> Option<&Sent> {
         let indices = self.retransmissions.iter().rev().filter_map(|resent| self.index_of_retransmission(*resent));
         indices.map(|index| &self.segments[index]).find(|sent| is_meant(sent))
@@ -232,7 +232,7 @@ impl Scoreboard {
         self.segments.back().filter(|sent| !sent.is_sacked()).map(Sent::range)
     }
 
-    /// What is about to leave again at `start` begins a burst.
+    /// Notes that the retransmission at `start` begins a burst.
     pub(crate) fn note_repair_burst(&mut self, start: u64) {
         let index = self.index_of(start);
         self.segments[index].begins_burst = true;

@@ -2,16 +2,17 @@
 
 use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, Scoreboard, SendTimes, Sent};
 
-/// What of a SACK block was new.
+/// New information of a SACK block.
 struct Marked {
     delivered: u64,
-    /// Where its last whole segment ends.
+    /// End of its last whole segment.
     end: u64,
 }
 
 impl Scoreboard {
-    /// A SACK block. Hands every segment that it newly reports to `sacked`, as it was before. Returns what it delivers;
-    /// a block outside what is outstanding tells nothing, nor does the part of it that covers no whole segment.
+    /// Takes in a SACK block. Hands every segment that it newly reports to `sacked`, in its state before. Returns the
+    /// octets that it delivers; a block outside the outstanding data has no effect, nor does the part of it that covers
+    /// no whole segment.
     pub(crate) fn sack(&mut self, start: u64, end: u64, sacked: &mut impl FnMut(&Sent)) -> u64 {
         let (start, end) = (start.max(self.una), end.min(self.high_data));
         if start >= end || self.sacked.contains(start, end) {
@@ -31,7 +32,7 @@ impl Scoreboard {
         delivered
     }
 
-    /// How far the highest SACKed range goes now, if to lengthen it is all that these blocks do.
+    /// New end of the highest SACKed range, if the blocks only lengthen it.
     #[inline]
     pub(crate) fn lengthens_last(&self, blocks: &[(u64, u64)]) -> Option<u64> {
         let &[(start, end)] = blocks else { return None };
@@ -39,7 +40,7 @@ impl Scoreboard {
         (last.start <= start && start <= last.end && last.end < end && end <= self.high_data).then_some(end)
     }
 
-    /// As [`Self::sack`], of [`Self::lengthens_last`]. Returns when the segments left, too.
+    /// Same as [`Self::sack`], for [`Self::lengthens_last`]. Returns the departure times of the segments, too.
     pub(crate) fn lengthen_last(&mut self, end: u64, sacked: &mut impl FnMut(&Sent)) -> (u64, SendTimes) {
         let mut times = SendTimes::default();
         let from = self.sacked.last().map_or(end, |last| last.end);
@@ -68,7 +69,7 @@ impl Scoreboard {
         within.filter(|sent| sent.was_retransmitted()).count() as u32
     }
 
-    /// What of `[start, end)` consists of segments as they were sent.
+    /// Part of `[start, end)` that consists of whole segments as they were sent.
     fn whole_segments(&self, start: u64, end: u64) -> (u64, u64) {
         let begins_inside = |offset| self.segments.get(self.index_of(offset)).filter(|sent| sent.start() < offset);
         let start = begins_inside(start).map_or(start, |sent| sent.end);
@@ -97,7 +98,7 @@ impl Scoreboard {
         marked
     }
 
-    /// As [`Self::index_of`], which is probably at this hint.
+    /// Same as [`Self::index_of`], with a hint of where the index probably is.
     #[inline]
     pub(super) fn index_from(&self, hint: u64, offset: u64) -> usize {
         let index = hint.wrapping_sub(self.popped) as usize;
@@ -116,13 +117,14 @@ impl Scoreboard {
         }
     }
 
-    /// The same, if it is about where the last SACK block ended: the next one mostly goes on there.
+    /// Index of the segment at `offset`, if it is about where the last SACK block ended: the next one mostly goes on
+    /// there.
     fn near_hint(&self, offset: u64) -> Option<usize> {
         let first = usize::try_from(self.sack_hint.checked_sub(self.popped)?).ok()?;
         (first..first + 4).find(|&index| self.is_at(index, offset))
     }
 
-    /// The same, if the segments before it are full ones, as most are.
+    /// Index of the segment at `offset`, if the segments before it are full ones, as most are.
     fn among_full_ones(&self, front: &Sent, offset: u64) -> Option<usize> {
         let index = (1 + (offset - front.end) / self.mss) as usize;
         self.is_at(index, offset).then_some(index)

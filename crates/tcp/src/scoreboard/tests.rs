@@ -167,8 +167,8 @@ fn a_lost_retransmission_is_sent_a_third_time() {
     assert_eq!((board.next_lost().map(|lost| lost.range()), board.pipe()), (Some(first), 0));
 }
 
-/// RFC 8985 section 6.2 step 5 looks at all that is neither SACKed nor lost, however often it left. A timeout takes a retransmission
-/// for lost, and proves spurious.
+/// RFC 8985 section 6.2 step 5 covers all segments that are neither SACKed nor lost, however often they left. A timeout
+/// takes a retransmission for lost, and proves spurious.
 #[test]
 fn a_retransmission_that_was_not_lost_after_all_may_be_lost_yet() {
     let mut board = sent(3);

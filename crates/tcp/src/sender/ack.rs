@@ -15,11 +15,11 @@ use crate::tlp::{ProbeAck, ProbeOutcome};
 /// The acknowledging part of a segment, in offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IncomingAck<'a> {
-    /// Cumulative acknowledgement.
+    /// Offset acknowledged cumulatively.
     pub(crate) ack: u64,
-    /// Advertised window, scaled.
+    /// Advertised window, after scaling.
     pub(crate) window: u64,
-    /// Where the segment itself lies in the peer's stream, for SND.WL1.
+    /// Position of the segment itself in the peer's stream, for SND.WL1.
     pub(crate) seq: u64,
     /// The segment carries payload, SYN or FIN, so it is no duplicate ACK.
     pub(crate) occupies: bool,
@@ -34,7 +34,7 @@ impl IncomingAck<'_> {
     }
 }
 
-/// What the SACK option of an ACK says, in offsets.
+/// SACK option of an ACK, in offsets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SackReport {
     blocks: [(u64, u64); 4],
@@ -57,7 +57,7 @@ impl SackReport {
         &self.blocks[..self.count]
     }
 
-    /// The same, and empty ones behind them.
+    /// Blocks of the report, and empty ones behind them.
     pub(super) fn padded(&self) -> [(u64, u64); 4] {
         self.blocks
     }
@@ -68,7 +68,7 @@ impl SackReport {
     }
 }
 
-/// What an ACK did.
+/// Effect of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckOutcome {
     pub(super) prior_una: u64,
@@ -81,7 +81,7 @@ pub(super) struct AckOutcome {
     pub(super) is_duplicate: bool,
     /// It arrived during fast recovery or the answer to a mark.
     pub(super) was_reducing: bool,
-    /// What bounded sending then, if not cwnd.
+    /// Bound on sending at that time, if not cwnd.
     pub(super) reduced_window: Option<u64>,
     /// Packets that the network marked, or 1 for the classic echo.
     pub(super) marked: u64,
@@ -96,15 +96,15 @@ pub(super) struct AckOutcome {
 /// Send times of what an ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
-    /// Of what it cumulatively acknowledged and had not been SACKed.
+    /// Departure times of segments acknowledged cumulatively and not SACKed before.
     acked: SendTimes,
-    /// Of what it newly SACKed and was never retransmitted.
+    /// Departure times of segments newly SACKed and never retransmitted.
     sacked: SendTimes,
     /// The lowest segment delivered after one sent later.
     lowest_late: Option<u64>,
 }
 
-/// Who is told of each segment that an ACK delivers: loss detection by time, and the controller if it asks for it.
+/// Observers of each segment that an ACK delivers: loss detection by time, and the controller if it requests that.
 pub(super) struct Told<'a> {
     rack: Option<&'a mut Rack>,
     feed: &'a mut ControllerFeed,
@@ -115,7 +115,8 @@ pub(super) struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// `echoed` is the timestamp of the ACK, if that may tell that an original was delivered and no retransmission.
+    /// Reports a delivered segment; `echoed` is the timestamp of the ACK, if it may prove that an original was
+    /// delivered and no retransmission.
     #[inline]
     pub(super) fn of(&mut self, sent: &Sent, echoed: Option<u32>) {
         let answers_original = sent.was_retransmitted() && self.answers_original(sent, echoed);
@@ -215,7 +216,7 @@ impl Sender {
         }
         self.counters.delivered += delivered;
         let told = if self.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
-        // With nothing outstanding, the ACK of the last segment has told of every mark already (Linux).
+        // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight > 0 { told } else { 0 };
         self.counters.delivered_ce += (marked * self.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
@@ -248,7 +249,7 @@ impl Sender {
             && oldest_sacked.zip(self.first_sent()).is_some_and(|(sacked, first)| sacked < first)
     }
 
-    /// When the data echoed by TSecr left, by our timestamp clock; an echo of 0 is none.
+    /// Departure time, by our timestamp clock, of the data echoed by TSecr; `None` for an echo of 0.
     pub(super) fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
         let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
         Some(self.clock.time_of(echo, now))
@@ -303,13 +304,13 @@ impl Sender {
         (newly_sacked, acked, original_arrived)
     }
 
-    /// Nobody is told of each segment that is delivered.
+    /// True if no observer needs each delivered segment.
     #[inline]
     pub(super) fn tells_nobody(&self) -> bool {
         !self.recovery.has_rack() && !self.feed.is_on()
     }
 
-    /// The scoreboard, and who is told of what an ACK at `now` delivers of it.
+    /// The scoreboard, and the observers of the segments that an ACK at `now` delivers.
     #[inline]
     pub(super) fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
         let min_rtt = self.rto.stats().min_rtt;
@@ -323,8 +324,8 @@ impl Sender {
         ack.echoed_tick().filter(|echo| *echo != 0 && asks)
     }
 
-    /// Without SACK: of what an ACK covers, one segment fills the hole and the rest had been presumed delivered. Returns
-    /// what it delivers beyond that.
+    /// Settles an ACK without SACK: one segment fills the hole and the rest had been presumed delivered. Returns what
+    /// it delivers beyond that.
     fn settle_presumed(&mut self, acked: u64) -> u64 {
         let mss = self.mss();
         // More may have been presumed than this ACK covers, and it may cover less than a segment.
@@ -335,7 +336,8 @@ impl Sender {
         delivered
     }
 
-    /// The receiver reports a duplicate, in which so many retransmissions lie. Returns what of it counts as delivered.
+    /// Takes in a reported duplicate with `needless` retransmissions in it. Returns the octets of it that count as
+    /// delivered.
     fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64), needless: u32) -> u64 {
         self.counters.dsacks += (end - start).div_ceil(self.mss()).max(1);
         if !self.dsacks_are_ours() {
@@ -354,8 +356,8 @@ impl Sender {
         self.counters.dsacks <= self.counters.retransmitted_segments
     }
 
-    /// Karn's rule: segments that were retransmitted tell nothing (RFC 6298 section 3), unless their timestamp does
-    /// (RFC 7323 section 4.1).
+    /// Takes an RTT sample. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
+    /// timestamp does (RFC 7323 section 4.1).
     fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
         let sacked = if self.rto.samples_sacks() { timing.sacked } else { SendTimes::default() };
         //= rfc7323-4.1-advancing-only
@@ -366,13 +368,13 @@ impl Sender {
         }
     }
 
-    /// When that left which gives an RTT sample, of what an ACK delivers.
+    /// Departure time of the segment that gives an RTT sample, of those that an ACK delivers.
     #[inline]
     pub(super) fn sample_of(&self, times: &SendTimes) -> Option<SimTime> {
         times.sample(self.rto.samples_oldest(), self.rto.karn())
     }
 
-    /// What begins at `low` arrived after what was sent later, and was no retransmission: the network reorders so far.
+    /// Adapts to reordering: the segment at `low` arrived after later ones, and was not retransmitted.
     pub(super) fn adapt_to_reordering(&mut self, low: u64) {
         // Where nothing is SACKed any more, the ACK has passed all that had been.
         let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
@@ -380,7 +382,7 @@ impl Sender {
         self.counters.reorderings += 1;
     }
 
-    /// How many of the newly delivered segments were marked, by an ACK with these flags.
+    /// Number of newly delivered segments that were marked, by an ACK with these flags.
     pub(super) fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
         let mss = self.mss();
         self.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })

@@ -4,7 +4,7 @@ use super::Sender;
 use crate::ack_control::{AckControl, AckSeen};
 use crate::ranges::Range;
 
-/// How things stood when an ACK arrived.
+/// State before an ACK was processed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckWatch {
     una: u64,
@@ -26,7 +26,7 @@ impl Sender {
         Some(AckWatch { una: self.board.una(), is_in_order })
     }
 
-    /// After it.
+    /// Compares the state after the ACK with the one before.
     pub(super) fn control_acks(&mut self, watch: AckWatch) {
         let cwnd = self.cwnd();
         if let Some(control) = &mut self.ack_control {

@@ -1,4 +1,4 @@
-//! What a sender does only for controllers that ask for more than every one gets.
+//! The sender's work for controllers that request more than the common events.
 
 use ackclock_cc::{CongestionController, DeliveryReport, Repair};
 use ackclock_units::SimTime;
@@ -36,7 +36,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of each segment that has been found lost.
+    /// Reports each segment that has been found lost to the controller.
     pub(super) fn report_lost(&mut self, now: SimTime) {
         self.feed.report_lost(now, &mut self.board, &mut self.controller);
     }

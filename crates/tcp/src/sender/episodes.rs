@@ -1,4 +1,4 @@
-//! Congestion episodes: the controller is told of each, and each is recorded.
+//! Congestion episodes: each is reported to the controller and recorded.
 
 use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent};
 use ackclock_units::{Bytes, SimTime};
@@ -8,7 +8,7 @@ use crate::config::DecreaseFrom;
 use crate::episode::{Episode, EpisodeCause};
 
 impl Sender {
-    /// Tells the controller of a congestion episode and records it.
+    /// Reports a congestion episode to the controller and records it.
     pub(super) fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
         self.report_lost(now);
         let before = (self.controller.cwnd(), self.controller.ssthresh());

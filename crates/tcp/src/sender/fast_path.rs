@@ -1,6 +1,6 @@
-//! The ACKs that most are: one that advances, reports nothing else, and nothing is amiss; and, while a loss is repaired, one that
-//! reports that more has arrived behind all that had, and nothing else. What [`Sender::on_ack`] does with any ACK comes down to
-//! this much for them, on a stack without mechanisms that look at every ACK.
+//! Fast path for the most common ACKs: one that advances and reports nothing else while nothing is amiss; and, during a
+//! repair of loss, one that only reports data behind all that had arrived. It has the effect of [`Sender::on_ack`] for
+//! them, on a stack without mechanisms that inspect every ACK.
 
 use ackclock_units::SimTime;
 use ackclock_wire::Flags;
@@ -28,7 +28,7 @@ impl Sender {
         self.recovery.is_idle() && self.board.has_no_marks() && !self.tlp.is_out()
     }
 
-    /// What the peer says of its window while [`Self::has_nothing_to_do`], with flags that tell of no mark.
+    /// Takes in the peer's window while [`Self::has_nothing_to_do`], with flags that report no mark.
     pub(crate) fn on_idle_ack(&mut self, ack: u64, seq: u64, window: u64, flags: Flags) {
         self.rto.begin_ack();
         self.peer.update(seq, ack, window);
@@ -36,7 +36,7 @@ impl Sender {
         self.take_silence(flags, 0);
     }
 
-    /// An ACK tells of no mark ([`EcnSender::is_silent`]), of which account is kept all the same.
+    /// Takes in an ACK that reports no mark ([`EcnSender::is_silent`]); its delivery is counted all the same.
     #[inline]
     pub(crate) fn take_silence(&mut self, flags: Flags, delivered: u64) {
         if self.ecn.is_on() {
@@ -75,7 +75,7 @@ impl Sender {
         self.report_controller(now);
     }
 
-    /// How far the highest SACKed range goes now, if that is all that the ACK says, in the midst of a recovery.
+    /// New end of the highest SACKed range, if the ACK reports nothing else, in the midst of a recovery.
     pub(super) fn takes_short_path(&self, ack: &IncomingAck<'_>) -> Option<u64> {
         let may = self.has_fast_path
             && ack.ack == self.board.una()
@@ -88,7 +88,7 @@ impl Sender {
         self.board.lengthens_last(ack.sack.blocks()).filter(|_| may)
     }
 
-    /// What [`Self::on_any_ack`] comes down to then: nothing is acknowledged, nor does anything begin or end.
+    /// Effect of [`Self::on_any_ack`] on such an ACK: nothing is acknowledged, nor does anything begin or end.
     pub(super) fn on_short_path_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, sacked_to: u64) {
         let prior_flight = self.board.flight_size();
         let reduced_window = self.recovery.phase().reduced_window();
@@ -127,7 +127,7 @@ impl Sender {
         board.lengthen_last(to, &mut |sent| told.of(sent, None))
     }
 
-    /// What [`Self::sample_rtt`] comes down to; what was retransmitted gives no sample when it is SACKed.
+    /// Effect of [`Self::sample_rtt`] on such an ACK; retransmitted segments give no sample when they are SACKed.
     fn sample_sacked(&mut self, now: SimTime, times: &SendTimes) {
         let once = SendTimes { retransmitted: None, ..*times };
         if let Some(sent_at) = self.sample_of(&once).filter(|_| self.rto.samples_sacks()) {
@@ -144,7 +144,7 @@ impl Sender {
         board.acknowledge_without_marks(ack.ack, |sent| told.of(sent, echoed))
     }
 
-    /// What keeps account by round trips.
+    /// Updates the counters that depend on round trips.
     fn count_delivered(&mut self, delivered: u64, new_round: bool) {
         if let Some(rack) = self.recovery.rack_mut() {
             rack.adapt(self.rounds.count());
@@ -155,7 +155,7 @@ impl Sender {
         self.counters.delivered += delivered;
     }
 
-    /// The same where all that the ACK delivers is cumulatively acknowledged.
+    /// Takes an RTT sample where all that the ACK delivers is cumulatively acknowledged.
     fn sample_in_order(&mut self, now: SimTime, ack: &IncomingAck<'_>, times: &SendTimes) {
         if let Some(sent_at) = self.sample_of(times).or_else(|| self.echoed_send_time(now, ack)) {
             self.take_sample(now, sent_at, times.newest);

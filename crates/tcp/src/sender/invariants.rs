@@ -1,4 +1,4 @@
-//! What holds of a sending half after every call.
+//! Invariants of a sending half after every call.
 
 use ackclock_cc::CongestionController;
 use ackclock_units::SimTime;
@@ -6,7 +6,7 @@ use ackclock_units::SimTime;
 use super::{Limit, Sender};
 
 impl Sender {
-    /// Panics with the promise that is broken; `recounts` looks at every segment outstanding.
+    /// Panics with the invariant that is violated; `recounts` recounts every outstanding segment.
     pub(crate) fn check_invariants(&self, recounts: bool) {
         self.board.check_invariants(recounts);
         assert!(self.board.high_data() <= self.queue.stream_end(), "nothing is sent that was not written: {self:?}");

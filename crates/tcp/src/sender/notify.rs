@@ -1,4 +1,4 @@
-//! What the controller is told of an ACK.
+//! Reports of ACKs to the controller.
 
 use ackclock_cc::{AckEvent, CongestionController, Growth};
 use ackclock_units::{Bytes, SimTime};

@@ -47,8 +47,8 @@ impl Sender {
         self.timer.start(at);
     }
 
-    /// The SYN was acknowledged, after so many retransmissions of it. `echoed` is when, by its timestamp, what is
-    /// acknowledged left.
+    /// Takes in the acknowledgement of the SYN, after `retries` retransmissions of it. `echoed` is the departure time
+    /// of the acknowledged SYN by its timestamp.
     pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, retries: u32, echoed: Option<SimTime>) {
         let mut sent_at = None;
         if self.board.una() == 0 {

@@ -1,4 +1,4 @@
-//! At what rate segments leave, where they are spread out.
+//! Rate at which segments leave, where they are spread out.
 
 use ackclock_cc::CongestionController;
 use ackclock_units::{Bandwidth, SimTime};
@@ -29,24 +29,24 @@ impl Sender {
         })
     }
 
-    /// As [`Self::pacing_rate`], if segments are spread out at all.
+    /// Same as [`Self::pacing_rate`], if pacing is active.
     pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
         if self.pacer.is_active() { self.pacing_rate() } else { None }
     }
 
-    /// So many octets left, and what follows is spread out.
+    /// Notes that `octets` left, and schedules what follows.
     #[inline(never)] // most senders send at once what windows allow
     pub(super) fn note_paced(&mut self, now: SimTime, octets: u64) {
         let rate = self.pacing_rate();
         self.pacer.on_sent(now, octets, rate, self.counters.sent_segments);
     }
 
-    /// When a segment that is sent now departs, of the burst that has begun.
+    /// Departure time of a segment sent now, in the burst that has begun.
     pub(crate) fn departure(&self, now: SimTime) -> SimTime {
         self.pacer.departure(now)
     }
 
-    /// What is sent next waits for nothing, but departs no earlier than the next burst.
+    /// Begins a burst now that departs no earlier than the next slot.
     #[cold]
     pub(crate) fn await_turn(&mut self, now: SimTime) {
         self.pacer.begin_burst(now);

@@ -62,7 +62,7 @@ impl PeerWindow {
         }
     }
 
-    /// A repeated ACK tells of a smaller window, and that is not taken; a closed one is (Linux).
+    /// True if a smaller window in a repeated ACK is ignored; a closed one is taken (Linux).
     fn is_kept(&self, size: u64) -> bool {
         !self.shrinks_on_repeat && 0 < size && size < self.size
     }
@@ -81,7 +81,7 @@ impl PeerWindow {
         self.largest
     }
 
-    /// How long a new segment may be for the largest window.
+    /// Longest new segment that suits the largest window.
     pub(crate) fn longest_segment(&self) -> u64 {
         u64::from(self.longest_segment)
     }

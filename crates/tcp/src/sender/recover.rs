@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// The controller's window, to which duplicate ACKs add where they alone tell of a loss.
+    /// The controller's window, inflated by duplicate ACKs where they are the only sign of loss.
     fn window_without_prr(&self, cause: CongestionCause) -> RecoveryWindow {
         //= rfc6675-5-halve
         let is_inflated = self.recovery.method() != LossRecovery::Sack && !self.feed.bounds_recovery();
@@ -303,7 +303,7 @@ impl Sender {
         }
     }
 
-    /// What is lost by now is a part of what the fast recovery answers, or a second sign.
+    /// Detects losses during fast recovery: they belong to the current episode, or are a second sign.
     pub(super) fn detect_in_recovery(&mut self, now: SimTime, outcome: &mut AckOutcome) {
         let newly_lost = self.detect_loss(now, outcome);
         outcome.newly_lost += newly_lost;

@@ -1,4 +1,4 @@
-//! Tells whoever watches the sender what happens there. Where nobody does, there is no log, and none of this runs.
+//! Reports of the sender's events to observers. Without an observer there is no log, and none of this runs.
 
 use ackclock_cc::{CongestionCause, CongestionController};
 use ackclock_events::{AckArrived, Event, EventKinds, LossDetection, RecoveryCause, SegmentSent, SlowStartExit};
@@ -10,18 +10,18 @@ use crate::event_log::EventLog;
 use crate::ranges::Range;
 
 impl Sender {
-    /// From now on events of these kinds are kept for [`EventLog::events`].
+    /// Keeps events of these kinds for [`EventLog::events`] from now on.
     pub(crate) fn watch(&mut self, kinds: EventKinds) {
         self.log = Some(Box::new(EventLog::new(kinds, &self.controller)));
         self.settle_fast_path();
     }
 
-    /// How many events are kept.
+    /// Number of events kept.
     pub(super) fn reported(&self) -> usize {
         self.log.as_ref().map_or(0, |log| log.len())
     }
 
-    /// Something has happened.
+    /// Reports an event.
     #[inline]
     pub(crate) fn report(&mut self, event: impl FnOnce(&Self) -> Event) {
         if self.log.is_none() {
@@ -33,7 +33,7 @@ impl Sender {
         }
     }
 
-    /// The same, before what has happened since there were `place` events.
+    /// Reports an event before those that happened since there were `place` events.
     pub(super) fn report_at(&mut self, place: usize, event: impl FnOnce(&Self) -> Event) {
         if self.log.is_none() {
             return;
@@ -67,7 +67,7 @@ impl Sender {
         }
     }
 
-    /// How losses are found while ACKs come.
+    /// Method by which losses are detected while ACKs arrive.
     pub(super) fn detection(&self) -> LossDetection {
         if self.recovery.has_rack() { LossDetection::Time } else { LossDetection::Acks }
     }
@@ -89,7 +89,7 @@ impl Sender {
         self.report(|sender| Event::RecoveryLeft { cwnd: sender.controller.cwnd() });
     }
 
-    /// The controller was told of congestion.
+    /// Reports that the controller was informed of congestion.
     pub(super) fn report_congestion(&mut self, cause: CongestionCause) {
         let Some(log) = &mut self.log else { return };
         let cause = match cause {
@@ -100,7 +100,7 @@ impl Sender {
         log.on_congestion(&self.controller, cause);
     }
 
-    /// An ACK has been taken in; what it brought has been told of since there were `place` events.
+    /// Reports an ACK after its effects, at `place`: before the events that it caused.
     #[cold]
     pub(super) fn report_ack(&mut self, now: SimTime, place: usize, sack: &SackReport, outcome: &AckOutcome) {
         if outcome.prior_flight > 0 {

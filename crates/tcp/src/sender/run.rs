@@ -10,17 +10,17 @@ use super::transmit::Limit;
 use crate::config::LossRecovery;
 use crate::ranges::Range;
 
-/// How much is left of what a run may take, in octets.
+/// Remaining budget of a run, in octets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     mss: u64,
-    /// Where it begins.
+    /// Offset at which the run begins.
     start: u64,
     /// Written and not sent, up to where a record ends.
     unsent: u64,
     /// The room in the peer's window and the send buffer; none where that lets no full segment go.
     window: u64,
-    /// In the congestion window.
+    /// Octets left in the congestion window.
     allowed: u64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct FullSegment {
     pub(crate) is_pushed: bool,
 }
 
-/// What follows a run.
+/// State after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
     /// More may leave: [`Sender::next_segment`] decides.
@@ -66,7 +66,7 @@ impl Sender {
             && !speculates
     }
 
-    /// What a run may take that begins now.
+    /// Budget of a run that begins now.
     pub(crate) fn begin_run(&self) -> Run {
         Run {
             mss: self.mss(),
@@ -99,7 +99,7 @@ impl Sender {
         Ok(self.send_full(now, mss))
     }
 
-    /// As [`Sender::next_segment`] does it in the end, with what is known of a run left out.
+    /// Sends a full segment like [`Sender::next_segment`], without the checks that a run has made.
     fn send_full(&mut self, now: SimTime, mss: u64) -> FullSegment {
         let start = self.board.high_data();
         let range = Range { start, end: start + mss };

@@ -1,4 +1,4 @@
-//! What is due when the sender's timer fires, and when it is to run.
+//! The sender's timer: when it runs, and the actions when it fires.
 
 use ackclock_events::Event;
 use ackclock_units::{Bytes, SimTime};
@@ -12,7 +12,7 @@ use crate::retransmit_timer::Purpose;
 use crate::tlp::Tlp;
 
 impl Sender {
-    /// After an ACK.
+    /// Sets the timer after an ACK.
     pub(super) fn set_timer(&mut self, now: SimTime, outcome: &AckOutcome) {
         if self.board.is_empty() {
             //= rfc6298-5.2-stop
@@ -48,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// When the oldest outstanding segment last left.
+    /// Departure time of the oldest outstanding segment, or of its latest retransmission.
     pub(super) fn first_sent(&self) -> Option<SimTime> {
         self.board.first().map(|first| first.at)
     }

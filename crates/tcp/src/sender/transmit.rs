@@ -1,4 +1,4 @@
-//! What may be sent now, and sending it.
+//! Selection and sending of the segments that may leave now.
 
 use ackclock_cc::{CongestionController, RestartCause, RestartEvent, SendEvent};
 use ackclock_events::{Event, ProbeKind};
@@ -16,7 +16,7 @@ use crate::tso::{Opening, Place};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataSegment {
     pub(crate) start: u64,
-    /// Payload octets.
+    /// Payload of the segment, octets.
     pub(crate) payload: u32,
     /// ACK, and FIN, PSH, CWR where they belong.
     pub(crate) flags: Flags,
@@ -32,7 +32,7 @@ impl DataSegment {
     }
 }
 
-/// Why nothing more could be sent.
+/// Limit that kept the sender from sending more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// The congestion window is full.
@@ -243,8 +243,8 @@ impl Sender {
         }
     }
 
-    /// What keeps a burst from beginning now whose first segment has so many octets, for which the windows have room; none is under
-    /// way.
+    /// Limit that keeps a burst from beginning now, though the windows have room for its first segment of `len` octets;
+    /// no burst is in progress.
     #[inline]
     pub(super) fn keeps_burst(&mut self, now: SimTime, allowed: u64, window: u64, len: u64) -> Option<Limit> {
         if self.bursts.is_on() && !self.begins_burst(now, allowed, window) {
@@ -325,8 +325,8 @@ impl Sender {
         waits
     }
 
-    /// True if so much waits at the host that a burst of so many octets has to wait, too; retransmissions may have `times` as much
-    /// waiting. One segment is always allowed, if nothing else is outstanding.
+    /// True if enough data waits at the host that a burst of `burst` octets has to wait, too; retransmissions may have
+    /// `times` as much waiting. One segment is always allowed, if nothing else is outstanding.
     fn waits_for_host(&mut self, now: SimTime, burst: u64, times: u64) -> bool {
         let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
         let Some(queue) = &mut self.host_queue else { return false };
@@ -353,7 +353,7 @@ impl Sender {
         is_refused
     }
 
-    /// So many octets of payload were handed to the host, and leave it then.
+    /// Notes that `octets` of payload were handed to the host, and when they leave it.
     #[inline]
     pub(crate) fn on_handed_over(&mut self, now: SimTime, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
         if self.host_queue.is_none() && self.device_queue.is_none() {
@@ -368,14 +368,14 @@ impl Sender {
         }
     }
 
-    /// So many octets of payload were dropped there.
+    /// Notes that `octets` of payload were dropped at the host.
     pub(crate) fn on_refused(&mut self, now: SimTime, octets: u32) {
         if let Some(queue) = &mut self.host_queue {
             queue.on_refused(now, u64::from(octets));
         }
     }
 
-    /// So many octets of payload have left it.
+    /// Notes that `octets` of payload have left the host.
     pub(crate) fn on_left(&mut self, now: SimTime, octets: u32) {
         if let Some(queue) = &mut self.host_queue {
             queue.on_left(now, u64::from(octets));
@@ -406,8 +406,8 @@ impl Sender {
         }
     }
 
-    /// How much of the window is in use, now that nothing more leaves. There is something to tell if new data has left, or if
-    /// the window keeps some from leaving.
+    /// Updates window validation and the controller with the use of the window, now that nothing more leaves. An update is
+    /// due if new data has left, or if the window keeps some from leaving.
     fn account_for_use(&mut self, now: SimTime, limit: Limit) {
         let has_sent = self.validation.note_new_data(self.board.high_data());
         let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
@@ -457,7 +457,7 @@ impl Sender {
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: None });
     }
 
-    /// So many new octets leave. True if they are the last of a burst of several segments.
+    /// Notes that `octets` new octets leave. True if they are the last of a burst of several segments.
     #[inline]
     pub(super) fn note_burst(&mut self, now: SimTime, octets: u64) -> bool {
         if !self.bursts.is_on() {
@@ -483,7 +483,7 @@ impl Sender {
         if ends_burst { segment.pushed() } else { segment }
     }
 
-    /// What the peer's window and the send buffer leave.
+    /// Octets for which the peer's window and the send buffer have room.
     pub(super) fn usable_window(&self) -> u64 {
         let high = self.board.high_data();
         let peer = self.peer.end().saturating_sub(high); // a peer may shrink its window (RFC 9293 section 3.8.6)

@@ -14,7 +14,7 @@ pub const MSS: u32 = 1_000;
 pub const OPENER: usize = 0;
 pub const ACCEPTOR: usize = 1;
 
-/// What each data segment of 1000 octets, no timestamps, an ACK for every segment, Reno.
+/// Configuration of most tests: data segments of 1000 octets, no timestamps, an ACK for every segment, Reno.
 pub fn plain() -> TcpConfig {
     TcpConfig {
         mss: MSS,
@@ -29,7 +29,7 @@ pub fn plain() -> TcpConfig {
     }
 }
 
-/// As [`plain`], with a window that never changes: RFC 5681's duplicate ACKs all carry the same one.
+/// Same as [`plain`], with a window that never changes: RFC 5681's duplicate ACKs all carry the same one.
 pub fn with_recovery(loss_recovery: LossRecovery) -> TcpConfig {
     TcpConfig { loss_recovery, window_scaling: false, receive_buffer: Bytes(65_535), ..plain() }
 }

@@ -125,7 +125,7 @@ proptest! {
         packet[33] = flags;
         if let Ok((addresses, segment)) = parse(&packet) {
             let mut again = Vec::new();
-            emit(&segment, addresses, 0, &mut again).expect("there is no payload");
+            emit(&segment, addresses, 0, &mut again).expect("the payload is empty");
             prop_assert_eq!(parse(&again), Ok((addresses, segment)));
         }
     }

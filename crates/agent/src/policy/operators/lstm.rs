@@ -11,11 +11,11 @@ use super::super::onnx::NodeProto;
 use super::super::tensor::count;
 use super::{DAMAGED, affine, attribute, constants, input, integer, optional, row, wrong};
 
-/// Where its inputs lie.
+/// Positions of its inputs.
 const SEQUENCE_LENGTHS: usize = 4;
 /// The input that the state of the last step is.
 pub(crate) const HIDDEN: usize = 5;
-/// As [`HIDDEN`], of the cells.
+/// Position of the cells, like [`HIDDEN`].
 pub(crate) const CELLS: usize = 6;
 const PEEPHOLES: usize = 7;
 

@@ -96,7 +96,7 @@ fn reshaped(builder: &Builder, node: &NodeProto, value: &Value, length: usize) -
     Ok(shape)
 }
 
-/// Axes, from the second input or, before opset 13, an attribute; those below zero count from the end of so many.
+/// Axes, from the second input or, before opset 13, an attribute; those below zero count from the end of `rank`.
 pub(super) fn axes(builder: &Builder, node: &NodeProto, rank: usize) -> Result<Option<Vec<usize>>, PolicyError> {
     let told = match optional(builder, node, 1)? {
         Some(_) => wanted(builder, node, 1)?.to_vec(),
@@ -130,7 +130,7 @@ pub(super) fn squeeze(builder: &Builder, node: &NodeProto) -> Result<Value, Poli
     Ok(Value { shape: kept.into_iter().map(|(_, dim)| dim).collect(), ..value.clone() })
 }
 
-/// With more dimensions of one.
+/// The value with more dimensions of one.
 pub(super) fn unsqueeze(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     let more = optional(builder, node, 1)?.map_or(0, |axes| axes.shape.first().copied().unwrap_or(1));
@@ -194,7 +194,7 @@ pub(super) fn slice(builder: &Builder, node: &NodeProto) -> Result<Value, Policy
     Ok(value.clone())
 }
 
-/// Of whole numbers those at some places; of others all, where the axis has one only.
+/// Whole numbers at some places; of others all, where the axis has one only.
 pub(super) fn gather(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let (value, places) = (input(builder, node, 0)?, input(builder, node, 1)?);
     let told = wanted(builder, node, 1)?;

@@ -1,4 +1,4 @@
-//! What a policy loses by whole numbers: both forms of it on flows drawn at random.
+//! Accuracy of a policy in whole numbers: both forms of it on flows drawn at random.
 //!
 //! Source: none. Flows are drawn so that each observation spans what paths have: windows from 2 to 10,000 segments, round trips from 1 to
 //! 300 ms with queues up to three times that, evenly by the logarithm; losses in one of four intervals. A policy that remembers is asked
@@ -20,7 +20,7 @@ const IN_A_ROW: u32 = 50;
 /// See [`Quantised::accuracy`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// What both were asked for.
+    /// Number of decisions of both.
     pub decisions: u32,
     /// Flows that these were about.
     pub flows: u32,
@@ -33,7 +33,7 @@ pub struct Accuracy {
 }
 
 impl Quantised {
-    /// What is decided otherwise than the policy in floating point does, in so many decisions about flows drawn at random.
+    /// Differences from the policy in floating point, in `decisions` decisions about flows drawn at random.
     pub fn accuracy(&self, policy: &Policy, decisions: u32) -> Accuracy {
         let mut random = RandomStream::new(1, "accuracy");
         let each = if self.image.has_memory() { IN_A_ROW } else { 1 };

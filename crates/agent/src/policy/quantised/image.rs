@@ -20,12 +20,12 @@ const CURVE: usize = 513;
 /// Points of the sigmoid of an LSTM's gates, from -16 to 16; and its cells, at most.
 const GATE: usize = 1025;
 pub(super) const CELLS: usize = 32;
-/// Functions between layers.
+/// Numbers of functions between layers.
 pub(super) const PLAIN: u32 = 0;
 pub(super) const RELU: u32 = 1;
 pub(super) const TABLE: u32 = 2;
 pub(super) const CLIP: u32 = 3;
-/// Actions.
+/// Numbers of actions.
 const DELTAS: u32 = 0;
 const ORCA: u32 = 1;
 /// An activation's numbers stay below 2^15.
@@ -43,7 +43,7 @@ struct Head {
     biases: u32,
 }
 
-/// See the module.
+/// A policy in the form for the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Image {
@@ -66,7 +66,7 @@ pub struct Image {
     curve: [i32; CURVE],
     slope_low: i32,
     slope_high: i32,
-    /// What lies beyond it on either side is cut.
+    /// Limit beyond which inputs are cut on either side.
     limit: u32,
     biases: [i64; BIASES],
     /// Each with 2^31 added, so that they are loaded without a sign.
@@ -74,12 +74,12 @@ pub struct Image {
     /// The layer whose outputs are sums for the gates of an LSTM, counted from one; 0 if there is none. What follows is of it.
     lstm: u32,
     cells: u32,
-    /// Where in this layer's inputs the hidden state begins.
+    /// Position in this layer's inputs at which the hidden state begins.
     hidden: u32,
     gate: [u32; GATE],
 }
 
-/// What is kept of a flow from one decision to the next, q16: zero when it begins. `struct memory` of policy.h.
+/// Memory of a flow from one decision to the next, q16: zero when it begins. `struct memory` of policy.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     hidden: [i64; CELLS],
@@ -249,7 +249,7 @@ impl Image {
         self.is_scaled != 0
     }
 
-    /// An input, q16.
+    /// Value of an input, q16.
     pub(super) fn input(&self, place: usize, sight: &Sight) -> i64 {
         let value = sight::value(self.codes[place], sight);
         if self.is_scaled == 0 || self.units[place] == 0 {
@@ -303,7 +303,7 @@ impl Image {
         (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best }) as i64
     }
 
-    /// What an LSTM gives, in the place of its gates' sums, and what it keeps.
+    /// Computes the outputs of an LSTM, in the place of its gates' sums, and its new memory.
     fn step(&self, numbers: &mut [i64; WIDTH], memory: &mut Memory) {
         let cells = self.cells as usize;
         for place in 0..cells {
@@ -349,7 +349,7 @@ impl Image {
         }
     }
 
-    /// As octets, little-endian, in the order of the fields.
+    /// The image as octets, little-endian, in the order of the fields.
     pub fn octets(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(size_of::<Self>());
         macro_rules! put { ($($word:expr),*) => {{ $(octets.extend($word.to_le_bytes());)* }}; }

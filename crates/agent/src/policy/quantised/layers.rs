@@ -11,9 +11,9 @@ use super::super::network::{Binary, Network, Operand, Operation, Step, Unary};
 /// Whole numbers of a layer.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    /// With the LSTM's hidden state, which follows the others.
+    /// Number of inputs with the LSTM's hidden state, which follows the others.
     pub(super) inputs: usize,
-    /// Its outputs are the sums for the gates of an LSTM of so many cells; 0 if it is another layer.
+    /// Number of cells of the LSTM whose gates' sums are the outputs; 0 if it is another layer.
     pub(super) cells: usize,
     pub(super) weights: Vec<i32>,
     pub(super) biases: Vec<i64>,
@@ -21,7 +21,7 @@ pub(super) struct Layer {
     pub(super) function: Function,
 }
 
-/// What is done to each sum.
+/// Function of each sum.
 #[derive(Clone, Debug)]
 pub(super) enum Function {
     None,

@@ -1,4 +1,4 @@
-//! What a decision in whole numbers is made on, and the observations of the catalogue in these.
+//! Inputs of a decision in whole numbers, and the observations of the catalogue in these.
 //!
 //! Source: the catalogue, `observation.rs`. Departures from it: times are whole microseconds, rates whole bit/s, shares are rounded down to
 //! multiples of 2^-16.
@@ -16,7 +16,7 @@ use crate::view::View;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sight {
-    /// The congestion window.
+    /// Congestion window, segments.
     pub cwnd: u64,
     /// The slow-start threshold; 0 while it is arbitrarily high.
     pub ssthresh: u64,
@@ -32,15 +32,15 @@ pub struct Sight {
     pub max_delivery_rate: u64,
     /// The latest round trip, us.
     pub rtt_us: u32,
-    /// The smoothed one.
+    /// Smoothed round trip.
     pub srtt_us: u32,
-    /// The least.
+    /// Least round trip.
     pub min_rtt_us: u32,
     /// The mean of the interval; the latest without one.
     pub mean_rtt_us: u32,
     /// Length of the interval.
     pub interval_us: u32,
-    /// ACKs in it.
+    /// Number of ACKs in it.
     pub acks: u32,
     /// 1 in slow start.
     pub in_slow_start: u32,
@@ -48,7 +48,7 @@ pub struct Sight {
     pub in_recovery: u32,
 }
 
-/// One in q16.
+/// The number one in q16.
 pub(super) const ONE: i64 = 1 << 16;
 const MOST_SEGMENTS: i64 = 1_000_000 * ONE;
 const MOST_MS: i64 = 600_000 * ONE;
@@ -86,7 +86,7 @@ fn us_of(time: SimDuration) -> u32 {
 }
 
 impl Sight {
-    /// What an agent knows, in whole numbers. `max_delivery_rate` is the largest that these have shown so far.
+    /// The agent's view in whole numbers. `max_delivery_rate` is the largest that these have shown so far.
     pub fn of(view: &View<'_>, max_delivery_rate: u64) -> Self {
         let mss = view.mss.0;
         let segments = |bytes: u64| segments_of(bytes, mss);

@@ -204,7 +204,7 @@ fn a_file_of_the_first_form_is_read() {
     assert!(Quantised::read(&renamed).expect("it begins as one").is_err(), "it has no LSTM, and today's files say so");
 }
 
-/// What the cells keep instead of what they give.
+/// The cells' states in place of their outputs are refused.
 #[test]
 fn an_action_by_the_state_of_the_cells_is_refused() {
     let mut policy = recurrent::policy("first_old");

@@ -38,7 +38,7 @@ fn packet(size: u32) -> Packet {
     Packet { size, ..Packet::default() }
 }
 
-/// What the run loop does: serves the link whenever it asks for it, up to `until`.
+/// Serves the link like the run loop, whenever it asks for it, up to `until`.
 fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
     while *wake <= until {
         let now = *wake;
@@ -107,7 +107,7 @@ fn octets_are_counted_as_they_leave() {
     assert_eq!(link.current_wait(), SimDuration::ZERO); // none waits any more
 }
 
-/// What share of what it could have sent between two milliseconds a link sends, before which ten packets wait from `start_ms`.
+/// Share of its capacity between two milliseconds that a link uses, before which ten packets wait from `start_ms`.
 fn used(channel: ChannelConfig, start_ms: u64, (from_ms, until_ms): (u64, u64)) -> f64 {
     let ms = |ms: u64| SimTime(ms * 1_000_000);
     let config = LinkConfig { channel: Some(Box::new(channel)), ..config(12_000_000, QueueLimit::Unlimited) };

@@ -14,7 +14,7 @@ use ackclock_wire::Ecn;
 use crate::queue::{Queued, Tally};
 use crate::rng::RandomStream;
 
-/// What BLUE's probability grows by when the queue overflows, and shrinks by when it runs empty.
+/// Step by which BLUE's probability grows when the queue overflows, and shrinks when it runs empty.
 const BLUE_UP: f64 = 1.0 / 256.0;
 const BLUE_DOWN: f64 = 1.0 / 4096.0;
 

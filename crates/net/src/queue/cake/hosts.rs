@@ -50,7 +50,7 @@ impl HostTable {
     }
 }
 
-/// How many flows each host has waiting.
+/// Number of flows with waiting packets of each host.
 #[derive(Clone, Debug)]
 pub(super) struct HostLoads {
     table: HostTable,

@@ -1,39 +1,39 @@
-//! What a case is made of.
+//! Steps of a case.
 
 /// One thing that an end does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Sends octets, as many at a time as it can.
     Send(u64),
-    /// Sends octets, so many at a time, each in a segment of its own.
+    /// Sends octets, in segments of the second number of octets.
     SendBy(u64, u64),
     /// Sends an octet as urgent.
     SendUrgent,
-    /// Reads so many octets.
+    /// Reads this many octets.
     Read(u64),
-    /// Reads to the end, so many octets at a time.
+    /// Reads to the end, at most this many octets at a time.
     ReadToEnd(u64),
-    /// Ends its stream.
+    /// Ends its stream with a FIN.
     Fin,
-    /// Closes.
+    /// Closes the socket.
     Close,
     /// Waits until what it sent is acknowledged, then resets.
     Reset,
     /// Resets, whatever is still to be sent.
     ResetAtOnce,
-    /// Waits for the other end to come to its like step.
+    /// Waits for the other end to come to the same step.
     Meet,
-    /// Waits, in milliseconds.
+    /// Waits for this many milliseconds.
     Wait(u64),
 }
 
-/// Where the server is when the client connects.
+/// State of the server when the client connects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Server {
-    /// It listens.
+    /// The server listens.
     #[default]
     Listens,
-    /// Nobody listens.
+    /// No server listens.
     Absent,
     /// Its queue is full for a while, so that SYNs are dropped: the SYN-ACK comes late.
     Late,
@@ -41,22 +41,22 @@ pub(crate) enum Server {
     Busy,
 }
 
-/// An exchange.
+/// A case: an exchange of a client with a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Case {
     /// Says what it is.
     pub(crate) name: String,
-    /// Where the server is at first.
+    /// State of the server at first.
     pub(crate) at_first: Server,
-    /// What the client does.
+    /// Steps of the client.
     pub(crate) client: Vec<Step>,
-    /// What the server does.
+    /// Steps of the server.
     pub(crate) server: Vec<Step>,
     /// Receive buffers, small where windows are to close.
     pub(crate) receive_buffer: Option<usize>,
     /// The client connects twice from the same port, one after the other.
     pub(crate) same_port: bool,
-    /// Where the two race, how much arrives before a reset, and who sees what first, is not fixed.
+    /// The two ends race: how much arrives before a reset, and who sees what first, is not fixed.
     pub(crate) is_race: bool,
 }
 

@@ -10,7 +10,7 @@ const ENDS: [(&str, Step); 3] = [("fin", Step::Fin), ("close", Step::Close), ("r
 /// Octets up and down.
 const SIZES: [(u64, u64); 6] = [(0, 0), (1, 1), (1000, 1000), (MEGABYTE, 1000), (1000, MEGABYTE), (MEGABYTE, MEGABYTE)];
 
-/// Every case.
+/// All cases.
 pub(crate) fn all() -> Vec<Case> {
     [orders(), half_closed(), windows(), small(), answers(), starts(), resets(), urgent()].concat()
 }
@@ -85,7 +85,7 @@ fn small() -> Vec<Case> {
     cases
 }
 
-/// Questions and answers.
+/// Cases of questions and answers.
 fn answers() -> Vec<Case> {
     [1, 100, 1460, 16_384, 65_536, 262_144]
         .map(|size| {
@@ -101,7 +101,7 @@ fn answers() -> Vec<Case> {
         .into()
 }
 
-/// How a connection begins.
+/// Cases of a connection's beginning.
 fn starts() -> Vec<Case> {
     let talk = || {
         (

@@ -15,32 +15,32 @@ use crate::stream;
 /// Nothing in a case takes as long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 
-/// How what an end read ended.
+/// End of the stream that an end read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// It closed before it had read to the end.
     #[default]
     Unread,
-    /// With a FIN.
+    /// The stream ended with a FIN.
     Fin,
-    /// With a reset, or without a connection.
+    /// The stream ended with a reset, or there was no connection.
     Reset,
     /// Not at all within the time that everything has.
     Never,
 }
 
-/// What an end saw.
+/// Observations of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
     /// Octets in their order.
     pub(crate) received: u64,
     /// Some of them were not those that were sent.
     pub(crate) is_wrong: bool,
-    /// How they ended.
+    /// End of the octets.
     pub(crate) end: End,
 }
 
-/// Where the two ends of a case meet.
+/// Meeting point of the two ends of a case.
 #[derive(Default)]
 pub(crate) struct Meeting {
     there: Mutex<usize>,
@@ -75,7 +75,7 @@ pub(crate) struct Endpoint<'a> {
 }
 
 impl<'a> Endpoint<'a> {
-    /// With a connection, or without one that could be had.
+    /// An end with a connection, or without one if that failed.
     pub(crate) fn new(socket: io::Result<TcpStream>, is_client: bool, meeting: &'a Meeting) -> Self {
         let (sends, reads) = if is_client { (1, 2) } else { (2, 1) };
         let end = if socket.is_err() { End::Reset } else { End::Unread };
@@ -160,7 +160,7 @@ impl<'a> Endpoint<'a> {
             let _ = socket.set_read_timeout(Some(self.left()));
             let length = at_a_time.min(until - self.seen.received) as usize;
             match socket.read(&mut buffer[..length]) {
-                // The kernel tells of a reset once, and writing was told.
+                // The kernel reports a reset once, and writing received it.
                 Ok(0) => self.seen.end = if self.is_broken { End::Reset } else { End::Fin },
                 Ok(read) => {
                     self.seen.is_wrong |= !stream::is_right(self.reads, self.seen.received, &buffer[..read]);

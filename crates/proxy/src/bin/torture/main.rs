@@ -33,12 +33,13 @@ Exchanges of every order of octets, FINs and resets, directly and through a TCP 
 usage: ackclock-torture --proxy COMMAND [--name NAME] [--cases PART] [--jobs N] [--random N] [--repeat N] [--json FILE]
        ackclock-torture --list [--cases PART]
 
-  --proxy COMMAND  run by a shell; {listen} and {upstream} in it are ports of 127.0.0.1
-  --cases PART     only those with PART in their name
-  --jobs N         as many proxies and cases at a time (default 4)
-  --random N       that many random exchanges as well (default 0)
-  --repeat N       play each case that often (default 1)
-  --json FILE      write the verdicts there
+  --proxy COMMAND  start the proxy with this shell command; {listen} and {upstream} in it are ports of 127.0.0.1
+  --name NAME      call the proxy NAME in the report (default proxy)
+  --cases PART     play only the cases with PART in their name (default all)
+  --jobs N         play N cases at a time, each with a proxy (default 4)
+  --random N       add N random exchanges (default 0)
+  --repeat N       play each case N times (default 1)
+  --json FILE      write the verdicts to FILE as JSON
 
 exit: 0 every case is as without the proxy, 1 some are not, 2 wrong input
 ";

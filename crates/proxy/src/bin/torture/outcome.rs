@@ -1,4 +1,4 @@
-//! What became of a case, directly and through a proxy, and whether that is the same.
+//! Outcome of a case, directly and through a proxy, and the comparison of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,25 +16,25 @@ use crate::case::{self, Case, Server, Step};
 use crate::endpoint::{End, Endpoint, Meeting, PATIENCE, Seen};
 use crate::proxy::{Proxy, listen};
 
-/// How often a case is played directly, to see all that may become of it.
+/// Number of times that a case is played directly, to see all its outcomes.
 const DIRECTLY: usize = 2;
 
 /// A server that is late or busy is so for this.
 const LATE: Duration = Duration::from_millis(400);
 
-/// What both ends saw.
+/// Observations of both ends.
 pub(crate) type Outcome = [Seen; 2];
 
-/// What is thought of a proxy in a case.
+/// Verdict on a proxy in a case.
 pub(crate) struct Verdict {
-    /// The case's.
+    /// Name of the case.
     pub(crate) name: String,
-    /// What was different; none if nothing.
+    /// Difference, if there is one.
     pub(crate) difference: Option<String>,
 }
 
 impl Verdict {
-    /// For a file.
+    /// The verdict as JSON, for a file.
     pub(crate) fn to_json(&self, proxy: &str) -> Json {
         json!({ "proxy": proxy, "case": self.name, "difference": self.difference })
     }
@@ -79,8 +79,8 @@ fn difference(case: &Case, direct: &[Outcome], through: &Outcome) -> Option<Stri
     None
 }
 
-/// In a race how much was read before a reset is open, and a reset may come before or after the last read; but a stream that
-/// ends with a FIN is whole, and was ended so, and nothing waits for ever.
+/// True if an outcome is possible in a race: how much was read before a reset is open, and a reset may come before or
+/// after the last read; but a stream that ends with a FIN is whole, and was ended so, and nothing waits for ever.
 fn is_possible(direct: &BTreeSet<Seen>, seen: Seen, peer: &[Step], case: &Case) -> bool {
     let is_whole = case::ends_in_order(peer) && seen.received == case::octets(peer);
     let most = direct.iter().map(|seen| seen.received).max().unwrap_or(0);

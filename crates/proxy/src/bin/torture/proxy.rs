@@ -12,12 +12,12 @@ use socket2::{Domain, Socket, Type};
 /// A proxy has to listen within this.
 const START: Duration = Duration::from_secs(10);
 
-/// A running proxy.
+/// A running proxy under test.
 pub(crate) struct Proxy {
     child: Child,
-    /// Where it listens.
+    /// Address at which it listens.
     pub(crate) listen: SocketAddr,
-    /// Where its server is to be.
+    /// Address at which its server must be.
     pub(crate) upstream: SocketAddr,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn listen(at: SocketAddr, backlog: i32, receive_buffer: Option<usize>
 }
 
 impl Proxy {
-    /// Runs the command, with at most so many open files, and waits until it listens.
+    /// Runs the command, with at most `files` open files, and waits until it listens.
     pub(crate) fn start(command: &str, files: Option<u64>) -> io::Result<Self> {
         let (listen_at, upstream) = (free_port()?, free_port()?);
         let command = command.replace("{listen}", &listen_at.port().to_string());

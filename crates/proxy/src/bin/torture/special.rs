@@ -42,7 +42,7 @@ fn killed(command: &str) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// With few descriptors, what is carried goes on, and when there are descriptors again others have their turn.
+/// Open connections go on with few descriptors, and when there are descriptors again others have their turn.
 fn exhausted(command: &str) -> io::Result<Option<String>> {
     let mut proxy = Proxy::start(command, Some(64))?;
     let listener = listen(proxy.upstream, 256, None)?;

@@ -1,4 +1,4 @@
-//! Streams whose octets tell their place.
+//! Streams whose octets show their place.
 
 /// The octets of a stream from `from` on: eight at a time, a number mixed from their place and the stream's own.
 pub(crate) fn fill(stream: u64, from: u64, octets: &mut [u8]) {
@@ -27,7 +27,7 @@ fn mixed(number: u64) -> u64 {
 pub(crate) struct Random(pub u64);
 
 impl Random {
-    /// Less than `most`.
+    /// A number below `most`.
     pub(crate) fn below(&mut self, most: u64) -> u64 {
         self.0 += 1;
         mixed(self.0) % most

@@ -12,17 +12,17 @@ const OLD: SimDuration = SimDuration::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     made: SimTime,
-    /// That have not arrived.
+    /// Number of packets that have not arrived.
     packets: u32,
 }
 
-/// See the module.
+/// Frames on their way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
     under_way: VecDeque<Frame>,
     /// Number of the first of these.
     first: u32,
-    /// How many were made within the window.
+    /// Number of frames made within the window.
     counted: u64,
     delay: Histogram,
 }
@@ -49,12 +49,12 @@ impl Frames {
         }
     }
 
-    /// How many were made within the window.
+    /// Number of frames made within the window.
     pub(super) fn made(&self) -> u64 {
         self.counted
     }
 
-    /// From the encoder to the arrival of the last packet, nanoseconds.
+    /// Time from the encoder to the arrival of the last packet, nanoseconds.
     pub(super) fn delay(&self) -> &Histogram {
         &self.delay
     }

@@ -1,4 +1,4 @@
-//! What flows of media do over time: `media.parquet`.
+//! Series of media flows over time: `media.parquet`.
 
 use ackclock_media::RateController as _;
 use ackclock_units::SimTime;
@@ -10,13 +10,13 @@ use crate::outcome::{Column, ColumnData, Table};
 const COLUMNS: [&str; 7] =
     ["target_bps", "encoder_bps", "sent_bps", "received_bps", "queued_bytes", "in_flight_bytes", "one_way_delay_s"];
 
-/// Rows so far.
+/// Rows recorded so far.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaSeries {
     time: Vec<f64>,
     flow: Vec<u32>,
     columns: [Vec<f64>; COLUMNS.len()],
-    /// Of each flow of datagrams, at its latest row: when, octets sent and received.
+    /// Latest row of each flow of datagrams: its time, octets sent and received.
     previous: Vec<(SimTime, u64, u64)>,
 }
 
