@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
+.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels studies-wheel sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -65,18 +65,18 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 	@$(BIN)/ackclock claims O
 
 claims-full: build ## every claim over its whole grid of choices
-	@$(BIN)/ackclock claims --full
+	@$(BIN)/ackclock claims all --full
 
 record-controllers: build ## record the claims about controllers anew, ten seeds each: measurements, figures, the page's tables
 	@$(BIN)/ackclock claims controllers --full -o out/controllers
-	@cp out/controllers/claims.json claims/controllers/recorded.json
+	@cp out/controllers/claims.json studies/controllers/recorded.json
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
 
 # One run makes the whole record, so that all of it is of one engine and one commit. A run with --keep can be ended and taken up again.
 record-highspeed: build ## the claims on the HighSpeed appliance anew: record, figures, tables of both pages (ACKCLOCK_KEPT; hours)
 	@$(BIN)/ackclock claims highspeed-2005 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/highspeed
-	@cp out/highspeed/claims.json claims/highspeed-2005/recorded.json
+	@cp out/highspeed/claims.json studies/highspeed-2005/recorded.json
 	@cd out/highspeed/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-highspeed-//p"); do cp $$figure ../../../docs/images/claims-highspeed-$$figure; done
 	@cp out/highspeed/figures/credit.png docs/images/claims-latency.png
 	@cp out/highspeed/figures/credit-disciplines.png docs/images/claims-latency-disciplines.png
@@ -84,33 +84,33 @@ record-highspeed: build ## the claims on the HighSpeed appliance anew: record, f
 
 record-dqn: build ## the DQN study anew, twenty seeds by tuple and few on every other testbed: record, figures, the page's tables (ACKCLOCK_KEPT; some five hours of CPU)
 	@$(BIN)/ackclock claims dqn-2023 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
-	@cp out/dqn/claims.json claims/dqn-2023/recorded.json
+	@cp out/dqn/claims.json studies/dqn-2023/recorded.json
 	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p" | grep -v twin); do cp $$figure ../../../docs/images/claims-dqn-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 record-vegas: build ## record the Vegas study anew over its whole grid: measurements, figures, the page's tables (ACKCLOCK_KEPT; some 40 minutes of CPU)
 	@$(BIN)/ackclock claims vegas-1999 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/vegas
-	@$(BIN)/python claims/vegas-1999/record.py out/vegas
+	@$(BIN)/python studies/vegas-1999/record.py out/vegas
 	@cd out/vegas/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-vegas-//p"); do cp $$figure ../../../docs/images/claims-vegas-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_vegas.py tests/python/test_claims_pages.py
 
 record-learned: build ## the learned controller beside CUBIC, BBRv3, Copa and PCC Vivace anew (ACKCLOCK_TRACES: recorded traces; ACKCLOCK_KEPT; two minutes of CPU)
 	@test -n "$$ACKCLOCK_TRACES" || { echo "ACKCLOCK_TRACES names no folder of recorded traces: claims on recorded cells would keep their old record"; exit 1; }
 	@$(BIN)/ackclock claims learned --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/learned
-	@cp out/learned/claims.json claims/learned/recorded.json
+	@cp out/learned/claims.json studies/learned/recorded.json
 	@for figure in run trade; do cp out/learned/figures/learned-$$figure.png docs/images/claims-learned-$$figure.png; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
 record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes
 	@$(BIN)/ackclock claims kernel --full --keep $(or $(ACKCLOCK_KEPT),out/kept-kernel) -o out/kernel
-	@cp out/kernel/claims.json claims/kernel/recorded.json
+	@cp out/kernel/claims.json studies/kernel/recorded.json
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
+	@$(BIN)/python -m ackclock.evolve studies/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
+	@$(BIN)/python -m ackclock.evolve studies/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
 		--generations 30 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
 
 validate-linux: build ## recorded flows of Linux beside the same settings simulated
@@ -217,7 +217,7 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
-	for folder in python/ackclock/claims/folders/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
+	for folder in python/ackclock/claims/folders/*/ studies/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py
@@ -274,6 +274,10 @@ $(VENV)/.zig: $(VENV)/.packages
 
 wheels: $(VENV)/.zig ## wheels for Linux 2018 and later (manylinux_2_28) into dist/, stripped, for PROCESSORS
 	@release/wheels.sh $(PROCESSORS)
+
+studies-wheel: ## the wheel ackclock-studies into dist/ (fetches its build backend)
+	@$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./studies
+	@ls dist/ackclock_studies-*.whl
 
 sdist: $(VENV)/.packages ## the source distribution into dist/
 	@$(BIN)/maturin sdist --out dist

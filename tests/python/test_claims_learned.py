@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import Scenario, run
+from ackclock import Scenario, examples, run
 from ackclock.claims import load_folders, markdown
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
@@ -38,6 +38,10 @@ def folder() -> Folder:
 @pytest.fixture(scope="module")
 def measure(folder: Folder) -> ModuleType:
     return load_module(folder.path / "measure.py")
+
+
+def test_the_example_policy_is_that_of_the_study(folder: Folder) -> None:
+    assert (examples.FOLDER / "policy.onnx").read_bytes() == (folder.path / "policy.onnx").read_bytes()
 
 
 def template(folder: Folder, part: str, family: str) -> dict[str, Any]:

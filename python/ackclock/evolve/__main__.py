@@ -20,7 +20,7 @@ from ackclock.storage import OutputExistsError, check_file
 def main() -> None:
     """Read the command line and learn."""
     parser = argparse.ArgumentParser(prog="python -m ackclock.evolve", description=__doc__)
-    parser.add_argument("folder", type=Path, help="training scenarios, such as claims/learned/train")
+    parser.add_argument("folder", type=Path, help="training scenarios, such as studies/learned/train")
     parser.add_argument("-o", "--output", type=Path, required=True, help="gets the policy, its parameters, the curve")
     parser.add_argument("--families", default=",".join(FAMILIES), help="which of the scenarios, with commas between")
     parser.add_argument("--seed", type=int, default=1)
