@@ -108,9 +108,9 @@ record-kernel: build kernel ## record anew what runs on the kernel, as root and 
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
-	@$(BIN)/python -m ackclock.evolve studies/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
+	@$(BIN)/python -m studies.learned.evolve studies/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
-	@$(BIN)/python -m ackclock.evolve studies/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
+	@$(BIN)/python -m studies.learned.evolve studies/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
 		--generations 30 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
 
 validate-linux: build ## recorded flows of Linux beside the same settings simulated
@@ -217,7 +217,7 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
-	for folder in python/ackclock/claims/folders/*/ studies/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
+	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py

@@ -2,12 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from ackclock.claims.folder import load_module
 from ackclock.claims.measured import Measured, Runs
-from ackclock.evolve.figures import Figures, figures_of
-from ackclock.evolve.paths import FAMILIES, Link
 from ackclock.results import Results
+
+_outcome = load_module(Path(__file__).parent / "outcome.py")
+if TYPE_CHECKING:
+    from studies.learned.outcome import Figures
+else:
+    Figures = _outcome.Figures
+FAMILIES: Final[tuple[str, ...]] = _outcome.FAMILIES
 
 LEARNED: Final = "learned"
 OPPONENTS: Final = {"a": "cubic", "b": "bbr3", "c": "copa", "d": "pcc_vivace"}
@@ -20,8 +27,8 @@ def figures(results: Results, family: str) -> Figures:
     """Return what a run over a path comes to."""
     key = results.manifest["scenario_hash"]
     if key not in _FIGURES:
-        link = Link.of(results.manifest["scenario"], float(results.summary["duration_s"]))
-        _FIGURES[key] = figures_of(family, results.summary, link)
+        link = _outcome.Link.of(results.manifest["scenario"], float(results.summary["duration_s"]))
+        _FIGURES[key] = _outcome.figures_of(family, results.summary, link)
     return _FIGURES[key]
 
 

@@ -15,12 +15,11 @@ from matplotlib.ticker import NullFormatter
 from ackclock.claims.figures import STYLE, Picture
 from ackclock.claims.folder import Study, load_module
 from ackclock.claims.ledger import Laboratory
-from ackclock.evolve.paths import FAMILIES
 from ackclock.results import Results
 
 measure: ModuleType = load_module(Path(__file__).parent / "measure.py")
 CURVES = Path(__file__).parent / "curves.json"
-"""What `python -m ackclock.evolve` wrote of each training: the paths set aside, every 20 generations."""
+"""What `python -m studies.learned.evolve` wrote of each training: the paths set aside, every 20 generations."""
 LOOKS = {
     "learned": ("learned", "#c8501e", "o"),
     "cubic": ("CUBIC", "#999999", "s"),
@@ -40,7 +39,7 @@ TITLES = {
 
 def trade(laboratory: Laboratory, study: Study) -> Figure:
     """Draw each controller's mean goodput over its mean delay, a panel for a kind of path: better is up and right."""
-    kinds = [family for family in FAMILIES if any(case.name.startswith(f"{family} ") for case in study.cases)]
+    kinds = [family for family in measure.FAMILIES if any(case.name.startswith(f"{family} ") for case in study.cases)]
     runs = [laboratory.runs(study, choices) for choices in laboratory.grid(study)]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 3.1 * math.ceil(len(kinds) / 3)), layout="constrained")
@@ -124,7 +123,7 @@ def curves(laboratory: Laboratory, study: Study) -> Figure:
         left.set(title="every training, all kinds", xlabel="generation", ylabel="mean worth of the paths set aside")
         left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize=8)
         name, training = next(iter(trainings.items()))
-        for family in FAMILIES:
+        for family in measure.FAMILIES:
             at = [row["generation"] for row in training["curve"]]
             right.plot(at, [row[family]["worth"] for row in training["curve"]], linewidth=1.4, label=TITLES[family])
         right.set(title=f"{name}, by kind of path", xlabel="generation")

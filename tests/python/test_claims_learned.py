@@ -6,6 +6,7 @@ ACKCLOCK_UPDATE_DOCS=1 writes the page's table.
 import itertools
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +21,13 @@ from ackclock.claims import load_folders, markdown
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
 from ackclock.claims.measured import number as short
-from ackclock.evolve import network
-from ackclock.evolve.figures import Figures
-from ackclock.evolve.paths import FAMILIES, Link
 from pages import assert_written
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from studies.learned.evolve import network  # noqa: E402  from the folder above
+from studies.learned.outcome import FAMILIES, Figures, Link  # noqa: E402
 
 FOLDERS = load_folders()
 CELLS = ("alone", "lossy", "cubic", "own")

@@ -273,7 +273,6 @@ PACKAGE = Path(failures.__file__).parents[1]
 ITS_OWN = (
     "bench",
     "claims/folders",
-    "evolve",
     "lessons",
     "templates",
     "validation",

@@ -15,12 +15,14 @@ import numpy as np
 
 from ackclock import storage
 from ackclock.bounds import whole
-from ackclock.evolve import network
-from ackclock.evolve.figures import Figures, Worth
-from ackclock.evolve.paths import Family
-from ackclock.evolve.search import MOST_GENERATIONS, Matrix, Plan, Search, Vector
 from ackclock.running import mapped
 from ackclock.toml_text import toml_text
+
+from ..outcome import Figures
+from . import network
+from .paths import Family
+from .search import MOST_GENERATIONS, Matrix, Plan, Search, Vector
+from .worth import Worth
 
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""

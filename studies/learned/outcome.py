@@ -1,16 +1,13 @@
-"""What a run over a path comes to: a share of what it offered, the delay added, what was lost."""
+"""What a run over a path comes to: a share of what the path offers, the delay added, what was lost."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
-from ackclock.bounds import real
-
-if TYPE_CHECKING:
-    from ackclock.evolve.paths import Link
-
-_LEAST_SHARE = 0.01
+FAMILIES = ("alone", "lossy", "cubic", "own", "changing", "cellular")
+"""Kinds of paths, by the names of their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +67,62 @@ def _rtt_s(flows: Sequence[Mapping[str, Any]], name: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """What training pays for a path.
-
-    The logarithm of the share of the path, less that of the RTT's growth, less the loss, each with a weight, so that no
-    path counts for more than another. Beside CUBIC more than the fair share is worth no more; two of a kind are paid
-    for the mean of their logarithms, which is greatest when they share evenly.
+class Link:
+    """What a path offers.
 
     Attributes:
-        delay_weight: Of ln(1 + mean queueing delay over propagation RTT).
-        loss_weight: Of the loss rate.
+        capacity_bps: Mean rate of the bottleneck over the run.
+        base_rtt_s: Propagation of the round trip.
     """
 
-    delay_weight: float = 0.5
-    loss_weight: float = 5.0
+    capacity_bps: float
+    base_rtt_s: float
 
-    def __post_init__(self) -> None:
-        """Refuse weights that would pay for delay or loss, or make what a path is worth no number."""
-        real("delay_weight", self.delay_weight, 0, 1e9)
-        real("loss_weight", self.loss_weight, 0, 1e9)
-
-    def of(self, figures: Figures) -> float:
-        """Return what a path is worth.
+    @classmethod
+    def of(cls, scenario: Mapping[str, Any], duration_s: float) -> "Link":
+        """Read it off a scenario.
 
         Args:
-            figures: What came out.
+            scenario: As JSON, a dumbbell, with values that are drawn in place.
+            duration_s: Of the run.
         """
-        share = min(figures.goodput, 1.0) if figures.family == "cubic" else figures.goodput
-        utility = math.log(max(share, _LEAST_SHARE))
-        if figures.family == "own":
-            best = max(2 * figures.goodput - figures.worst, _LEAST_SHARE)
-            utility = (math.log(max(figures.worst, _LEAST_SHARE)) + math.log(best)) / 2
-        return utility - self.delay_weight * math.log1p(figures.delay) - self.loss_weight * figures.loss
+        topology = scenario["topology"]
+        one_way_s = 2 * _seconds(topology["access"]["delay"]) + _seconds(topology["bottleneck"]["delay"])
+        return cls(_capacity(topology["bottleneck"]["rate"], duration_s), 2 * one_way_s)
+
+
+def _capacity(rate: str | Mapping[str, Any], duration_s: float) -> float:
+    if isinstance(rate, str):
+        return _bits(rate)
+    if "schedule" in rate:
+        return _of_schedule(rate, duration_s)
+    instants = [int(word) for word in rate["instants"].split()]
+    rounds, rest = divmod(round(duration_s * 1e3), instants[-1])
+    lines = rounds * len(instants) + sum(instant <= rest for instant in instants)
+    return lines * 8 * _bytes(rate.get("opportunity", "1500 bytes")) / duration_s
+
+
+def _of_schedule(rate: Mapping[str, Any], duration_s: float) -> float:
+    period_s = _seconds(rate["repeat"]) if rate.get("repeat") else duration_s
+    starts = [(_seconds(entry["at"]), _bits(entry["rate"])) for entry in rate["schedule"]]
+    spans = [(begin, end, bps) for (begin, bps), (end, _) in pairwise([*starts, (period_s, 0.0)])]
+    bits, from_s = 0.0, 0.0
+    while from_s < duration_s:
+        left = duration_s - from_s
+        bits += sum(bps * (min(end, left) - begin) for begin, end, bps in spans if begin < left)
+        from_s += period_s
+    return bits / duration_s
+
+
+_UNITS = {
+    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+    "byte": 1.0, "bytes": 1.0, "B": 1.0, "kB": 1e3,
+}  # fmt: skip
+
+
+def _quantity(text: str) -> float:
+    number, unit = text.split()
+    return float(number) * _UNITS[unit]
+
+
+_seconds = _bits = _bytes = _quantity

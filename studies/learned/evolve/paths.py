@@ -2,24 +2,22 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from ackclock import input_files
 from ackclock._core import Scenario, Simulation
-from ackclock.evolve.figures import Figures, figures_of
 from ackclock.toml_text import toml_text
+
+from ..outcome import FAMILIES, Figures, Link, figures_of
 
 TRACES = "ACKCLOCK_TRACES"
 """Environment variable: the folder of recorded traces."""
 LEARNER = "learner"
 """Name of the flow whose controller is replaced; in a family of two of a kind `SECOND` is replaced, too."""
 SECOND = "second"
-FAMILIES = ("alone", "lossy", "cubic", "own", "changing", "cellular")
-"""Kinds of paths, by the names of their files."""
 _DRAWN_KEPT = 200
 
 
@@ -108,7 +106,7 @@ class Drawn:
     """
 
     scenario: str
-    link: "Link"
+    link: Link
 
 
 def families(folder: Path, names: Sequence[str] = FAMILIES) -> list[Family]:
@@ -125,65 +123,3 @@ def families(folder: Path, names: Sequence[str] = FAMILIES) -> list[Family]:
         if name not in FAMILIES:
             raise ValueError(f"families: unknown {name!r}; there are {', '.join(FAMILIES)}")
     return [Family(name, folder / f"{name}.toml") for name in names]
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What a path offers.
-
-    Attributes:
-        capacity_bps: Mean rate of the bottleneck over the run.
-        base_rtt_s: Propagation of the round trip.
-    """
-
-    capacity_bps: float
-    base_rtt_s: float
-
-    @classmethod
-    def of(cls, scenario: Mapping[str, Any], duration_s: float) -> "Link":
-        """Read it off a scenario.
-
-        Args:
-            scenario: As JSON, a dumbbell, with values that are drawn in place.
-            duration_s: Of the run.
-        """
-        topology = scenario["topology"]
-        one_way_s = 2 * _seconds(topology["access"]["delay"]) + _seconds(topology["bottleneck"]["delay"])
-        return cls(_capacity(topology["bottleneck"]["rate"], duration_s), 2 * one_way_s)
-
-
-def _capacity(rate: str | Mapping[str, Any], duration_s: float) -> float:
-    if isinstance(rate, str):
-        return _bits(rate)
-    if "schedule" in rate:
-        return _of_schedule(rate, duration_s)
-    instants = [int(word) for word in rate["instants"].split()]
-    rounds, rest = divmod(round(duration_s * 1e3), instants[-1])
-    lines = rounds * len(instants) + sum(instant <= rest for instant in instants)
-    return lines * 8 * _bytes(rate.get("opportunity", "1500 bytes")) / duration_s
-
-
-def _of_schedule(rate: Mapping[str, Any], duration_s: float) -> float:
-    period_s = _seconds(rate["repeat"]) if rate.get("repeat") else duration_s
-    starts = [(_seconds(entry["at"]), _bits(entry["rate"])) for entry in rate["schedule"]]
-    spans = [(begin, end, bps) for (begin, bps), (end, _) in pairwise([*starts, (period_s, 0.0)])]
-    bits, from_s = 0.0, 0.0
-    while from_s < duration_s:
-        left = duration_s - from_s
-        bits += sum(bps * (min(end, left) - begin) for begin, end, bps in spans if begin < left)
-        from_s += period_s
-    return bits / duration_s
-
-
-_UNITS = {
-    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-    "byte": 1.0, "bytes": 1.0, "B": 1.0, "kB": 1e3,
-}  # fmt: skip
-
-
-def _quantity(text: str) -> float:
-    number, unit = text.split()
-    return float(number) * _UNITS[unit]
-
-
-_seconds = _bits = _bytes = _quantity

@@ -1,4 +1,4 @@
-"""`python -m ackclock.evolve`: learn a policy over a folder of training scenarios."""
+"""`python -m studies.learned.evolve`: learn a policy over a folder of training scenarios."""
 
 import argparse
 from pathlib import Path
@@ -9,17 +9,19 @@ import numpy as np
 from ackclock import input_files
 from ackclock.bounds import whole
 from ackclock.decoding import decoded
-from ackclock.evolve.figures import Worth
-from ackclock.evolve.network import PARAMETERS
-from ackclock.evolve.paths import FAMILIES, families
-from ackclock.evolve.search import Plan, Vector
-from ackclock.evolve.training import FILES, MOST_PROCESSES, Course, learn
 from ackclock.storage import OutputExistsError, check_file
+
+from ..outcome import FAMILIES
+from .network import PARAMETERS
+from .paths import families
+from .search import Plan, Vector
+from .training import FILES, MOST_PROCESSES, Course, learn
+from .worth import Worth
 
 
 def main() -> None:
     """Read the command line and learn."""
-    parser = argparse.ArgumentParser(prog="python -m ackclock.evolve", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m studies.learned.evolve", description=__doc__)
     parser.add_argument("folder", type=Path, help="training scenarios, such as studies/learned/train")
     parser.add_argument("-o", "--output", type=Path, required=True, help="gets the policy, its parameters, the curve")
     parser.add_argument("--families", default=",".join(FAMILIES), help="which of the scenarios, with commas between")
