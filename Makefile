@@ -118,10 +118,10 @@ validate-linux: build ## recorded flows of Linux beside the same settings simula
 
 bench: build ## measure packets per second of CPU, events per second, and memory
 	@$(BIN)/ackclock bench
-	@$(BIN)/ackclock bench instructions
+	@$(BIN)/python benches/engine/instructions.py
 
 instructions: build ## count the instructions of a packet: no more than 5 % over the last line of benches/instructions.jsonl
-	@$(BIN)/ackclock bench instructions
+	@$(BIN)/python benches/engine/instructions.py
 
 dqn-twin: build ## the papers on controllers that learn in ns-3 and in ackclock, as a record (TWIN: rows and options)
 	@$(BIN)/python benches/peers/dqn_twin.py $(TWIN)
@@ -217,7 +217,7 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
-	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/; do $(BIN)/mypy $$folder*.py || exit 1; done
+	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/engine/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py

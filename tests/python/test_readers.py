@@ -197,8 +197,6 @@ def test_whatever_is_no_such_file_is_told(
 CONTRADICTIONS = {
     "--json and --form": ["compare", "a", "b", "--json", "--form", "csv"],
     "--lang": ["new", "claims", "mine", "--lang", "rust"],
-    "--record": ["bench", "cost", "--record"],
-    "--history": ["bench", "plugins", "--history", "a.jsonl"],
 }
 
 

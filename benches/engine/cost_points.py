@@ -1,6 +1,6 @@
-"""What `ackclock bench cost` measures: one thing at a time is changed, and everything else stays.
+"""What `cost.py` measures: one thing at a time is changed, and everything else stays.
 
-`python -m ackclock.bench.cost_points` runs a tenth of some points, for `valgrind` to count, as `counted` does.
+As a program it runs a tenth of some points, for `valgrind` to count, as `counted` does.
 """
 
 from collections.abc import Iterator

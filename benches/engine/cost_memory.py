@@ -1,4 +1,4 @@
-"""`python -m ackclock.bench.cost_memory FLOWS WINDOW TO_S TRACED`: what a run takes at each stage, as JSON.
+"""`python benches/engine/cost_memory.py FLOWS WINDOW TO_S TRACED`: what a run takes at each stage, as JSON.
 
 A window other than 0 is one flow that holds it; TRACED other than 0 turns the default traces on.
 """
@@ -7,8 +7,9 @@ import json
 import sys
 import time
 
+from cost_points import Point, shared, window
+
 from ackclock._core import Simulation
-from ackclock.bench.cost_points import Point, shared, window
 from ackclock.system import resident_bytes
 
 

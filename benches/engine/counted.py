@@ -1,4 +1,4 @@
-"""`python -m ackclock.bench.counted`: run the short cases, for `valgrind` to count, and print the packets of each.
+"""Run the short cases, for `valgrind` to count, and print the packets of each: a program of `instructions.py`.
 
 Every case is one simulation that runs up to one time and then on to another. `Simulation.run_until` is called twice for
 a case and for nothing else, so that what is counted in a case's second call is what the packets between cost: neither

@@ -1,8 +1,11 @@
 """What the boundary of a plug-in costs: the same run with parts built in and loaded, in turn.
 
+    python benches/engine/plugins.py [--json]
+
 The parts, and the program that runs them, are examples of the crate `ackclock-plugin`, which Cargo builds first.
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -11,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-GROUP = "plugins"
-"""What names it on the command line."""
+from ackclock.cli.bench import processor
 
+ROOT = Path(__file__).parents[2]
 _BUILD = ("cargo", "build", "--quiet", "--locked", "--release", "--package", "ackclock-plugin", "--examples")
 
 
@@ -56,12 +59,10 @@ def plugin_costs() -> list[PluginCost]:
     """Build the parts and measure them.
 
     Raises:
-        RuntimeError: If this is no checkout, or Cargo or the program fails; the message says what to do.
+        RuntimeError: If Cargo or the program fails; the message says what to do.
     """
-    if not Path("crates/plugin/examples/cost.rs").is_file():
-        raise RuntimeError("crates/plugin/examples/cost.rs is not here: run it in the folder of ackclock's sources")
     _output(*_BUILD)
-    examples = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "release" / "examples"
+    examples = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples"
     said = _output(str(examples / "cost"), str((examples / "libparts.so").absolute()))
     return [_cost(json.loads(line)) for line in said.splitlines()]
 
@@ -73,9 +74,37 @@ def _cost(line: dict[str, Any]) -> PluginCost:
 
 def _output(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         raise RuntimeError(f"{command[0]} is missing: install a Rust toolchain") from error
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()[-2000:]}")
     return done.stdout
+
+
+def main(*, as_json: bool) -> None:
+    """Measure and print.
+
+    Args:
+        as_json: Whether JSON is printed.
+    """
+    try:
+        costs = plugin_costs()
+    except RuntimeError as error:
+        raise SystemExit(f"error: {error}") from error
+    if as_json:
+        print(json.dumps([cost.as_dict() for cost in costs], indent=2))
+        return
+    for cost in costs:
+        least, most = cost.ratios[0], cost.ratios[-1]
+        print(
+            f"a packet with a {cost.part} of a plug-in takes {cost.median:.2f} times "
+            f"({least:.2f} to {most:.2f}) as long as with the same built in, {cost.more_ns:.0f} ns more"
+        )
+    print(processor())
+
+
+if __name__ == "__main__":
+    reader = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    reader.add_argument("--json", action="store_true", help="print JSON")
+    main(as_json=reader.parse_args().json)

@@ -1,10 +1,15 @@
 """Instructions of a delivered packet, counted by `valgrind --tool=callgrind`: no other work on a machine changes them.
 
+    python benches/engine/instructions.py            # holds them to the last line of benches/instructions.jsonl
+    python benches/engine/instructions.py --record   # adds a line
+
 What is counted is the extension that is installed. A history, a file of JSON lines, has what earlier versions needed.
 """
 
+import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,16 +18,17 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from counted import SHORT_CASES, ShortCase
+from rich.table import Table
+
 from ackclock import _core, input_files
-from ackclock.bench.counted import SHORT_CASES, ShortCase
+from ackclock.cli.display import output
 from ackclock.decoding import decoded
 from ackclock.version import __version__
 
-GROUP = "instructions"
-"""What names it on the command line."""
-
-HISTORY = Path("benches/instructions.jsonl")
-"""Of the project's repository."""
+_HERE = Path(__file__).parent
+HISTORY = _HERE.parent / "instructions.jsonl"
+"""The records of this repository."""
 
 MOST_GROWTH = 1.05
 """A held case may need so many times the instructions of the record."""
@@ -71,15 +77,15 @@ def record() -> Record:
         commit=_commit(),
         compiler=compiler_of(Path(str(_core.__file__)).read_bytes()),
         valgrind=_said("valgrind", "--version"),
-        instructions_per_packet=count("ackclock.bench.counted"),
+        instructions_per_packet=count(_HERE / "counted.py"),
     )
 
 
-def count(module: str) -> dict[str, float]:
-    """Count the instructions of a packet in what a module runs.
+def count(program: Path) -> dict[str, float]:
+    """Count the instructions of a packet in what a program runs.
 
     Args:
-        module: To run as a program: it calls `Simulation.run_until` twice for each case, whose second call counts, and
+        program: A file of Python: it calls `Simulation.run_until` twice for each case, whose second call counts, and
             prints a line of each case's name and its packets.
 
     Raises:
@@ -88,7 +94,7 @@ def count(module: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind"
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--combine-dumps=no"]
-        command += [f"--toggle-collect={COUNTED}", f"--dump-after={COUNTED}", sys.executable, "-m", module]
+        command += [f"--toggle-collect={COUNTED}", f"--dump-after={COUNTED}", sys.executable, str(program)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"counting instructions failed: {' '.join(done.stderr.splitlines()[-1:])}")
@@ -116,7 +122,7 @@ def per_packet(printed: str, dumps: Sequence[str]) -> dict[str, float]:
     if not cases or len(totals) != 2 * len(cases):
         raise RuntimeError(
             f"valgrind counted {len(totals)} calls of {COUNTED} in {len(cases)} cases, and there must be two in each; "
-            "if the function has another name now, write it into COUNTED of ackclock/bench/instructions.py"
+            "if the function has another name now, write it into COUNTED of benches/engine/instructions.py"
         )
     return {name: round(total / int(packets), 1) for (name, packets), total in zip(cases, totals[1::2], strict=True)}
 
@@ -199,3 +205,81 @@ def ratio(new: Record, before: Record, name: str) -> float | None:
     """
     counts = new.instructions_per_packet.get(name), before.instructions_per_packet.get(name)
     return counts[0] / counts[1] if counts[0] and counts[1] else None
+
+
+def cannot_count() -> str:
+    """Return why nothing can be counted here, with the remedy; an empty text if it can."""
+    if shutil.which("valgrind") is None:
+        return "it needs valgrind, which is not on the PATH; install it, such as with: apt-get install valgrind"
+    if _core.build_info()["profile"] != "release":
+        return "the extension is a debug build, whose instructions say nothing; build it with: make build"
+    return ""
+
+
+def main() -> None:
+    """Count, print, and fail where a held case has grown."""
+    reader = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    reader.add_argument("--history", type=Path, default=HISTORY, metavar="FILE", help="the records")
+    reader.add_argument("--record", action="store_true", help="add what is counted to them")
+    reader.add_argument("--json", action="store_true", help="print what is counted as JSON")
+    given = reader.parse_args()
+    if reason := cannot_count():
+        _say(f"SKIPPED counting instructions: {reason}")
+        return
+    try:
+        before = last(given.history)
+    except ValueError as error:
+        reader.error(str(error))
+    new = record()
+    if given.json:
+        print(new.line(), end="")
+    else:
+        output().print(_table(new, before))
+    if given.record:
+        append(given.history, new)
+        _say(f"recorded in {given.history}")
+    else:
+        _judge(new, before, given.history)
+
+
+def _judge(new: Record, before: Record | None, history: Path) -> None:
+    if before is None:
+        _say(f"{history} has no record to compare with; --record writes one")
+        return
+    if new.compiler != before.compiler:
+        _say(
+            f"{history} was recorded with rustc {before.compiler}, and this build is of rustc {new.compiler}: "
+            "nothing is held to it; --record renews it"
+        )
+    if too_many := grown(new, before):
+        cases = ", ".join(f"({name}) {times:.3f} times" for name, times in too_many.items())
+        raise SystemExit(
+            f"error: {cases} the instructions a packet of {history} at {before.commit or before.version}, and must be "
+            f"{MOST_GROWTH:g} times at most; make it cheaper, or say why not and renew the record: "
+            "python benches/engine/instructions.py --record"
+        )
+
+
+def _table(new: Record, before: Record | None) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("", style="cyan", no_wrap=True)
+    for heading in ("instructions\nper packet", "on record", "times"):
+        table.add_column(heading, justify="right")
+    for name, counted in new.instructions_per_packet.items():
+        recorded = before.instructions_per_packet.get(name) if before else None
+        times = ratio(new, before, name) if before else None
+        table.add_row(
+            name,
+            f"{counted:,.0f}",
+            f"{recorded:,.0f}" if recorded else "-",
+            f"{times:.3f}" if times else "-",
+        )
+    return table
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -12,15 +12,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
+from cost_points import POINTS, Point
 from numpy.typing import NDArray
 
 from ackclock._core import Simulation
-from ackclock.bench.cost_points import POINTS, Point
-
-GROUP = "cost"
-"""What names it on the command line."""
 
 ROUNDS = 3
 
@@ -193,7 +191,7 @@ def flow_cost() -> FlowCost:
 
 def _child(*, flows: int = 1, window: int = 0, to_s: float = _STEADY_S, traced: int = 0) -> Mapping[str, float]:
     numbers = [str(number) for number in (flows, window, to_s, traced)]
-    command = [sys.executable, "-m", "ackclock.bench.cost_memory", *numbers]
+    command = [sys.executable, str(Path(__file__).with_name("cost_memory.py")), *numbers]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"the measurement of memory failed: {done.stderr.strip().splitlines()[-1:]}")

@@ -1,49 +1,53 @@
-"""`ackclock bench cost`: what a run costs by what is in it, as tables that a page of the documentation can take."""
+"""What a run costs by what is in it, as tables that a page of the documentation can take; some minutes.
 
+python benches/engine/cost.py [--json]
+"""
+
+import argparse
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from cost_model import FlowCost, Model, PacketCost, as_dict, fit, flow_cost, packet_costs
+from instructions import cannot_count, count
 from rich import box
 from rich.table import Table
 
 from ackclock._core import build_info
-from ackclock.bench.cost import FlowCost, Model, PacketCost, as_dict, fit, flow_cost, packet_costs
-from ackclock.bench.instructions import count
+from ackclock.cli.bench import processor
 from ackclock.cli.display import output
-from ackclock.cli.failures import errors
-from ackclock.cli.instructions import cannot_count
 
 _FITTED = ("flows", "window", "queue")
 
 
-def print_cost(processor: str, *, as_json: bool) -> None:
+def main(*, as_json: bool) -> None:
     """Measure and print.
 
     Args:
-        processor: Its name, to print with the figures.
         as_json: Whether JSON is printed.
     """
     if build_info()["profile"] != "release":
-        errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
+        print("warning: this is a debug build; the figures say nothing (make build)", file=sys.stderr)
     load = os.getloadavg()
     costs = packet_costs()
     model = fit([cost for cost in costs if cost.table in _FITTED])
     flow = flow_cost()
     instructions: Mapping[str, float] = {}
     if reason := cannot_count():
-        errors().print(f"instructions are left out: {reason}", markup=False)
+        print(f"instructions are left out: {reason}", file=sys.stderr)
     else:
-        instructions = count("ackclock.bench.cost_points")
+        instructions = count(Path(__file__).with_name("cost_points.py"))
     if as_json:
-        machine = {"processor": processor, "cores": os.cpu_count(), "load_before": load}
+        machine = {"processor": processor(), "cores": os.cpu_count(), "load_before": load}
         figures = {"machine": machine, "build": build_info(), "instructions_per_packet": instructions}
         print(json.dumps(figures | as_dict(costs, flow, model), indent=2))
         return
     output().print(_packets(costs, instructions, model))
     output().print(_flows(flow), markup=False)
     output().print(_formula(model), markup=False)
-    output().print(f"{build_info()['version']} {build_info()['profile']}, {processor}", style="dim", markup=False)
+    output().print(f"{build_info()['version']} {build_info()['profile']}, {processor()}", style="dim", markup=False)
 
 
 def _packets(costs: Sequence[PacketCost], instructions: Mapping[str, float], model: Model) -> Table:
@@ -80,3 +84,9 @@ def _formula(model: Model) -> str:
         f"log10(flows) + {model.queue_by_flow_ns:.0f} for a queue by flow\n"
         f"of the points of {', '.join(_FITTED)} none is further from it than {model.worst:.0%}"
     )
+
+
+if __name__ == "__main__":
+    reader = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    reader.add_argument("--json", action="store_true", help="print JSON")
+    main(as_json=reader.parse_args().json)
