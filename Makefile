@@ -24,12 +24,12 @@ help: ## list the commands
 
 setup: build ## make the virtual environment .venv with the locked packages, and build the extension into it
 
-$(VENV)/.packages: requirements-dev.lock
+$(VENV)/.packages: requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "ackclock needs Python 3.11 or later, and $(PYTHON) is older; run: make PYTHON=python3.x $(MAKECMDGOALS)"; exit 1; }
 	@echo "installing the locked packages into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
@@ -41,9 +41,9 @@ $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
 
 build: $(VENV)/.extension ## build the extension in release, if its sources changed
 
-$(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extension
+$(VENV)/.learning: $(VENV)/.packages requirements/learn.lock | $(VENV)/.extension
 	@echo "installing the packages for learning into $(VENV): PyTorch is large"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-learn.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/learn.lock
 	@touch $@
 
 # Controllers for the kernel are compiled with clang and linked with libelf: what of these is missing.
@@ -194,9 +194,9 @@ test-together: build
 test-alone: build
 	$(BIN)/python -m pytest -q -m alone tests/python
 
-$(VENV)/.ray: $(VENV)/.packages requirements-ray.lock | $(VENV)/.extension
+$(VENV)/.ray: $(VENV)/.packages requirements/ray.lock | $(VENV)/.extension
 	@echo "installing Ray into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ray.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/ray.lock
 	@touch $@
 
 test-ray: $(VENV)/.ray ## sweeps and studies on a Ray cluster of two nodes on this machine
@@ -317,24 +317,24 @@ lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/python -m pip install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra report --extra gym -o requirements.lock
+		--generate-hashes pyproject.toml --extra report --extra gym -o requirements/base.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra report --extra notebook --extra gym requirements-dev.in -c requirements.lock -o requirements-dev.lock
+		--generate-hashes pyproject.toml --extra report --extra notebook --extra gym requirements/dev.in -c requirements/base.lock -o requirements/dev.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
+		--generate-hashes pyproject.toml --extra learn -c requirements/dev.lock -o requirements/learn.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra ray -c requirements-dev.lock -o requirements-ray.lock
+		--generate-hashes pyproject.toml --extra ray -c requirements/dev.lock -o requirements/ray.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes requirements-site.in -c requirements-dev.lock -o requirements-site.lock
+		--generate-hashes requirements/site.in -c requirements/dev.lock -o requirements/site.lock
 
 # ---- the site --------------------------------------------------------------------------------------------------------
 
 # An environment of its own, which sees the packages and the extension of the other one.
 SITE := target/site/venv
-$(SITE)/.packages: requirements-site.lock $(VENV)/.packages
+$(SITE)/.packages: requirements/site.lock $(VENV)/.packages
 	@echo "installing what makes the site into $(SITE)"
 	@$(PYTHON) -m venv $(SITE)
-	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.lock
 	@$(BIN)/python -c 'import sysconfig; print("$(CURDIR)/python", sysconfig.get_path("purelib"), sep="\n")' > \
 		$$($(SITE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ackclock-site.pth
 	@touch $@
