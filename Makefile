@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels studies-wheel sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
+.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-all test-slow test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels studies-wheel sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -71,7 +71,7 @@ record-controllers: build ## record the claims about controllers anew, ten seeds
 	@$(BIN)/ackclock claims controllers --full -o out/controllers
 	@cp out/controllers/claims.json studies/controllers/recorded.json
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
-	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_controllers.py
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 # One run makes the whole record, so that all of it is of one engine and one commit. A run with --keep can be ended and taken up again.
 record-highspeed: build ## the claims on the HighSpeed appliance anew: record, figures, tables of both pages (ACKCLOCK_KEPT; hours)
@@ -99,7 +99,7 @@ record-learned: build ## the learned controller beside CUBIC, BBRv3, Copa and PC
 	@$(BIN)/ackclock claims learned --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/learned
 	@cp out/learned/claims.json studies/learned/recorded.json
 	@for figure in run trade; do cp out/learned/figures/learned-$$figure.png docs/images/claims-learned-$$figure.png; done
-	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py
+	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py tests/python/test_claims_pages.py
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
 record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes
@@ -169,30 +169,35 @@ deb: kernel ## a Debian package of ackclock-proxy, ackclock-torture and ackclock
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-test: build test-rust test-python ## every test
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line instructions fuzz-short
+# What runs alone leaves a core free, and counts of instructions do not depend on what else runs.
+test: build test-rust test-together ## the tests of a change: crates, package, command line, instructions per packet
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-alone instructions
+
+test-all: test test-slow fuzz-short ## every test: also those that compile, and fuzzing with fixed inputs
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
-# What the example is built from has other features than in the workspace, and is built anew: that takes longer than its tests.
 test-rust: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
 CRATES := --quiet --locked --workspace --exclude ackclock-python $(WITH_BPF)
 test-rust: $(VENV)/.packages ## the tests of the crates, properties with the cases of PROPERTY_SEED
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
 	cargo test $(CRATES)
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 
 test-programs: ## compile the tests of the crates, and run none
 	cargo test $(CRATES) --no-run
 
-test-python: test-together ## the tests of the package, the command line and the wheel
-	@$(MAKE) --no-print-directory test-alone
+test-python: test-together test-alone ## the tests of the package and the command line
 
 # A file of tests stays with one worker, as its tests share runs; the longest files come first in the alphabet.
 test-together: build
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone"
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone and not slow"
 
 test-alone: build
-	$(BIN)/python -m pytest -q -m alone tests/python
+	$(BIN)/python -m pytest -q -m "alone and not slow" tests/python
+
+# The example is built from crates with other features than in the workspace, hence anew: longer than its tests take.
+test-slow: build ## the tests that build a wheel or a program
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
+	$(BIN)/python -m pytest -q -m slow tests/python
 
 $(VENV)/.ray: $(VENV)/.packages requirements/ray.lock | $(VENV)/.extension
 	@echo "installing Ray into $(VENV)"

@@ -3,8 +3,8 @@
     python release/licences.py
 
 Crates are those of Cargo.lock, with the SPDX expressions that their authors declared; packages those of
-requirements/base.lock that are installed beside this Python, whose declarations come in many forms. Nothing is fetched. What
-cargo-deny does beside this (advisories, yanked versions) needs a network.
+requirements/base.lock that are installed beside this Python, whose declarations come in many forms. Nothing is fetched.
+What cargo-deny does beside this (advisories, yanked versions) needs a network.
 """
 
 import json

@@ -97,7 +97,7 @@ def navigation(folder: Path) -> Nav:
         {"Queues": pages("queues", "queues/index.md")},
         {"API": pages("api", "api/index.md")},
         {"Gallery": pages("gallery", "gallery/README.md")},
-        {"Explanation": [*pages("explanation"), {"Decisions": decisions}, {"Project": project}]},
+        {"Explanation": [*pages("explanation"), {"Decisions": decisions}, {"Project": [*project, *pages("dev")]}]},
     ]
 
 

@@ -1,20 +1,17 @@
 """Put a `--full` run of all claims or some on record: `python record.py FOLDER`, as `make record-vegas` does.
 
-It draws the region anew. `recorded.json` has of each claim what the run's `claims.json` has, with how many cells of the
-quick and of the whole grid agree and their medians. Of the claims over the 768 cells the single cells are left out: of
-those that are judged together, `regions.json` says which hold where. Departures: none.
+It draws the region anew. `recorded.json` has of each claim what the run's `claims.json` has. Of the claims over the 768
+cells the single cells are left out: of those that are judged together, `regions.json` says which hold where.
+Departures: none.
 """
 
 import json
-import statistics
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ackclock.claims.adoption import line_each
 from ackclock.claims.folder import Claim, load_folder, load_module
-from ackclock.claims.intervals import Interval, of_ends
 from ackclock.pages import written_picture
 
 HERE = Path(__file__).parent
@@ -22,32 +19,10 @@ LARGE = "vegas"
 """The study whose grid is too large for a record of single cells."""
 
 
-def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how many cells agree of those where the question arises, and the median of what was measured there."""
-    asked = [cell for cell in cells if cell["measured"] is not None]
-    agreeing = sum(cell["verdict"] == "agrees" for cell in asked)
-    median = statistics.median(cell["measured"] for cell in asked) if asked else None
-    return {"agreeing": agreeing, "tried": len(asked), "median": median}
-
-
 def slim(claim: Claim, entry: dict[str, Any]) -> dict[str, Any]:
     """Return what is kept of a claim's entry of `claims.json`."""
-    choices = claim.study.open_choices
-    first = {choice.name: choice.options[0].name for choice in choices}
-    judged = {"choices": first, "measured": entry["measured"], "verdict": claim.verdict(*_value(entry))}
-    cells = [judged, *entry["other_choices"]]
-    quick = {choice.name: {option.name for option in choice.options[: choice.quick]} for choice in choices}
-    among = [cell for cell in cells if all(name in quick[key] for key, name in cell["choices"].items())]
     others = [] if claim.study.name == LARGE else [_other(claim, other) for other in entry["other_choices"]]
-    return entry | {"quick": counts(among), "whole": counts(cells), "other_choices": others}
-
-
-def _value(entry: Mapping[str, Any]) -> tuple[float | None, Interval | None]:
-    """What a verdict rests on: a value, and its interval where there is one."""
-    if entry["interval"] is None:
-        return entry["measured"], None
-    low, high = entry["interval"]
-    return entry["measured"], of_ends(low, high, int(entry["seeds"]))
+    return entry | {"other_choices": others}
 
 
 def _other(claim: Claim, other: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from ackclock import Scenario, examples, run
 from ackclock.claims import load_folders, markdown
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
-from ackclock.claims.measured import number as short
 from pages import assert_written
 
 ROOT = Path(__file__).parents[2]
@@ -150,31 +149,6 @@ def test_what_needs_traces_is_on_record_without_them(folder: Folder, monkeypatch
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-learned.md"
-TABLE = re.compile(r"<!-- all paths -->\n.*?<!-- end of paths -->", re.DOTALL)
-HEAD = "| | paths | beside | goodput, % | delay, % of RTT | loss, % |\n|---|---|---|---|---|---|\n"
-
-
-def row(folder: Folder, name: str, opponent: str) -> str:
-    """What was measured of the three quantities: by how much the learned one is above, and both means."""
-    found = [markdown.on_record(folder, f"{name}{number}") for number in "123"]
-    both = [[short(f.measured.also[who]) for who in ("learned", opponent)] for f in found]
-    cells_ = [f"{markdown.cell(f.claim, f.measured)} ({', '.join(b)})" for f, b in zip(found, both, strict=True)]
-    beside, paths = found[0].claim.statement.removeprefix("More goodput than ").rstrip(".").split(": ")
-    return f"| {' | '.join([name, paths, beside, *cells_])} |\n"
-
-
-def test_the_page_has_the_numbers_on_record(folder: Folder, measure: ModuleType) -> None:
-    """By kind of path and opponent: goodput, delay and loss."""
-    rows = [
-        row(folder, f"L{kind}{letter}", opponent)
-        for kind in range(1, 8)
-        for letter, opponent in measure.OPPONENTS.items()
-    ]
-    page = PAGE.read_text(encoding="utf-8")
-    assert len(TABLE.findall(page)) == 1
-    assert_written(PAGE, TABLE.sub(f"<!-- all paths -->\n{HEAD}{''.join(rows)}<!-- end of paths -->", page))
-
-
 SIGNS = re.compile(r"<!-- signs -->\n.*?<!-- end of signs -->", re.DOTALL)
 SIGN = {"agrees": "+", "differs": "-", "undecided": "0"}
 

@@ -1,8 +1,6 @@
-"""Claims of the OPNET notes: the page's tables from a run, and what a terminal shows of them.
+"""Claims of the OPNET notes: the page's table from a run, and what a terminal shows of them.
 
-ACKCLOCK_UPDATE_DOCS=1 writes the tables. A line `<!-- claims: O2 O3 -->` opens a table of the claims whose ids begin
-so; `<!-- claims by trip: O7a | O7c:link Mbit/s -->` opens one with a row for each option of that choice, and the first
-of each other; behind a colon stands what was measured beside.
+ACKCLOCK_UPDATE_DOCS=1 writes the table that `<!-- claims: O -->` opens.
 """
 
 import re
@@ -10,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.claims import Claim, Finding, Measured, judge, load_folders
+from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.ledger import Laboratory
-from ackclock.claims.markdown import cell
-from ackclock.claims.measured import number
+from ackclock.claims.markdown import statements
 from conftest import Cli
 from pages import assert_written
 
 pytestmark = pytest.mark.timeout(600)  # all of its grid: some 15 s of CPU
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-opnet.md"
-TABLE = re.compile(r"(<!-- claims(?: by (\w+))?: ([^>]+) -->\n).*?(<!-- end of claims -->)", re.DOTALL)
+TABLE = re.compile(r"<!-- claims: O -->\n.*?<!-- end of claims -->", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -29,58 +26,10 @@ def findings() -> list[Finding]:
     return judge(folder.claims, Laboratory(full=True), folder.recorded)
 
 
-def table(findings: list[Finding], prefixes: list[str]) -> str:
-    """A row for each claim: what verdicts rest on, and how many of the choices tried agree."""
-    rows = ["| | quantity | notes | measured | choices that agree | verdict |", "|---|---|---|---|---|---|"]
-    for finding in findings:
-        claim = finding.claim
-        if claim.id.startswith(tuple(prefixes)):
-            name = f"{claim.id} (ours)" if claim.origin == "ours" else claim.id
-            measured = f"{number(finding.measured.value)} {claim.unit}".strip()
-            choices = f"{finding.agreeing} of {finding.tried}"
-            cells = (name, claim.quantity, claim.published, measured, choices, finding.verdict)
-            rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
-
-
-def by_option(findings: list[Finding], choice: str, parts: list[str]) -> str:
-    """A row for each option of a choice."""
-    ids = [part.split(":")[0] for part in parts]
-    found = [next(finding for finding in findings if finding.claim.id == claim_id) for claim_id in ids]
-    choices = found[0].claim.study.open_choices
-    (place,) = [place for place, each in enumerate(choices) if each.name == choice]
-    first = tuple(each.options[0] for each in choices)
-    heads = [_head(part, finding) for part, finding in zip(parts, found, strict=True)]
-    rows = [f"| {' | '.join([choices[place].title, *heads])} |", "|---" * (len(found) + 1) + "|"]
-    for option in choices[place].options:
-        wanted = (*first[:place], option, *first[place + 1 :])
-        measured = [dict([(first, f.measured), *((other[0], other[1]) for other in f.others)])[wanted] for f in found]
-        cells = [_cell(part, f.claim, each) for part, f, each in zip(parts, found, measured, strict=True)]
-        rows.append(f"| {' | '.join([option.name, *cells])} |")
-    return "\n".join(rows) + "\n"
-
-
-def _head(part: str, finding: Finding) -> str:
-    claim_id, _, beside = part.partition(":")
-    return beside or f"{claim_id}: {finding.claim.quantity} {finding.claim.unit and f'({finding.claim.unit})'}".strip()
-
-
-def _cell(part: str, claim: Claim, measured: Measured) -> str:
-    beside = part.partition(":")[2]
-    return number(measured.also[beside]) if beside else cell(claim, measured)
-
-
 def test_the_page_has_the_numbers_of_a_run(findings: list[Finding]) -> None:
-    def written(found: re.Match[str]) -> str:
-        if found[2] is None:
-            return found[1] + table(findings, found[3].split()) + found[4]
-        return found[1] + by_option(findings, found[2], [part.strip() for part in found[3].split("|")]) + found[4]
-
     text = PAGE.read_text(encoding="utf-8")
-    renewed = TABLE.sub(written, text)
-    text = assert_written(PAGE, renewed)
-    shown = {word for _, choice, words, _ in TABLE.findall(text) if not choice for word in words.split()}
-    assert [f.claim.id for f in findings if not f.claim.id.startswith(tuple(shown))] == []
+    assert len(TABLE.findall(text)) == 1
+    assert_written(PAGE, TABLE.sub(f"<!-- claims: O -->\n{statements(findings)}<!-- end of claims -->", text))
 
 
 @pytest.mark.parametrize(("claim", "serialisations"), [("O7d", 3), ("O7h", 2)])

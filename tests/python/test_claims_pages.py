@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,25 @@ def test_a_table_by_option_has_a_row_for_each() -> None:
     assert finding.claim.id == "D3h1"
 
 
-def test_a_grid_has_a_row_for_each_option_of_the_first_choice() -> None:
-    """Nine paths by three numbers of flows and three losses; where all of an interval is out of the range, italics."""
-    text = renewed("<!-- record grid: highspeed-2005 H5a1:allowed ms | H5b1 -->\n<!-- end of record -->", FOLDERS)
-    rows = [line.split(" | ") for line in text.splitlines() if " Mbit/s, " in line or "Gbit/s, " in line]
-    assert [len(row) for row in rows] == [1 + 3 * 3] * 9
-    flows_at_10_mbit = [row.split(", ")[0] for row in rows[0][1::3]]
-    assert flows_at_10_mbit == ["10.00", "18.00", "180.0"], "10 ms, or 1.5 times a packet of each flow at 10 Mbit/s"
+def test_statements_have_what_their_verdicts_rest_on() -> None:
+    """All of one record: its first combination, how many agree, and the verdict."""
+    text = renewed("<!-- record statements: highspeed-2005 H3e -->\n<!-- end of record -->", FOLDERS)
+    (row,) = [line.split(" | ") for line in text.splitlines() if line.startswith("| H3e")]
+    highspeed = next(folder for folder in FOLDERS if folder.path.name == "highspeed-2005")
+    entry = on_record(highspeed, "H3e").claim.on_record
+    assert entry is not None
+    assert row[1] == entry["statement"]
+    assert row[4:] == [f"{entry['choices_agreeing']} of {entry['choices_tried']}", f"{entry['verdict']} |"]
+
+
+def test_verdicts_are_counted_by_whose_statements_they_are_on() -> None:
+    text = renewed("<!-- record verdicts: highspeed-2005 H7 -->\n<!-- end of record -->", FOLDERS)
+    rows = [line for line in text.splitlines() if "statements of" in line]
+    assert rows == ["| statements of the source | 2 | 0 | 0 | 0 |", "| statements of ours | 1 | 0 | 0 | 0 |"]
+    text = renewed("<!-- record verdicts: highspeed-2005 -->\n<!-- end of record -->", FOLDERS)
+    highspeed = next(folder for folder in FOLDERS if folder.path.name == "highspeed-2005")
+    counted = sum(int(count) for count in re.findall(r"\b\d+\b", text.replace(highspeed.path.name, "")))
+    assert counted == len([claim for claim in highspeed.claims if claim.on_record is not None])
 
 
 def test_a_tally_counts_what_the_record_decides_of_a_sources_statements() -> None:

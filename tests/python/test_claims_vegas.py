@@ -1,9 +1,7 @@
 """Claims of the Vegas study: its page beside what is on record, and measures by hand.
 
-`make record-vegas` records anew: measurements, figures and,
-by this file with ACKCLOCK_UPDATE_DOCS=1, the page's tables.
-`<!-- claims: V1a V3 -->` opens a table of the claims whose ids begin so, `<!-- beside: V4c V5a -->` one of what was
-measured beside them in the first cell, `<!-- queues -->` and `<!-- starts -->` tables of where all twelve hold.
+`make record-vegas` records anew: measurements, figures and, with ACKCLOCK_UPDATE_DOCS=1, the page's tables, of which
+this file writes `<!-- queues -->`, where all twelve statements hold.
 """
 
 import itertools
@@ -11,7 +9,6 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -19,15 +16,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ackclock.claims import Claim, Folder, load_folders
+from ackclock.claims import Folder, load_folders
 from ackclock.claims.folder import load_module
-from ackclock.claims.measured import number
-from ackclock.claims.words import limits
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
 FOLDER = Path(__file__).parents[2] / "studies" / "vegas-1999"
-TABLE = re.compile(r"<!-- (claims: |beside: |queues|starts)([^>]*?) ?-->\n.*?<!-- end of claims -->", re.DOTALL)
+TABLE = re.compile(r"<!-- queues -->\n.*?<!-- end of claims -->", re.DOTALL)
 PACKET_BITS = 8 * 540
 """Of a full segment of the study."""
 
@@ -42,44 +37,10 @@ def measures(folder: Folder) -> ModuleType:
     return load_module(folder.path / "measure.py")
 
 
-def is_of(claim: str, prefixes: Iterable[str]) -> bool:
-    """Whether an id begins so; V1 is no beginning of V12."""
-    return any(re.match(rf"{prefix}(?!\d)", claim) for prefix in prefixes)
-
-
-def on_record(folder: Folder, prefixes: list[str]) -> Iterator[tuple[Claim, dict[str, Any]]]:
-    for claim in folder.claims:
-        if is_of(claim.id, prefixes):
-            assert claim.on_record is not None, claim.id
-            yield claim, dict(claim.on_record)
-
-
-def of_claims(folder: Folder, prefixes: list[str]) -> str:
-    """The first cell, how much of both grids agrees, and the verdicts."""
-    rows = ["| | quantity | asked | first cell | quick grid | whole grid | verdict |", "|---|---|---|---|---|---|---|"]
-    for claim, entry in on_record(folder, prefixes):
-        name = f"{claim.id} (ours)" if claim.origin == "ours" else claim.id
-        cells = (name, claim.quantity, limits(claim), _value(entry), _grid(entry["quick"]), _grid(entry["whole"]))
-        rows.append(f"| {' | '.join(cells)} | {entry['verdict']} |")
-    return "\n".join(rows) + "\n"
-
-
-def _value(entry: dict[str, Any]) -> str:
-    interval = entry["interval"]
-    return number(entry["measured"]) + (f" ± {number((interval[1] - interval[0]) / 2)}" if interval else "")
-
-
-def _grid(counts: dict[str, Any]) -> str:
-    return f"{number(counts['median'])}, {counts['agreeing']} of {counts['tried']}"
-
-
-def beside(folder: Folder, prefixes: list[str]) -> str:
-    """What was measured beside some claims in the first cell, goodputs in kbit/s without saying so again."""
-    rows = ["| | in the first cell |", "|---|---|"]
-    for claim, entry in on_record(folder, prefixes):
-        named = [f"{name.replace(' kbit/s', '')}: {number(value)}" for name, value in entry["also"].items()]
-        rows.append(f"| {claim.id} | {'; '.join(named)} |")
-    return "\n".join(rows) + "\n"
+def on_record(folder: Folder, claim_id: str) -> dict[str, Any]:
+    claim = next(claim for claim in folder.claims if claim.id == claim_id)
+    assert claim.on_record is not None
+    return dict(claim.on_record)
 
 
 def region(folder: Folder) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -97,8 +58,7 @@ def whole(folder: Folder) -> list[tuple[str, ...]]:
 def other_starts(folder: Folder) -> dict[str, list[bool]]:
     """Whether all hold under each start but the first, by cell."""
     found: dict[str, list[bool]] = {}
-    ((_, entry),) = on_record(folder, ["V15"])
-    for other in entry["other_choices"]:
+    for other in on_record(folder, "V15")["other_choices"]:
         if other["choices"]["starts"] != "1":
             found.setdefault(other["choices"]["place"], []).append(other["verdict"] == "agrees")
     return found
@@ -131,40 +91,14 @@ def of_queues(folder: Folder) -> str:
     return "\n".join(rows) + "\n"
 
 
-def of_starts(folder: Folder) -> str:
-    """Each network that has cells in which all hold: which kinds of Vegas, and under how many of five other starts."""
-    starts = other_starts(folder)
-    networks: dict[str, list[str]] = {}
-    for cell in whole(folder):
-        count = sum(starts[place(cell)])
-        networks.setdefault(", ".join(cell[1:]), []).append(f"{cell[0].replace(', ', ' ', 1)}: {count}")
-    ranked = sorted(networks.items(), key=lambda item: -len(item[1]))
-    rows = ["| network | Vegas: of five other starts |", "|---|---|"]
-    return "\n".join([*rows, *(f"| {name} | {'; '.join(kinds)} |" for name, kinds in ranked)]) + "\n"
-
-
-def test_the_page_has_the_numbers_on_record(folder: Folder) -> None:
-    writers = {"claims: ": of_claims, "beside: ": beside}
-
-    def written(found: re.Match[str]) -> str:
-        kind, words = found[1], found[2]
-        rows = writers[kind](folder, words.split()) if kind in writers else _of(kind, folder)
-        return f"{found[0].splitlines()[0]}\n{rows}<!-- end of claims -->"
-
+def test_the_page_has_the_region_on_record(folder: Folder) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    renewed = TABLE.sub(written, text)
-    text = assert_written(PAGE, renewed)
-    shown = {word for kind, words in TABLE.findall(text) if kind == "claims: " for word in words.split()}
-    missing = [c.id for c in folder.claims if not is_of(c.id, shown) and not c.study.costly]
-    assert missing == []
-
-
-def _of(kind: str, folder: Folder) -> str:
-    return of_queues(folder) if kind == "queues" else of_starts(folder)
+    assert len(TABLE.findall(text)) == 1
+    assert_written(PAGE, TABLE.sub(f"<!-- queues -->\n{of_queues(folder)}<!-- end of claims -->", text))
 
 
 def test_the_page_names_whatever_differs(folder: Folder) -> None:
-    text = TABLE.sub("", PAGE.read_text(encoding="utf-8"))
+    text = re.sub(r"^(<!--|\|).*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert [claim for claim, verdict in folder.recorded.items() if verdict == "differs" and claim not in text] == []
 
 
@@ -200,14 +134,6 @@ def test_what_the_page_says_of_the_region(folder: Folder) -> None:
     runs = [start for cell in starts.values() for start in cell]
     assert sum(runs) / len(runs) == pytest.approx(0.58, abs=0.01)
     assert [name for name, each in starts.items() if all(each)] == ["ns-2, mean, 1 and 3; 4 Mbit/s, 20 ms, 100"]
-
-
-def test_the_page_says_what_acks_and_b_take_of_the_link(folder: Folder) -> None:
-    """V3's yardstick as two shares of the first cell's 1.5 Mbit/s."""
-    ((_, entry),) = on_record(folder, ["V3d"])
-    acks, added = (round(entry["also"][name] / 1500 * 100) for name in ("ACKs kbit/s", "B kbit/s"))
-    text = PAGE.read_text(encoding="utf-8")
-    assert f"they take {acks} % of the forward link, R1 to R2, and B takes {added} %" in text
 
 
 def test_other_starts_are_tried_wherever_all_statements_hold(folder: Folder) -> None:

@@ -73,8 +73,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _of_a_page() -> list[Any]:
-    """The commands of each page; Cargo uses every core."""
-    marks = {True: pytest.mark.alone, False: ()}
+    """The commands of each page; those of Cargo compile."""
+    marks = {True: pytest.mark.slow, False: ()}
     return [pytest.param(block, id=str(block), marks=marks["cargo " in block.text]) for block in _commands()]
 
 
@@ -149,7 +149,7 @@ def test_rows_of_tables_stand_below_a_head(page: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "kind", "folder"),
     [
-        ("own-controller-python.md", "python", "scenarios"),
+        ("own-controller-python.md", "python", "python/ackclock/scenarios"),
         ("own-controller-rust.md", "rust", "examples/rust-controller/src"),
     ],
 )
@@ -246,3 +246,10 @@ def test_the_mistakes_page_counts_right() -> None:
     with pytest.raises(ackclock.ScenarioError) as caught:
         ackclock.Scenario.parse(block.text)
     assert len(caught.value.diagnostics) == 3
+
+
+def test_the_page_on_stability_names_each_command_and_each_name_of_the_package() -> None:
+    page = (ROOT / "docs/reference/stability.md").read_text(encoding="utf-8")
+    commands = {name for name, command in typer.main.get_command(app).commands.items() if not command.hidden}
+    missing = [name for name in {*commands, *ackclock.__all__} if f"`{name}`" not in page]
+    assert not missing

@@ -12,7 +12,7 @@ from conftest import Cli
 ROOT = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
-pytestmark = pytest.mark.alone  # Cargo uses every core
+pytestmark = pytest.mark.slow
 
 AXES = {"controller": "flow.mine.controller.beta=[0.5, 0.9]", "queue": "topology.bottleneck.queue.threshold=[10, 90]"}
 

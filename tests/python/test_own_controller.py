@@ -113,7 +113,6 @@ AIMD_ALONE = ten_over_random_loss(
 )
 
 
-@pytest.mark.slow
 def test_aimd_has_the_throughput_of_its_law() -> None:
     # At a loss rate p AIMD(a, b) has a mean window of sqrt(a (2 - b) / (2 b p)) segments (Floyd, Handley, Padhye 2000):
     # for (1/5, 1/8) that is sqrt(1.5 / p), as Reno's. At p = 1/400: 24.5 segments of 1448 bytes in 50 ms.

@@ -23,7 +23,7 @@ from conftest import command
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray; make test-ray installs it")
 
 # Ray leaves sockets and files to the end of the process, and warns of its own future.
-pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]
 
 TINY = """\
 name = "tiny"

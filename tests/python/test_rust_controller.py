@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "rust-controller"
 ALONE = ten_over_random_loss("70 s", '{ kind = "external", name = "sqrt" }')
 
 
-pytestmark = pytest.mark.alone  # Cargo uses every core
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +41,12 @@ def _summary(program: Path, *arguments: object) -> dict[str, Any]:
     return summary
 
 
-@pytest.mark.slow
 def test_the_program_runs_a_scenario_with_its_controller(program: Path) -> None:
     mine, reno = _summary(program, EXAMPLE / "scenario.toml", "duration=10 s")["flows"]
     assert (mine["controller"], reno["controller"]) == ("sqrt", "reno")
     assert mine["delivered_bytes"] > 1_000_000 and mine["fast_recoveries"] > 0
 
 
-@pytest.mark.slow
 def test_sqrt_has_the_throughput_of_its_law(program: Path, tmp_path: Path) -> None:
     # A round trip brings the window alpha / sqrt(w), a loss takes beta * sqrt(w): between losses lie (beta / alpha) w
     # round trips of w segments, 1/p in all, so w = sqrt(alpha / (beta p)) (Bansal and Balakrishnan 2001): 20 at 1/400.
@@ -59,7 +57,6 @@ def test_sqrt_has_the_throughput_of_its_law(program: Path, tmp_path: Path) -> No
     assert goodput_bps == pytest.approx(math.sqrt(1 / 0.0025) * 1448 * 8 / 0.050, rel=0.12)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "field", "remedy"),
     [

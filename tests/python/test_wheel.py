@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ("run", "--bottleneck", "10 Mbit/s", "--rtt", "20 ms", "--flows", "cubic,reno", "--duration", "2 s")
 
 
-@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_a_clean_environment_without_rust_runs_the_example(tmp_path: Path) -> None:
@@ -21,7 +20,8 @@ def test_a_clean_environment_without_rust_runs_the_example(tmp_path: Path) -> No
     venv.create(tmp_path / "clean", with_pip=True)
     python = tmp_path / "clean" / "bin" / "python"
     environment = _without_rust()
-    _run([python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements" / "base.lock"], environment)
+    locked = ROOT / "requirements" / "base.lock"
+    _run([python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", locked], environment)
     _run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel], environment)
 
     shown = _run([tmp_path / "clean" / "bin" / "ackclock", *EXAMPLE, "-o", tmp_path / "out"], environment)

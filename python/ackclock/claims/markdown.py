@@ -3,9 +3,9 @@
 Between two lines of a page, `<!-- record: dqn-2023 D1a1 D1b1 -->` and `<!-- end of record -->`, stands a row for each
 claim and a column for each combination of the choices that its source leaves open. `<!-- record by option:
 highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each combination; `H4a1:bounded mean ms` is one
-of what was measured beside it. `by option where 1 BDP; Linux: ...` has the rows with these options only.
-`<!-- record grid: highspeed-2005 H5a1:allowed ms | H5b1 -->` has a row for each option of the first choice, a column
-for each combination of the others, and in each cell these numbers without their intervals.
+of what was measured beside it. `<!-- record statements: highspeed-2005 H1a H2a -->` has a row for each claim: what is
+said, the measurement that its verdict rests on, and how many combinations agree. `<!-- record verdicts: highspeed-2005
+H1 H2 -->` counts the verdicts on the claims whose ids begin so, or on all.
 `<!-- record tally: dqn-2023 D1 D2 -->` counts the verdicts on the source's statements whose ids begin so, in a row for
 each option of their first choice under which all of them were measured. Its last two columns count the means that lie
 in their ranges, of every other repetition: what is chosen as the best by one half is judged by the other.
@@ -13,15 +13,17 @@ What is outside a claim's range is in *italics*, what is undecided has a questio
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Finding, Laboratory, judge
 from ackclock.claims.measured import Measured, number
+from ackclock.claims.words import ORIGINS, VERDICTS
 from ackclock.estimates import mean_of
 
 _MARKED = re.compile(
-    r"<!-- record(?P<by> by option| grid| tally)?(?: where (?P<where>[^:>]+))?: (?P<folder>\S+) (?P<what>[^>]+?) -->\n"
+    r"<!-- record(?P<by> by option| statements| verdicts| tally)?: (?P<folder>\S+)(?P<what>[^>]*?) -->\n"
     r".*?<!-- end of record -->",
     re.DOTALL,
 )
@@ -43,13 +45,11 @@ def renewed(text: str, folders: Sequence[Folder]) -> str:
         folder = next((each for each in folders if each.path.name == found["folder"]), None)
         if folder is None:
             raise LookupError(f"{mark} names no folder of claims")
-        kept = [name.strip() for name in (found["where"] or "").split(";") if name]
-        if found["by"] is None:
-            rows = _by_claim(folder, found["what"].split())
-        elif "tally" in found["by"]:
-            rows = _tally(folder, tuple(found["what"].split()))
+        if found["by"] == " by option":
+            rows = _by_option(folder, found["what"])
         else:
-            rows = (_grid if "grid" in found["by"] else _by_option)(folder, found["what"], kept)
+            writers = {None: _by_claim, " statements": _statements, " verdicts": _verdicts, " tally": _tally}
+            rows = writers[found["by"]](folder, found["what"].split())
         return f"{mark}\n{rows}<!-- end of record -->"
 
     return _MARKED.sub(table, text)
@@ -91,8 +91,49 @@ def _by_claim(folder: Folder, ids: Sequence[str]) -> str:
     return _table(["", "", "source", *names, "seeds"], rows)
 
 
-def _tally(folder: Folder, beginnings: tuple[str, ...]) -> str:
-    said = [claim for claim in folder.claims if claim.id.startswith(beginnings) and claim.origin == "source"]
+def statements(findings: Sequence[Finding]) -> str:
+    """Return a row for each finding: what is said, what its verdict rests on, and how many combinations agree.
+
+    Args:
+        findings: Simulated now, or on record.
+    """
+    rows = [[f.claim.id, f.claim.statement, f.claim.quantity, _measured(f), *_agreeing(f)] for f in findings]
+    return _table(["", "statement", "quantity", "measured", "choices that agree", "verdict"], rows)
+
+
+def _measured(finding: Finding) -> str:
+    spread = finding.measured.interval
+    half = f" ± {number(spread.half)}" if spread is not None and spread.freedom else ""
+    return f"{number(finding.measured.value)}{half} {finding.claim.unit}".strip()
+
+
+def _agreeing(finding: Finding) -> tuple[str, str]:
+    """Return both counts and the verdict; a record may leave out what its other combinations measured."""
+    entry = finding.claim.on_record
+    if finding.simulated or entry is None:
+        return f"{finding.agreeing} of {finding.tried}", finding.verdict
+    return f"{entry['choices_agreeing']} of {entry['choices_tried']}", entry["verdict"]
+
+
+def _statements(folder: Folder, ids: Sequence[str]) -> str:
+    return statements([on_record(folder, claim_id) for claim_id in ids])
+
+
+def _verdicts(folder: Folder, beginnings: Sequence[str]) -> str:
+    chosen = [each for each in folder.claims if each.id.startswith(tuple(beginnings) or "")]
+    counts = Counter(
+        (str(each.origin), str(each.on_record["verdict"])) for each in chosen if each.on_record is not None
+    )
+    rows = [
+        [title, *(str(counts[whose, verdict]) for verdict, _ in VERDICTS)]
+        for whose, title in ORIGINS
+        if any(origin == whose for origin, _ in counts)
+    ]
+    return _table(["", *(verb for _, verb in VERDICTS)], rows)
+
+
+def _tally(folder: Folder, beginnings: Sequence[str]) -> str:
+    said = [claim for claim in folder.claims if claim.id.startswith(tuple(beginnings)) and claim.origin == "source"]
     claims = [claim for claim in said if claim.study.choices[0] is said[0].study.choices[0]]
     measured = [(claim, _columns(on_record(folder, claim.id))) for claim in claims]
     rows = []
@@ -127,29 +168,13 @@ def _seeds(finding: Finding) -> str:
     return ", ".join(dict.fromkeys("1" if each is None else str(each.freedom + 1) for each in intervals))
 
 
-def _by_option(folder: Folder, text: str, kept: Sequence[str]) -> str:
-    """Write a row for each combination; with `kept` for those that have these options, which are not named again."""
+def _by_option(folder: Folder, text: str) -> str:
     findings = _parts(folder, text)
     first = next(iter(findings.values()))
     heads = [part.split(":")[1] if ":" in part else f"{part}: {f.claim.quantity}" for part, f in findings.items()]
-    rows = [
-        [", ".join(options), *(_of(finding, part, name) for part, finding in findings.items())]
-        for name, options in _named(first, kept).items()
-    ]
-    return _table([", ".join(_titles(first, kept)), *heads], rows)
-
-
-def _grid(folder: Folder, text: str, kept: Sequence[str]) -> str:
-    """Write a row for each option of the first choice that is not in `kept`, a column for each of the others."""
-    findings = _parts(folder, text)
-    first = next(iter(findings.values()))
-    rows: dict[str, dict[str, str]] = {}
-    for name, (row, *column) in _named(first, kept).items():
-        found = [_of(finding, part, name, is_short=True) for part, finding in findings.items()]
-        rows.setdefault(row, {})[", ".join(column)] = ", ".join(found)
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    head = _titles(first, kept)[0]
-    return _table([head, *columns], [[name, *(row[column] for column in columns)] for name, row in rows.items()])
+    rows = [[name, *(_of(finding, part, name) for part, finding in findings.items())] for name in _columns(first)]
+    titles = [choice.title for choice in first.claim.study.open_choices]
+    return _table([", ".join(titles), *heads], rows)
 
 
 def _parts(folder: Folder, text: str) -> dict[str, Finding]:
@@ -158,29 +183,11 @@ def _parts(folder: Folder, text: str) -> dict[str, Finding]:
     return {part: on_record(folder, part.split(":")[0]) for part in parts}
 
 
-def _titles(finding: Finding, kept: Sequence[str]) -> list[str]:
-    """Return the titles of the choices of which no option is fixed."""
-    choices = finding.claim.study.open_choices
-    return [choice.title for choice in choices if not any(option.name in kept for option in choice.options)]
-
-
-def _named(finding: Finding, kept: Sequence[str]) -> dict[str, list[str]]:
-    """Return the options of each combination that has those in `kept`, without them, by its name in `_columns`."""
-    first = tuple(choice.options[0] for choice in finding.claim.study.open_choices)
-    tried = [first, *(chosen for chosen, _, _ in finding.others)]
-    named = [[option.name for option in chosen] for chosen in tried]
-    return {
-        ", ".join(names) or "ours": [name for name in names if name not in kept]
-        for names in named
-        if set(kept) <= set(names)
-    }
-
-
-def _of(finding: Finding, part: str, name: str, *, is_short: bool = False) -> str:
+def _of(finding: Finding, part: str, name: str) -> str:
     measured = _columns(finding)[name]
     if ":" in part:
         return number(measured.also[part.split(":")[1]])
-    return cell(finding.claim, measured, has_interval=not is_short)
+    return cell(finding.claim, measured)
 
 
 def _columns(finding: Finding) -> dict[str, Measured]:
@@ -190,17 +197,16 @@ def _columns(finding: Finding) -> dict[str, Measured]:
     return {", ".join(option.name for option in chosen) or "ours": found for chosen, found in tried}
 
 
-def cell(claim: Claim, measured: Measured, *, has_interval: bool = True) -> str:
+def cell(claim: Claim, measured: Measured) -> str:
     """Write a measurement: italics where it differs, a question mark where it is undecided.
 
     Args:
         claim: Whose limits count.
         measured: Under one combination of choices.
-        has_interval: Whether half of the interval is written too.
     """
     verdict = claim.verdict(measured.value, measured.interval)
     text = number(measured.value)
-    if has_interval and measured.interval is not None and measured.value is not None and measured.interval.freedom:
+    if measured.interval is not None and measured.value is not None and measured.interval.freedom:
         text = f"{text} ± {number(measured.interval.half)}"
     return f"*{text}*" if verdict == "differs" else f"{text} ?" if verdict == "undecided" else text
 
