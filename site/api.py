@@ -25,7 +25,7 @@ PAGES = {
     ]),
     "gym": ("Environments", "Flows as environments, for Gymnasium and PettingZoo.", [
         "ackclock.gym.flow.FlowEnv", "ackclock.gym.vector.VectorFlowEnv", "ackclock.gym.parallel.ParallelFlows",
-        "ackclock.gym.agent.AgentSettings",
+        "ackclock.gym.agent.AgentSettings", "ackclock.gym.agent.Settings",
     ]),
     "claims": ("Claims", "Published statements beside runs.", ["ackclock.claims"]),
     "lessons": ("Lessons", "Exercises whose answers are checked, and the laws behind them.", [

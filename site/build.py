@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import catalogue  # noqa: E402
 import gallery  # noqa: E402
 import lessons  # noqa: E402
 import links  # noqa: E402
-from stage import PROJECT, ROOT, Stage, in_order, title  # noqa: E402
+from stage import PROJECT, ROOT, Stage, in_groups, in_order, title  # noqa: E402
 
 from ackclock import dumbbell  # noqa: E402
 from ackclock.studio import link  # noqa: E402
@@ -80,24 +81,29 @@ def navigation(folder: Path) -> Nav:
         folder: Of the staged pages.
     """
 
-    def pages(section: str, first: str | None = None) -> Nav:
-        found = [page for page in in_order(folder, section) if page != first]
-        named: Nav = [{title((folder / page).read_text(encoding="utf-8")): page} for page in found]
-        return [*([{"Overview": first}] if first else []), *named]
+    def named(pages: Iterable[str]) -> Nav:
+        return [{title((folder / page).read_text(encoding="utf-8")): page} for page in pages]
 
-    decisions = pages("decisions", "decisions/README.md")
+    def pages(section: str, first: str | None = None) -> Nav:
+        found = named(page for page in in_order(folder, section) if page != first)
+        return [*([{"Overview": first}] if first else []), *found]
+
+    def grouped(section: str) -> Nav:
+        groups = in_groups(folder, section)
+        return [*({group: named(found)} for group, found in groups.items() if group), *named(groups.get("", []))]
+
     project: Nav = [{title((folder / page).read_text()): page} for page in PROJECT.values()]
     return [
         {"Home": "README.md"},
         {"Tutorial": pages("tutorial")},
         {"Lessons": pages("lessons", "lessons/README.md")},
-        {"How-to": pages("how-to")},
+        {"How-to": grouped("how-to")},
         {"Reference": pages("reference")},
         {"Controllers": pages("controllers", "controllers/index.md")},
         {"Queues": pages("queues", "queues/index.md")},
         {"API": pages("api", "api/index.md")},
         {"Gallery": pages("gallery", "gallery/README.md")},
-        {"Explanation": [*pages("explanation"), {"Decisions": decisions}, {"Project": [*project, *pages("dev")]}]},
+        {"Explanation": [*grouped("explanation"), {"Project": project}]},
     ]
 
 

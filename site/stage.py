@@ -132,3 +132,20 @@ def in_order(folder: Path, section: str) -> Iterator[str]:
         return (0, in_own, page) if in_own >= 0 else (1, in_home, page) if in_home >= 0 else (2, 0, page)
 
     yield from sorted(pages, key=place)
+
+
+def in_groups(folder: Path, section: str) -> dict[str, list[str]]:
+    """Return the pages of a section by the third-level heading that the home page lists them under, or "".
+
+    Args:
+        folder: Of the site's pages.
+        section: A folder in it.
+    """
+    home = (folder / "README.md").read_text(encoding="utf-8")
+    groups: dict[str, list[str]] = {}
+    listed = {page: home.rfind(f"]({page})") for page in in_order(folder, section)}
+    for page, place in sorted(listed.items(), key=lambda item: item[1]):
+        above = re.findall(r"^(##+) (.+)$", home[: max(place, 0)], re.MULTILINE)
+        heading = above[-1][1] if above and above[-1][0] == "###" else ""
+        groups.setdefault(heading, []).append(page)
+    return groups

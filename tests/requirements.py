@@ -168,16 +168,14 @@ def page_of(requirements: list[Requirement]) -> str:
     counts = {status: sum(requirement.status == status for requirement in requirements) for status in STATUSES}
     rfcs = sorted({requirement.rfc for requirement in requirements})
     lines = [
-        "# What the standards require, and what the code does",
+        "# Where TCP departs from the RFCs",
         "",
         f"<!-- Written by {COMMAND} out of {' and '.join(TABLES)}: change those. -->",
         "",
-        f"{len(requirements)} requirements of {len(rfcs)} RFCs, in our own words: {counts['met']} are met, "
+        f"Of {len(requirements)} requirements of {len(rfcs)} RFCs {counts['met']} are met, "
         f"{counts['departs']} are departed from, {counts['not-applicable']} do not apply to a simulated endpoint. "
-        "Each id appears in the sources in a line `//= id`, beside the code and beside the test that checks it; "
-        "`python tests/requirements.py ID` says where. What a switch changes is in [the scenario](scenario.md); the "
-        "table is about the profile `rfc`, unless it names another switch. The level `describes` marks a text without "
-        "key words.",
+        "The tables are about the profile `rfc`, unless they name another switch; what a switch changes is in "
+        "[the scenario](scenario.md#tcp). The level `describes` marks a text without key words.",
         "",
         "## Departures",
         "",
@@ -187,13 +185,17 @@ def page_of(requirements: list[Requirement]) -> str:
         "",
         *_table(requirements, "not-applicable", "why"),
         "",
-        "## All of them",
+        "## Requirements by RFC",
+        "",
+        f"The requirements stand in {' and '.join(f'`{table}`' for table in TABLES)}; "
+        "`python tests/requirements.py ID` names the code and the test of one.",
+        "",
+        "| RFC | met | departed from | not applicable |",
+        "|---|---|---|---|",
     ]
     for rfc in rfcs:
-        lines += ["", f"### RFC {rfc}", "", "| section | level | requirement | id | status |", "|---|---|---|---|---|"]
-        own = (requirement for requirement in requirements if requirement.rfc == rfc)
-        for one in sorted(own, key=_order):
-            lines.append(f"| {one.section} | {one.level} | {_cell(one.asks)} | `{one.id}` | {one.status} |")
+        own = [requirement.status for requirement in requirements if requirement.rfc == rfc]
+        lines.append(f"| {rfc} | {' | '.join(str(own.count(status)) for status in STATUSES)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -32,11 +32,7 @@ def ranked(links: Iterable[tuple[str, float, float]]) -> list[str]:
 
 
 def of_run(summary: Entry) -> list[tuple[str, float, float]]:
-    """Return what `ranked` wants to know of a run.
-
-    Args:
-        summary: The run's.
-    """
+    """Return what `ranked` wants to know of a run."""
     return [(link["name"], link["utilization"], link["queueing_delay_ms"]["mean"]) for link in summary["links"]]
 
 
@@ -58,11 +54,7 @@ def first_of(order: Iterable[str], links: Sequence[Entry]) -> Entry:
 
 
 def whose(names: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the note below a table that says whose use and queue are in it; none of a `bottleneck`.
-
-    Args:
-        names: The link of each run.
-    """
+    """Return the note below a table that says whose use and queue are in it; none of a `bottleneck`."""
     known = [name for name in dict.fromkeys(names) if name is not None]
     if not known or known == ["bottleneck"]:
         return ()

@@ -39,11 +39,7 @@ def over_time(scenario: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats
 
 
 def constant_bps(scenario: Mapping[str, Any]) -> float | None:
-    """Return the rate of the bottleneck, if it has one that does not change.
-
-    Args:
-        scenario: As of `over_time`.
-    """
+    """Return the rate of the bottleneck, if it has one that does not change."""
     rate = _rate(scenario)
     entries = rate.get("schedule", ()) if isinstance(rate, Mapping) else [{"rate": rate}]
     rates = {bits_per_second(entry.get("rate")) for entry in entries if isinstance(entry, Mapping)}

@@ -69,11 +69,7 @@ def slowdown_by_size(
 
 
 def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
-    """Return the lines of every group and connection whose flows or requests were completed.
-
-    Args:
-        results: One run or several.
-    """
+    """Return the lines of every group and connection whose flows or requests were completed."""
     lines = []
     for position, result in enumerate(results):
         prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
@@ -84,11 +80,7 @@ def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
 
 
 def static(lines: list[SlowdownLine]) -> "StaticFigure":
-    """Return the lines as a Matplotlib figure, as wide as a column of a paper.
-
-    Args:
-        lines: As `slowdown_lines` gives them.
-    """
+    """Return the lines as a Matplotlib figure, as wide as a column of a paper."""
     import matplotlib as mpl
 
     with mpl.rc_context(PAPER):

@@ -229,9 +229,6 @@ _found: dict[tuple[str, Path], object] = {}
 def overridden_by(found: type[CongestionController]) -> list[str]:
     """Return the names of the methods that a class overrides.
 
-    Args:
-        found: The class.
-
     Raises:
         RefusedError: If they are not enough, or need what the class does not want.
     """
@@ -249,9 +246,6 @@ def overridden_by(found: type[CongestionController]) -> list[str]:
 
 def check_name(path: str) -> None:
     """Find out whether what a scenario gives could name a class.
-
-    Args:
-        path: `module:Class`.
 
     Raises:
         RefusedError: If it could not.
@@ -290,12 +284,7 @@ def _check_parameters(found: type[CongestionController], parameters: Mapping[str
 
 
 def copy_of(part: object, start: object) -> object:
-    """Copy a controller, or another part, with all that it holds; a window is the caller's business.
-
-    Args:
-        part: To copy.
-        start: What it started from.
-    """
+    """Copy a controller, or another part, with all that it holds; a window is the caller's business."""
     kind: Any = type(part)
     twin: object = kind.__new__(kind, start)
     copies = {id(part): twin}
@@ -316,9 +305,6 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     """Say which files the classes of a scenario are in, for manifests.
-
-    Args:
-        scenario: Whose flows they control.
 
     Returns:
         For each class, `module:Class`, its file and the file's SHA-256; nothing for a class without a file.

@@ -70,11 +70,7 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
 
 
 def stem(name: str) -> str | None:
-    """Return the name of the group to which a connection NAME.1, NAME.2, ... may belong; none of another.
-
-    Args:
-        name: The flow's.
-    """
+    """Return the name of the group to which a connection NAME.1, NAME.2, ... may belong; none of another."""
     found = _NUMBERED.fullmatch(name)
     return found[1] if found else None
 

@@ -45,9 +45,6 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
 def decoded_toml(text: str) -> dict[str, Any]:
     """Return what a TOML text says, as `tomllib.loads` does.
 
-    Args:
-        text: The text.
-
     Raises:
         ValueError: If it is no TOML, or too deep, or a number of thousands of digits is in it.
 

@@ -105,9 +105,6 @@ def dumbbell(
 def scenario_text(document: Mapping[str, Any]) -> str:
     """Return the JSON of a scenario's tables. A number that JSON lacks is a word in it, for the check to place.
 
-    Args:
-        document: The tables.
-
     Examples:
         >>> scenario_text({"a": [1.5, float("nan")]})
         '{"a": [1.5, "nan"]}'
@@ -134,14 +131,6 @@ def topology(
 ) -> dict[str, Any]:
     """Return the `topology` of a dumbbell whose bottleneck has all of the delay.
 
-    Args:
-        rate: As `bottleneck` of `dumbbell`.
-        rtt: As of `dumbbell`.
-        queue: A discipline.
-        buffer: Its limit.
-        loss: As of `dumbbell`.
-        trace: As of `dumbbell`.
-
     Raises:
         ValueError: If `rtt` is no duration.
     """
@@ -159,11 +148,7 @@ def topology(
 
 
 def is_limit(queue: str | dict[str, Any]) -> bool:
-    """Say whether a word for the queue is the limit of a DropTail queue: an amount, or "unlimited".
-
-    Args:
-        queue: A word, or a table.
-    """
+    """Say whether a word for the queue is the limit of a DropTail queue: an amount, or "unlimited"."""
     return isinstance(queue, str) and (queue.strip()[:1].isdigit() or queue.strip() == "unlimited")
 
 
@@ -203,19 +188,12 @@ def _line_rates() -> dict[str, str]:
 
 
 def who(tables: Sequence[Mapping[str, Any]]) -> str:
-    """Return flows in a few words.
-
-    Args:
-        tables: As of `flow_tables`.
-    """
+    """Return flows in a few words."""
     return ", ".join(str(table["name"]) for table in tables) if len(tables) <= 4 else f"{len(tables)} flows"
 
 
 def flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, Any]]:
     """Give each flow a table and a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
-
-    Args:
-        flows: As of `dumbbell`.
 
     Raises:
         ValueError: If there are none, or too many.

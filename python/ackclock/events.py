@@ -5,6 +5,7 @@ print(event.time_s, event.source.name, event)
 """
 
 import json
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,8 @@ from ackclock.results import Results
 from ackclock.running import EngineFigures, results_of, watched
 
 _T = TypeVar("_T")
+_CLASSES: dict[str, Any] = {}
+"""The classes of events, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,16 @@ class Event:
     time_s: float
     source: Source
 
+    def __init_subclass__(cls) -> None:
+        """Name the class as `events` does, and keep it under that name."""
+        cls.kind = re.sub(r"\B([A-Z])", r"_\1", cls.__name__).lower()
+        _CLASSES[cls.kind] = cls
+
 
 @dataclass(frozen=True, slots=True)
 class PacketSent(Event):
     """The first bit of a packet entered the wire of a link, for which it had waited since its arrival there."""
 
-    kind: ClassVar[str] = "packet_sent"
     packet: Packet
     waited_s: float
 
@@ -87,7 +94,6 @@ class PacketSent(Event):
 class PacketDropped(Event):
     """A packet went no further, by cause of the `queue`, a `discarder` or policer, or a `loss` on the link."""
 
-    kind: ClassVar[str] = "packet_dropped"
     packet: Packet
     cause: str
 
@@ -96,7 +102,6 @@ class PacketDropped(Event):
 class PacketMarked(Event):
     """A queue set a packet's ECN field to CE."""
 
-    kind: ClassVar[str] = "packet_marked"
     packet: Packet
 
 
@@ -104,7 +109,6 @@ class PacketMarked(Event):
 class PacketDelivered(Event):
     """The last bit of a packet came out at the far end of a link."""
 
-    kind: ClassVar[str] = "packet_delivered"
     packet: Packet
 
 
@@ -112,7 +116,6 @@ class PacketDelivered(Event):
 class SegmentSent(Event):
     """A data segment left a sender; the SYN is at offset 0, the first octet of data at 1."""
 
-    kind: ClassVar[str] = "segment_sent"
     offset_bytes: int
     size_bytes: int
     is_retransmission: bool
@@ -123,7 +126,6 @@ class SegmentSent(Event):
 class AckArrived(Event):
     """An ACK arrived at a sender; the values are those after it. None stands for what there is not (yet)."""
 
-    kind: ClassVar[str] = "ack_arrived"
     newly_delivered_bytes: int
     acknowledged_bytes: int
     cwnd_bytes: int
@@ -140,7 +142,6 @@ class AckArrived(Event):
 class MarkedLost(Event):
     """A sender took data for lost, by cause of `acks`, `time` (RACK) or a `timeout`."""
 
-    kind: ClassVar[str] = "marked_lost"
     lost_bytes: int
     cause: str
 
@@ -149,7 +150,6 @@ class MarkedLost(Event):
 class RecoveryEntered(Event):
     """A recovery began, or the answer to a mark, by cause of a `loss`, `ecn` or a `timeout`."""
 
-    kind: ClassVar[str] = "recovery_entered"
     cause: str
     until_bytes: int
     cwnd_before_bytes: int
@@ -161,7 +161,6 @@ class RecoveryEntered(Event):
 class RecoveryLeft(Event):
     """Nothing is to be repaired any more."""
 
-    kind: ClassVar[str] = "recovery_left"
     cwnd_bytes: int
 
 
@@ -169,7 +168,6 @@ class RecoveryLeft(Event):
 class TimedOut(Event):
     """The retransmission timer expired: so many times for the same data; the next timeout comes after `rto_s`."""
 
-    kind: ClassVar[str] = "timed_out"
     in_a_row: int
     rto_s: float
 
@@ -178,7 +176,6 @@ class TimedOut(Event):
 class Undone(Event):
     """The last recovery was found to be a mistake, and was taken back."""
 
-    kind: ClassVar[str] = "undone"
     cwnd_bytes: int
 
 
@@ -186,7 +183,6 @@ class Undone(Event):
 class ProbeSent(Event):
     """A probe left, for a `tail_loss` or of a `zero_window`."""
 
-    kind: ClassVar[str] = "probe_sent"
     cause: str
 
 
@@ -194,7 +190,6 @@ class ProbeSent(Event):
 class ControllerState(Event):
     """A controller went from one of its states to another."""
 
-    kind: ClassVar[str] = "controller_state"
     from_state: str
     to_state: str
 
@@ -203,7 +198,6 @@ class ControllerState(Event):
 class SlowStartExited(Event):
     """Slow start ended: `loss`, `ecn`, `timeout`, `threshold`, `delay`, `ack_train` or `path_full`."""
 
-    kind: ClassVar[str] = "slow_start_exited"
     cause: str
     cwnd_bytes: int
 
@@ -212,7 +206,6 @@ class SlowStartExited(Event):
 class RelayHeld(Event):
     """An appliance began to hold data back, to bound its latency."""
 
-    kind: ClassVar[str] = "relay_held"
     buffered_bytes: int
 
 
@@ -220,32 +213,9 @@ class RelayHeld(Event):
 class RelayReleased(Event):
     """An appliance lets go again."""
 
-    kind: ClassVar[str] = "relay_released"
     buffered_bytes: int
     held_s: float
 
-
-_CLASSES: dict[str, Any] = {
-    of.kind: of
-    for of in (
-        PacketSent,
-        PacketDropped,
-        PacketMarked,
-        PacketDelivered,
-        SegmentSent,
-        AckArrived,
-        MarkedLost,
-        RecoveryEntered,
-        RecoveryLeft,
-        TimedOut,
-        Undone,
-        ProbeSent,
-        ControllerState,
-        SlowStartExited,
-        RelayHeld,
-        RelayReleased,
-    )
-}
 
 KINDS: tuple[str, ...] = tuple(_CLASSES)
 """The names of all events."""

@@ -19,12 +19,7 @@ class ExampleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A scenario to begin from.
-
-    Attributes:
-        name: As `ackclock examples` lists it.
-        path: Of its file.
-    """
+    """A scenario to begin from."""
 
     name: str
     path: Path
@@ -77,9 +72,6 @@ def copy(wanted: Sequence[Example] | None, folder: Path) -> list[Path]:
     Args:
         wanted: The examples; without any, every file that comes with the package: studies and packet scripts too.
         folder: Made if it is missing; what is there already stays.
-
-    Returns:
-        The files that were written.
 
     Raises:
         ExampleError: If a file is there already; then none is written.

@@ -40,11 +40,7 @@ def require(*extras: str) -> None:
 
 
 def explained(error: ModuleNotFoundError) -> MissingPackageError | None:
-    """Return what to tell of a package that was not found, if an extra brings it.
-
-    Args:
-        error: As an import raised it.
-    """
+    """Return what to tell of a package that was not found, if an extra brings it."""
     if isinstance(error, MissingPackageError):
         return error
     package = (error.name or "").partition(".")[0]

@@ -106,9 +106,6 @@ def source_of(imported: ModuleType) -> ControllerSource | None:
     """Return the file of a module as it was when the module was first looked at; None of one without a file.
 
     A file that was edited since then is not what runs: Python imports a module once.
-
-    Args:
-        imported: The module.
     """
     spec, source = _seen_sources.get(imported, (None, None))
     if imported not in _seen_sources or spec is not imported.__spec__:
@@ -192,13 +189,7 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 
 
 def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> RefusedError:
-    """Return what to say of a module that cannot be imported.
-
-    Args:
-        name: Of the module.
-        folder: The scenario's, where it is looked for first.
-        error: What importing it raised, or would.
-    """
+    """Return what to say of a module that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
         return RefusedError(
             "class",

@@ -50,10 +50,6 @@ def octets(file: Path, *, remedy: str, most: int = MOST) -> bytes:
 def text(file: Path, *, remedy: str) -> str:
     """Return the text of a regular file.
 
-    Args:
-        file: The file, of UTF-8.
-        remedy: What to do if it is none.
-
     Raises:
         InputFileError: If it cannot be read, or is no text.
     """
@@ -71,10 +67,6 @@ def text(file: Path, *, remedy: str) -> str:
 def check_encoding(begin: bytes, file: Path) -> None:
     """Find out whether a text is in an encoding that Windows writes by default.
 
-    Args:
-        begin: How the file begins.
-        file: The file, for the message.
-
     Raises:
         InputFileError: If it is.
     """
@@ -84,10 +76,6 @@ def check_encoding(begin: bytes, file: Path) -> None:
 
 def lines(file: Path, *, remedy: str) -> Iterator[bytes]:
     """Yield the lines of a regular file of any length, without a byte order mark.
-
-    Args:
-        file: The file.
-        remedy: What to do if it is none.
 
     Raises:
         InputFileError: If it cannot be read, or a line is too long to be one.
@@ -103,10 +91,6 @@ def lines(file: Path, *, remedy: str) -> Iterator[bytes]:
 
 def unpacked(file: Path, *, remedy: str) -> bytes:
     """Return the octets of a regular file, unpacked if gzip packed it.
-
-    Args:
-        file: The file.
-        remedy: What to do if it is none.
 
     Raises:
         InputFileError: If it cannot be read, is damaged, or is longer than `MOST` as it is or unpacked.
@@ -148,10 +132,6 @@ def spelled(name: str | Path) -> str:
 def opened(file: Path, *, remedy: str) -> Iterator[BinaryIO]:
     """Open a regular file, of any length, to be read piece by piece.
 
-    Args:
-        file: The file.
-        remedy: What to do if it is none.
-
     Raises:
         InputFileError: If it cannot be opened, or is no regular file.
     """
@@ -168,10 +148,6 @@ def opened(file: Path, *, remedy: str) -> Iterator[BinaryIO]:
 
 def toml(file: Path, *, remedy: str) -> dict[str, Any]:
     """Return what a TOML file says.
-
-    Args:
-        file: The file.
-        remedy: What to do if it is none.
 
     Raises:
         InputFileError: If it cannot be read, or is no TOML.

@@ -209,12 +209,7 @@ class KernelAgent:
                 yield observation
 
     def decide(self, seen: Seen, decision: Decision) -> None:
-        """Decide for a connection; it counts from its next ACK on.
-
-        Args:
-            seen: What was seen of the connection.
-            decision: What is to be.
-        """
+        """Decide for a connection; it counts from its next ACK on."""
         self._number = (self._number + 1) & 0xFFFF_FFFF or 1
         place = (seen.flow % _SLOTS) * _DECISION_SIZE
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -16,11 +16,7 @@ _LEFT_OUT: Final = ("name", "seed", "duration", "flow", "tcp", "topology", "trac
 
 
 def facts(results: "Results") -> dict[str, str]:
-    """Return what was run, fact by fact: scenario, by what, flows, profile, path, queue, duration, seed, the rest.
-
-    Args:
-        results: Of a run.
-    """
+    """Return what was run, fact by fact: scenario, by what, flows, profile, path, queue, duration, seed, the rest."""
     summary, scenario = results.summary, results.scenario
     by = results.origin if results.is_of_kernel or results.is_recorded else _SIMULATOR
     found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
@@ -82,9 +78,6 @@ def _of_flows(flows: Any) -> dict[str, str]:  # noqa: ANN401
 
 def labels(results: "Sequence[Results]") -> list[str]:
     """Name runs that are shown together by what differs between them.
-
-    Args:
-        results: Of the runs.
 
     Returns:
         A name for each, none twice: what differs, and a number where nothing does.
@@ -197,11 +190,7 @@ def _said(key: str, value: str) -> str:
 
 
 def common(results: "Sequence[Results]") -> str:
-    """Return what all runs have in common, in a sentence.
-
-    Args:
-        results: Of the runs.
-    """
+    """Return what all runs have in common, in a sentence."""
     every = [facts(one) for one in results]
     first = every[0]
     wanted = ("scenario", "by", "flows", "profile", "rate", "delay", "queue", "duration", "seed")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.tables import Column, Table
+from ackclock.tables import Column, Table, figure
 from ackclock.windows import until_completed
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ def score(one: float, other: float) -> float:
 
 
 def table(runs: Sequence["Results"], names: Sequence[str]) -> Table | None:
-    """Return scores of two runs of which one is measured and one is simulated; None of any others.
-
-    Args:
-        runs: All that are compared.
-        names: How they are called.
-    """
+    """Return scores of two runs of which one is measured and one is simulated; None of any others."""
     if len(runs) != 2 or _is_measured(runs[0]) == _is_measured(runs[1]):
         return None
     rows = [
@@ -91,13 +86,7 @@ _SUMMARY: tuple[tuple[str, Callable[[Any], float | None]], ...] = (
 
 
 def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
-    """Return the mean of a series over time until its flow is complete, each value until the next; None without any.
-
-    Args:
-        run: Results.
-        flow: Name of the flow.
-        column: Of the table of flows.
-    """
+    """Return the mean of a series over time until its flow is complete, each value until the next; None without any."""
     table = run.flows
     if column not in table.columns:
         return None
@@ -112,9 +101,7 @@ def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
 
 
 def _text(value: float | None) -> str | None:
-    if value is None or math.isnan(value):
-        return None
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
+    return None if value is None or math.isnan(value) else figure(value)
 
 
 def _score(one: float | None, other: float | None) -> str | None:

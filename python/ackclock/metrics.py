@@ -91,9 +91,6 @@ def spread_releases(
         holes: From when to when something was missing; elsewhere nothing is changed.
         limit: What can have arrived at most, the link's rate; what is above it came before, too.
 
-    Returns:
-        The rates.
-
     Examples:
         >>> spread_releases(np.arange(1.0, 7.0), np.array([4.0, 0.0, 0.0, 12.0, 4.0, 0.0]), [(1.5, 4.5)])
         array([4., 4., 4., 4., 4., 0.])

@@ -80,11 +80,7 @@ def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "R
 
 
 def study_widget(study: "Study") -> "StudyWidget | Static":
-    """Return a study as a widget, or as it is shown without one.
-
-    Args:
-        study: Any.
-    """
+    """Return a study as a widget, or as it is shown without one."""
     if (instead := _without_packages([study])) is not None:
         return instead
     from ackclock.studies.widget import StudyWidget
@@ -103,23 +99,13 @@ def _without_packages(shown: "Sequence[Results | Study]") -> Static | None:
 
 
 def framed(name: str, facts: list[str], rest: str) -> str:
-    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have.
-
-    Args:
-        name: Of what is shown.
-        facts: On it, in words.
-        rest: HTML.
-    """
+    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have."""
     told = ", ".join(map(escape, map(plain, facts)))
     return f'{_STYLE}<div class="ackclock"><p><b>{escape(plain(name))}</b>: {told}</p>{rest}</div>'
 
 
 def scenario_html(scenario: "Scenario") -> str:
-    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows.
-
-    Args:
-        scenario: Any.
-    """
+    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows."""
     tables = json.loads(scenario.to_json())
     facts = [f"{scenario.duration_s:g} s", f"seed {scenario.seed}", _network(tables["topology"])]
     if scenario.varies:

@@ -36,12 +36,7 @@ def listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
 
 
 def entries(document: Mapping[str, Any], path: str) -> tuple[Any, ...]:
-    """Return the entries of a list of a scenario; none if there is no such list.
-
-    Args:
-        document: What its file says.
-        path: The place of the list, such as `topology.link`.
-    """
+    """Return the entries of a list of a scenario; none if there is no such list."""
     found: Any = document
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None

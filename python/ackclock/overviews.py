@@ -66,9 +66,6 @@ class Overviews:
     def __init__(self, folder: Path) -> None:
         """Look at what is there; no column is read.
 
-        Args:
-            folder: Of results.
-
         Raises:
             OverviewError: If it has no series.
         """
@@ -109,11 +106,7 @@ class Overviews:
         return {"folder": self._folder.name, "name": scenario.get("name", ""), "tables": tables}
 
     def first_look(self, asked: Asked) -> dict[str, Any]:
-        """Return rows at places spread over the time, or all if they are few.
-
-        Args:
-            asked: What to look at.
-        """
+        """Return rows at places spread over the time, or all if they are few."""
         import polars as pl
 
         table = self._of(asked)
@@ -127,9 +120,6 @@ class Overviews:
 
     def whole(self, asked: Asked) -> dict[str, Any]:
         """Return the least and the greatest value of each part of the time, of every row.
-
-        Args:
-            asked: What to look at.
 
         Raises:
             SupersededError: If another part of the time was asked for meanwhile.

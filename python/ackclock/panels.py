@@ -292,12 +292,7 @@ def _thinned(one: Series) -> Line:
 
 
 def count_of(results: list[Results], wanted: Panel) -> int:
-    """Return how many flows, links or ways there are that a panel would draw.
-
-    Args:
-        results: One or several.
-        wanted: The panel.
-    """
+    """Return how many flows, links or ways there are that a panel would draw."""
     tables = (getattr(result, wanted.table) for result in results)
     return sum(
         table.select(_WHO[wanted.table]).n_unique()
@@ -386,12 +381,7 @@ def _singly(table: "pl.DataFrame", who: str, column: Column, wanted: Mapping[str
 
 
 def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
-    """Return what was recorded for a panel, without thinning.
-
-    Args:
-        results: One or several.
-        wanted: The panel.
-    """
+    """Return what was recorded for a panel, without thinning."""
     group = -1
     for position, result in enumerate(results):
         table = _rows(result, wanted)
@@ -417,12 +407,7 @@ def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
 
 
 def run_label(results: list[Results], position: int) -> str:
-    """Name a run by what tells it apart from those that are shown with it.
-
-    Args:
-        results: All runs that are shown together.
-        position: Which of them.
-    """
+    """Name a run by what tells it apart from those that are shown with it."""
     return labels(results)[position]
 
 

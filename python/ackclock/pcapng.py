@@ -128,10 +128,6 @@ def _options(rest: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 def whole(file: BinaryIO, size: int) -> bytes:
     """Read what a header says is there.
 
-    Args:
-        file: Where.
-        size: How many octets.
-
     Raises:
         ValueError: If the file ends before.
     """

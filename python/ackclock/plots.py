@@ -91,11 +91,7 @@ def _drawing(results: Results | list[Results], series: SeriesName) -> Drawing:
 
 
 def drawings(results: list[Results]) -> list[Drawing]:
-    """Return every panel for which the results hold series.
-
-    Args:
-        results: One run or several.
-    """
+    """Return every panel for which the results hold series."""
     found = (draw(results, candidate) for candidate in PANELS)
     return [drawing for drawing in found if drawing is not None]
 
@@ -110,11 +106,7 @@ def _is_faint(line: Line, drawing: Drawing) -> bool:
 
 
 def static(drawing: Drawing) -> "StaticFigure":
-    """Return a drawing as a Matplotlib figure, as wide as a column of a paper.
-
-    Args:
-        drawing: What to show.
-    """
+    """Return a drawing as a Matplotlib figure, as wide as a column of a paper."""
     import matplotlib as mpl
 
     with mpl.rc_context(PAPER):
@@ -161,12 +153,7 @@ def _matplotlib_style(line: Line, drawing: Drawing) -> dict[str, Any]:
 
 
 def static_files(results: list[Results], directory: Path) -> list[Path]:
-    """Name the files that `write_static` would write.
-
-    Args:
-        results: One run or several.
-        directory: Where to.
-    """
+    """Name the files that `write_static` would write."""
     keys = [drawing.panel.key for drawing in drawings(results)]
     if completions.slowdown_lines(results):
         keys.append(SLOWDOWN)
@@ -179,9 +166,6 @@ def write_static(results: list[Results], directory: Path) -> list[Path]:
     Args:
         results: One run or several.
         directory: Where to; made if there is none.
-
-    Returns:
-        The files.
     """
     directory.mkdir(parents=True, exist_ok=True)
     shown_by_key = {drawing.panel.key: static(drawing) for drawing in drawings(results)}

@@ -37,13 +37,7 @@ class DamagedError(InputFileError):
     """A file is not as ackclock wrote it: wrong input; the message has its name, what is wrong and what to do."""
 
     def __init__(self, file: Path, what: str, remedy: str) -> None:
-        """Say what is wrong.
-
-        Args:
-            file: The file.
-            what: What of it is wrong.
-            remedy: What to do.
-        """
+        """Say what is wrong."""
         super().__init__(f"{file} is damaged: {what}; {remedy}")
         self.file: Path = file
 
@@ -89,10 +83,6 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
 def archive(file: Path, remedy: str) -> bytes:
     """Return the bytes of a ZIP file, such as PyTorch writes, once the checksum of each of its parts is found right.
 
-    Args:
-        file: The file.
-        remedy: What to do if it is damaged.
-
     Raises:
         DamagedError: If it is none, or cut, or a part of it is not what was written.
         InputFileError: If it cannot be read.
@@ -118,9 +108,6 @@ def archive(file: Path, remedy: str) -> bytes:
 
 def digest(value: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a JSON file says, whatever its spaces and the order of its keys.
-
-    Args:
-        value: As JSON gives it.
 
     Examples:
         >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
@@ -157,10 +144,6 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
 
 def mismatch(form: Any, value: Any) -> str | None:  # noqa: ANN401  whatever annotations and JSON can say
     """Return where and how a value is not of a form; None if it is.
-
-    Args:
-        form: As of `checker`.
-        value: As JSON or TOML gives it.
 
     Examples:
         >>> mismatch(dict[str, list[int]], {"a": [1, "b"]})
@@ -355,11 +338,6 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
 
 def frame(content: bytes, file: Path, remedy: str) -> "pl.DataFrame":
     """Read a Parquet file of any columns.
-
-    Args:
-        content: Of the file.
-        file: Where it is from, for messages.
-        remedy: What to do if it is damaged.
 
     Raises:
         DamagedError: If it is no Parquet file.

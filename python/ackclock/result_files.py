@@ -68,9 +68,6 @@ def no_appliances() -> "pl.DataFrame":
 def check_complete(path: Path) -> None:
     """Find out whether a folder has what every folder of results has.
 
-    Args:
-        path: The folder.
-
     Raises:
         FileNotFoundError: If it is no result folder; the message says what is missing.
     """
@@ -84,9 +81,6 @@ def check_complete(path: Path) -> None:
 
 def manifest_of(folder: Path) -> Manifest:
     """Read a manifest, which has the SHA-256 of the other files and of itself; those of earlier versions have none.
-
-    Args:
-        folder: Of results.
 
     Raises:
         DamagedError: If it is not what was written there.
@@ -115,10 +109,6 @@ def _is_recorded(manifest: bytes) -> bool:
 def summary_of(folder: Path, manifest: Manifest) -> RunSummary:
     """Read the summary of a run, or of a recording, whose form is `ackclock.summaries.RecordedRun`.
 
-    Args:
-        folder: Of results.
-        manifest: Of it.
-
     Raises:
         DamagedError: If it is not what was written there.
     """
@@ -129,10 +119,6 @@ def summary_of(folder: Path, manifest: Manifest) -> RunSummary:
 
 def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame"]:
     """Read every table that there is or should be.
-
-    Args:
-        folder: Of results.
-        manifest: Of it.
 
     Raises:
         DamagedError: If one is not what was written there.
@@ -152,11 +138,6 @@ def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame
 
 def check_names(folder: Path, summary: RunSummary, tables: Mapping[TableName, "pl.DataFrame"]) -> None:
     """Find out whether the tables are of the flows and links that the summary has.
-
-    Args:
-        folder: Of results.
-        summary: Of it.
-        tables: Of it.
 
     Raises:
         DamagedError: If a table names another.
@@ -209,11 +190,7 @@ class CaptureSource(Protocol):
 
 
 def summary_json(summary: Mapping[str, Any]) -> bytes:
-    """Return the bytes of `summary.json`: the same summary gives the same bytes.
-
-    Args:
-        summary: As in `Results.summary`.
-    """
+    """Return the bytes of `summary.json`: the same summary gives the same bytes."""
     return json_bytes(summary)
 
 
@@ -227,11 +204,7 @@ def json_bytes(value: Mapping[str, Any]) -> bytes:
 
 
 def parquet(table: "pl.DataFrame") -> bytes:
-    """Return a table as a Parquet file: the same table gives the same bytes.
-
-    Args:
-        table: Any table.
-    """
+    """Return a table as a Parquet file: the same table gives the same bytes."""
     buffer = BytesIO()
     table.rechunk().write_parquet(
         buffer, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 20

@@ -231,9 +231,6 @@ class Results:
     def flow(self, name: str) -> FlowSummary:
         """Return the summary of one flow.
 
-        Args:
-            name: As in the scenario.
-
         Raises:
             KeyError: If there is no such flow; the message names those there are.
         """
@@ -241,9 +238,6 @@ class Results:
 
     def link(self, name: str) -> LinkSummary:
         """Return the summary of one link.
-
-        Args:
-            name: As in the scenario.
 
         Raises:
             KeyError: If there is no such link; the message names those there are.
@@ -253,9 +247,6 @@ class Results:
     def group(self, name: str) -> GroupSummary:
         """Return the summary of one group of short flows.
 
-        Args:
-            name: As in the scenario.
-
         Raises:
             KeyError: If there is no such group; the message names those there are.
         """
@@ -264,9 +255,6 @@ class Results:
     def appliance(self, name: str) -> ApplianceSummary:
         """Return the summary of one appliance.
 
-        Args:
-            name: As in the scenario.
-
         Raises:
             KeyError: If there is no such appliance; the message names those there are.
         """
@@ -274,9 +262,6 @@ class Results:
 
     def datagrams(self, name: str) -> DatagramSummary:
         """Return the summary of one flow of datagrams.
-
-        Args:
-            name: As in the scenario.
 
         Raises:
             KeyError: If there is no such flow; the message names those there are.
@@ -350,9 +335,6 @@ class Results:
         Args:
             path: The file; replaced if there is one.
 
-        Returns:
-            The file.
-
         Raises:
             ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
             OSError: If the file cannot be written.
@@ -375,9 +357,6 @@ class Results:
             force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
             qlog: With the events of each flow, appliance and link, as `write_qlog` writes them.
             perfetto: With the events as `trace.perfetto-trace`.
-
-        Returns:
-            The folder.
 
         Raises:
             ValueError: If traces are wanted and there are no events.

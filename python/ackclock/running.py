@@ -116,10 +116,6 @@ def run(
 def watched(scenario: Scenario, events: str | Sequence[str]) -> Scenario:
     """Return a scenario that is watched for these events; the flows and links that its `trace` chooses stay chosen.
 
-    Args:
-        scenario: What to watch.
-        events: "all", a name, or names.
-
     Raises:
         ValueError: If there is no such event, or none is named.
     """
@@ -133,14 +129,7 @@ def simulate(
     save_policies: Mapping[str, Path] | None = None,
     threads: int = 1,
 ) -> tuple[Outcome, EngineFigures]:
-    """Run a scenario to its end in slices, and say what it cost.
-
-    Args:
-        scenario: What to simulate.
-        on_progress: Called after each slice.
-        save_policies: As of `run`.
-        threads: As of `run`.
-    """
+    """Run a scenario to its end in slices, and say what it cost."""
     simulation = Simulation(scenario, threads)
     partition: Partition = json.loads(simulation.partition_json()) | {"threads": threads}
     cpu_time = time.thread_time if partition["parts"] == 1 else time.process_time
@@ -181,11 +170,7 @@ class Stop:
         self._is_set.set()
 
     def heeded(self, work: Callable[_P, _T]) -> Callable[_P, _T]:
-        """Return `work` as a pool is to call it.
-
-        Args:
-            work: What a thread does.
-        """
+        """Return `work` as a pool is to call it."""
 
         def heeding(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             self._check()
@@ -215,11 +200,7 @@ thread. The wait would last as long as the work.
 
 
 def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
-    """Wait until some of what runs in a pool have ended, and return these; signals are heard meanwhile.
-
-    Args:
-        running: At least one.
-    """
+    """Wait until some of what runs in a pool have ended, and return these; signals are heard meanwhile."""
     every = list(running)
     while not (done := wait(every, _DEAF_S, FIRST_COMPLETED).done):
         pass
@@ -228,11 +209,6 @@ def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
 
 def mapped(pool: Executor, work: Callable[..., _T], *columns: Iterable[object]) -> Iterator[_T]:
     """Do as `pool.map` does, and hear signals meanwhile.
-
-    Args:
-        pool: Of threads or processes.
-        work: Done with a value of each column.
-        columns: As long as each other.
 
     Yields:
         What each came to, in order.
@@ -248,13 +224,7 @@ def mapped(pool: Executor, work: Callable[..., _T], *columns: Iterable[object]) 
 
 
 def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
-    """Return what a run left behind as results.
-
-    Args:
-        scenario: What was simulated.
-        outcome: What came of it.
-        figures: What it cost.
-    """
+    """Return what a run left behind as results."""
     return Results(
         _read_summary=lambda: decoded(outcome.summary_json()),
         _origin=_origin(scenario, figures),

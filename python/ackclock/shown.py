@@ -31,11 +31,7 @@ def plain(text: object) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Return a text of several lines in the same way, its ends of lines and tabs left as they are.
-
-    Args:
-        text: Any.
-    """
+    """Return a text of several lines in the same way, its ends of lines and tabs left as they are."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_written_out(sign) if sign not in "\n\t" and _is_obeyed(sign) else sign for sign in text)
@@ -51,9 +47,6 @@ def _written_out(sign: str) -> str:
 
 def for_matplotlib(text: object) -> str:
     r"""Return a text as a Matplotlib figure shows it: a dollar would begin a formula, an underscore hide the line.
-
-    Args:
-        text: A name.
 
     Examples:
         >>> for_matplotlib("_a$b")
@@ -71,10 +64,6 @@ def meant(given: str, names: Iterable[str]) -> str:
     """Return the question whether a name was meant: of the same words, or with these among its words, or the nearest.
 
     Case, signs between words and the order of words do not count: papers write DQN-CUBIC and DropTail.
-
-    Args:
-        given: The name.
-        names: Those that there are.
 
     Examples:
         >>> known = ["cubic", "dqn_cubic", "vegas_modified", "drop_tail", "hpcc", "pcc_allegro", "pcc_vivace"]

@@ -26,11 +26,7 @@ _TEXT: Final = 'font-family="sans-serif" font-size="11" fill="currentColor"'
 
 
 def of_results(results: "Results") -> str:
-    """Return windows and queue over time; nothing where the run kept neither, or has very many flows.
-
-    Args:
-        results: Of one run.
-    """
+    """Return windows and queue over time; nothing where the run kept neither, or has very many flows."""
     from ackclock.panels import draw, panel
 
     if not 0 < len(results.summary["flows"]) <= _MOST_FLOWS:

@@ -75,12 +75,7 @@ def _is_marked(path: Path) -> bool:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace or create a file; whoever looks sees the old content or all of the new.
-
-    Args:
-        path: The file.
-        content: All of it.
-    """
+    """Replace or create a file; whoever looks sees the old content or all of the new."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -102,9 +97,6 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     Args:
         folder: Where to.
         contents: Of each file, by its path in the folder, with slashes; none of them is there.
-
-    Returns:
-        The files, in their order.
 
     Raises:
         OSError: If they cannot be written; the folder is then as it was.
@@ -226,11 +218,7 @@ def _list_files(folder: Path, kind: str) -> None:
 
 
 def sha256(file: Path) -> str:
-    """Return the SHA-256 of a file's bytes as hexadecimal digits.
-
-    Args:
-        file: Of any size.
-    """
+    """Return the SHA-256 of a file's bytes as hexadecimal digits."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
@@ -323,10 +311,6 @@ def _sibling(path: Path) -> Iterator[Path]:
 @contextmanager
 def locked(file: Path, otherwise: str) -> Iterator[None]:
     """Keep a lock on a file, made if there is none, for as long as the block runs or this process lives.
-
-    Args:
-        file: The file.
-        otherwise: What to say if another process has the lock.
 
     Raises:
         OutputExistsError: If another process has the lock.
@@ -443,11 +427,7 @@ def _replace(partial: Path, path: Path) -> None:
 
 
 def free_name(path: Path) -> Path:
-    """Return a name beside a path that nothing has: its own with a number.
-
-    Args:
-        path: Of what is in the way.
-    """
+    """Return a name beside a path that nothing has: its own with a number."""
     number = 2
     while (other := path.with_name(f"{path.name}-{number}")).exists() or other.is_symlink():
         number += 1

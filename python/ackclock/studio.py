@@ -172,11 +172,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def recorded(path: Path) -> Overviews | None:
-    """Return the series of a folder of results; nothing if the path is none, or has none.
-
-    Args:
-        path: Which may be a scenario.
-    """
+    """Return the series of a folder of results; nothing if the path is none, or has none."""
     if not (path / "manifest.json").is_file():
         return None
     try:

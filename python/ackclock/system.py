@@ -81,11 +81,7 @@ def lock(handle: int) -> None:
 
 @contextmanager
 def held_folder(folder: Path) -> Iterator[None]:
-    """Keep a lock on a folder for as long as this process lives; where there are no such locks, go without.
-
-    Args:
-        folder: Which.
-    """
+    """Keep a lock on a folder for as long as this process lives; where there are no such locks, go without."""
     handle = None if sys.platform == "win32" else os.open(folder, os.O_RDONLY)
     try:
         if handle is not None:
@@ -98,11 +94,7 @@ def held_folder(folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Say whether a process keeps a lock on a folder, or nothing can be said of it.
-
-    Args:
-        folder: Which.
-    """
+    """Say whether a process keeps a lock on a folder, or nothing can be said of it."""
     if sys.platform == "win32":
         return not folder.exists()
     try:
@@ -132,11 +124,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk.
-
-    Args:
-        path: Which.
-    """
+    """Wait until a file or folder is on the disk."""
     if sys.platform == "win32" and path.is_dir():
         return
     handle = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
@@ -147,11 +135,7 @@ def sync(path: Path) -> None:
 
 
 def allow_as_usual(handle: int) -> None:
-    """Give a temporary file the permissions of any other new file.
-
-    Args:
-        handle: Of the file.
-    """
+    """Give a temporary file the permissions of any other new file."""
     if sys.platform != "win32":
         os.fchmod(handle, 0o666 & ~umask())
 

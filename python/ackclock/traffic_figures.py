@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ackclock.tables import Cell, Entry
+from ackclock.tables import Cell, Entry, count_of, figure_of
 
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -37,30 +37,6 @@ def _class(bucket: Entry) -> str:
     return f"up to {size_text(up_to)}"
 
 
-def _number(value: float | None) -> str:
-    """Return four significant digits, or a dash for none.
-
-    Examples:
-        >>> _number(1.23456), _number(12345.6), _number(None)
-        ('1.235', '12,346', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _of(key: str, part: str) -> Callable[[Entry], str]:
-    return lambda entry: _number((entry.get(key) or {}).get(part))
-
-
-def _count(key: str) -> Callable[[Entry], str]:
-    return lambda entry: "–" if entry.get(key) is None else f"{entry[key]:,}"
-
-
-def _mbit(key: str) -> Callable[[Entry], str]:
-    return lambda entry: "–" if entry.get(key) is None else _number(entry[key] / 1e6)
-
-
 def _inner(name: str, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
     """Cells of a table inside an entry."""
 
@@ -71,79 +47,79 @@ def _inner(name: str, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
 
 
 _TIMES: tuple[Cell, ...] = (
-    ("mean (ms)", _of("fct_ms", "mean")),
-    ("p50 (ms)", _of("fct_ms", "p50")),
-    ("p95 (ms)", _of("fct_ms", "p95")),
-    ("p99 (ms)", _of("fct_ms", "p99")),
-    ("slowdown mean", _of("slowdown", "mean")),
-    ("p50", _of("slowdown", "p50")),
-    ("p99", _of("slowdown", "p99")),
+    ("mean (ms)", figure_of("fct_ms", "mean")),
+    ("p50 (ms)", figure_of("fct_ms", "p50")),
+    ("p95 (ms)", figure_of("fct_ms", "p95")),
+    ("p99 (ms)", figure_of("fct_ms", "p99")),
+    ("slowdown mean", figure_of("slowdown", "mean")),
+    ("p50", figure_of("slowdown", "p50")),
+    ("p99", figure_of("slowdown", "p99")),
 )
 
 GROUP_CELLS: tuple[Cell, ...] = (
-    ("started", _count("started")),
-    ("completed", _count("completed")),
-    ("aborted", _count("aborted")),
+    ("started", count_of("started")),
+    ("completed", count_of("completed")),
+    ("aborted", count_of("aborted")),
     *_TIMES,
 )
 
 EXCHANGE_CELLS: tuple[Cell, ...] = _inner(
     "exchanges",
     (
-        ("completed", _count("completed")),
-        ("mean (ms)", _of("time_ms", "mean")),
-        ("p50 (ms)", _of("time_ms", "p50")),
-        ("p95 (ms)", _of("time_ms", "p95")),
-        ("p99 (ms)", _of("time_ms", "p99")),
-        ("slowdown mean", _of("slowdown", "mean")),
-        ("p99", _of("slowdown", "p99")),
+        ("completed", count_of("completed")),
+        ("mean (ms)", figure_of("time_ms", "mean")),
+        ("p50 (ms)", figure_of("time_ms", "p50")),
+        ("p95 (ms)", figure_of("time_ms", "p95")),
+        ("p99 (ms)", figure_of("time_ms", "p99")),
+        ("slowdown mean", figure_of("slowdown", "mean")),
+        ("p99", figure_of("slowdown", "p99")),
     ),
 )
 
 VIDEO_CELLS: tuple[Cell, ...] = _inner(
     "video",
     (
-        ("segments", _count("segments")),
-        ("bitrate (Mbit/s)", _mbit("mean_bitrate_bps")),
-        ("switches", _count("switches")),
-        ("startup (s)", lambda video: _number(video["startup_s"])),
-        ("rebufferings", _count("rebufferings")),
-        ("rebuffering (s)", lambda video: _number(video["rebuffering_s"])),
+        ("segments", count_of("segments")),
+        ("bitrate (Mbit/s)", figure_of("mean_bitrate_bps", per=1e6)),
+        ("switches", count_of("switches")),
+        ("startup (s)", figure_of("startup_s")),
+        ("rebufferings", count_of("rebufferings")),
+        ("rebuffering (s)", figure_of("rebuffering_s")),
     ),
 )
 
 DATAGRAM_CELLS: tuple[Cell, ...] = (
-    ("sent", _count("sent")),
-    ("received", _count("received")),
-    ("lost", _count("lost")),
-    ("goodput (Mbit/s)", _mbit("goodput_bps")),
-    ("delay mean (ms)", _of("one_way_delay_ms", "mean")),
-    ("p99 (ms)", _of("one_way_delay_ms", "p99")),
-    ("jitter (ms)", lambda entry: _number(entry["jitter_ms"])),
+    ("sent", count_of("sent")),
+    ("received", count_of("received")),
+    ("lost", count_of("lost")),
+    ("goodput (Mbit/s)", figure_of("goodput_bps", per=1e6)),
+    ("delay mean (ms)", figure_of("one_way_delay_ms", "mean")),
+    ("p99 (ms)", figure_of("one_way_delay_ms", "p99")),
+    ("jitter (ms)", figure_of("jitter_ms")),
 )
 
 MEDIA_CELLS: tuple[Cell, ...] = _inner(
     "media",
     (
         ("controller", lambda media: str(media["controller"])),
-        ("target (Mbit/s)", _mbit("target_bps")),
-        ("frames", _count("frames")),
-        ("whole", _count("frames_received")),
-        ("frame mean (ms)", _of("frame_delay_ms", "mean")),
-        ("p95 (ms)", _of("frame_delay_ms", "p95")),
-        ("p99 (ms)", _of("frame_delay_ms", "p99")),
-        ("at the sender (ms)", _of("queue_ms", "mean")),
+        ("target (Mbit/s)", figure_of("target_bps", per=1e6)),
+        ("frames", count_of("frames")),
+        ("whole", count_of("frames_received")),
+        ("frame mean (ms)", figure_of("frame_delay_ms", "mean")),
+        ("p95 (ms)", figure_of("frame_delay_ms", "p95")),
+        ("p99 (ms)", figure_of("frame_delay_ms", "p99")),
+        ("at the sender (ms)", figure_of("queue_ms", "mean")),
     ),
 )
 
 APPLIANCE_CELLS: tuple[Cell, ...] = (
     ("arrived", lambda way: size_text(way["arrived_bytes"])),
-    ("added mean (ms)", _of("added_latency_ms", "mean")),
-    ("p99 (ms)", _of("added_latency_ms", "p99")),
+    ("added mean (ms)", figure_of("added_latency_ms", "mean")),
+    ("p99 (ms)", figure_of("added_latency_ms", "p99")),
     ("kept mean", lambda way: size_text(way["in_socket_bytes"]["mean"])),
-    ("ECE", _count("ece_raised")),
-    ("retransmitted", _count("retransmitted_segments")),
-    ("timeouts", _count("timeouts")),
+    ("ECE", count_of("ece_raised")),
+    ("retransmitted", count_of("retransmitted_segments")),
+    ("timeouts", count_of("timeouts")),
 )
 
 

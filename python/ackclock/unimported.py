@@ -56,10 +56,6 @@ def _refuse() -> NoReturn:
 def file_of(module: str, folder: Path) -> Path | None:
     """Return the file of a module, from the scenario's folder if it is there; None if it is not written in Python.
 
-    Args:
-        module: Its name, with dots for modules of packages.
-        folder: The scenario's.
-
     Raises:
         RefusedError: If there is no such module.
     """

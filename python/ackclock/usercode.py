@@ -18,9 +18,6 @@ class UserCodeError(RuntimeError):
 def blamed(file: str | Path) -> Iterator[None]:
     """Turn whatever the code of a file raises into an error that names the file and the line.
 
-    Args:
-        file: The code, such as `measure.py`.
-
     Raises:
         UserCodeError: If it raised anything but Ctrl-C.
     """
@@ -33,11 +30,7 @@ def blamed(file: str | Path) -> Iterator[None]:
 
 
 def said(error: BaseException) -> str:
-    """Return an exception in a line, as Python prints it.
-
-    Args:
-        error: Any.
-    """
+    """Return an exception in a line, as Python prints it."""
     if isinstance(error, SystemExit):
         return f"SystemExit: it ends the program with {error.code!r}, which code that is called must not do"
     if isinstance(error, SyntaxError):
@@ -46,12 +39,7 @@ def said(error: BaseException) -> str:
 
 
 def place(error: BaseException, file: str | Path) -> str:
-    """Return `FILE:LINE`: the innermost line of the file that the exception passed, or else where it was raised.
-
-    Args:
-        error: That was raised.
-        file: The code to blame.
-    """
+    """Return `FILE:LINE`: the innermost line of the file that the exception passed, or else where it was raised."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -70,11 +70,7 @@ class Window:
 
 
 def window_of(summary: Entry) -> Window:
-    """Return the window of a run.
-
-    Args:
-        summary: Of the run.
-    """
+    """Return the window of a run."""
     begin, end = summary.get("measure_s") or (0.0, summary["duration_s"])
     measured = (begin, end)
     flows = summary["flows"]
@@ -87,11 +83,7 @@ def window_of(summary: Entry) -> Window:
 
 
 def flows_over_window(summary: Entry) -> list[Entry]:
-    """Return the flows of a run with rates and counts over its window; of a recording, which has none, as they are.
-
-    Args:
-        summary: Of the run.
-    """
+    """Return the flows of a run with rates and counts over its window; of a recording, which has none, as they are."""
     if summary.get("seed") is None:
         return list(summary["flows"])
     window, rates = window_of(summary), ("goodput_bps", "throughput_bps")
@@ -105,21 +97,12 @@ def until_completed(results: "Results", flow: str) -> "pl.DataFrame":
     """Return the series of a flow as long as it had anything to send.
 
     A run goes on to its end with the flow's last values and a rate of 0, which say nothing of the path.
-
-    Args:
-        results: Of a run, or a recording.
-        flow: Its name.
     """
     return under_way(results, results.flows.filter(results.flows["flow"] == flow))
 
 
 def under_way(results: "Results", series: "pl.DataFrame") -> "pl.DataFrame":
-    """Return series of flows, each as long as its flow had anything to send.
-
-    Args:
-        results: Of a run, or a recording.
-        series: Rows of its `flows`.
-    """
+    """Return series of flows, each as long as its flow had anything to send."""
     import polars as pl
 
     flows = results.summary["flows"]

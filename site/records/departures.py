@@ -35,10 +35,6 @@ _NOT_SAID = "linux-6.x"
 def renewed(text: str, folders: Sequence[Folder]) -> str:
     """Return a page with its marked tables written anew.
 
-    Args:
-        text: Of the page.
-        folders: Among which those of the tables are.
-
     Raises:
         LookupError: If a mark names no folder.
     """
@@ -54,11 +50,7 @@ def renewed(text: str, folders: Sequence[Folder]) -> str:
 
 
 def table(folder: Folder) -> str:
-    """Return the table of a folder in Markdown; empty where no scenario departs from its profile.
-
-    Args:
-        folder: Any.
-    """
+    """Return the table of a folder in Markdown; empty where no scenario departs from its profile."""
     alike: dict[tuple[str, str], list[str]] = {}
     for case in (case for claim in folder.claims for case in claim.study.cases):
         profile, said = _departs(case)

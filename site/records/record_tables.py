@@ -32,10 +32,6 @@ _MARKED = re.compile(
 def renewed(text: str, folders: Sequence[Folder]) -> str:
     """Return a page with its marked tables written anew.
 
-    Args:
-        text: Of the page.
-        folders: Where the records are.
-
     Raises:
         LookupError: If a table names a folder or a claim that is not there, or a claim that is not on record.
     """
@@ -64,10 +60,6 @@ class _Recorded(Laboratory):
 
 def on_record(folder: Folder, claim_id: str) -> Finding:
     """Return what stands on record of a claim, whether or not a run would simulate it.
-
-    Args:
-        folder: Of the claim.
-        claim_id: Its id.
 
     Raises:
         LookupError: If it is not on record, or of another scenario.

@@ -14,11 +14,12 @@ from typing import Any, Self, cast
 
 from ackclock import input_files
 from ackclock.claims.forms import Twin
-from ackclock.claims.intervals import deviation, of_mean, quantile
+from ackclock.claims.intervals import of_mean
 from ackclock.claims.measured import number
 from ackclock.claims.subjects import scenario_subjects
-from ackclock.estimates import mean_of, rounding
+from ackclock.estimates import CONFIDENCE, deviation, mean_of, rounding
 from ackclock.reading import document
+from ackclock.student import quantile
 
 FILE = "twin.json"
 OTHER, OURS = "ns-3", "ackclock"
@@ -69,9 +70,6 @@ _WHOLE = 1e-9
 def read(folder: Path) -> list[Line]:
     """Read a folder's record.
 
-    Args:
-        folder: Of claims.
-
     Raises:
         LookupError: If it has none, or if it is of other scenarios than the folder has.
     """
@@ -92,10 +90,6 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
 
     Source: Welch, Biometrika 34, 1947, with Satterthwaite's degrees of freedom, rounded down. Departures: none.
 
-    Args:
-        first: Values of one.
-        second: Values of the other.
-
     Returns:
         `None` where one of them has a single value, of whose chance nothing is known.
 
@@ -105,20 +99,16 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
     """
     if min(len(first), len(second)) < 2:
         return None
-    parts = [deviation(values) ** 2 / len(values) for values in (first, second)]
+    parts = [(deviation(values) or 0.0) ** 2 / len(values) for values in (first, second)]
     if not (total := math.fsum(parts)):
         return 0.0
     shares = [part**2 / (len(values) - 1) for part, values in zip(parts, (first, second), strict=True)]
     freedom = max(1, math.floor(total**2 / math.fsum(shares) * (1 + _WHOLE)))
-    return quantile(freedom) * math.sqrt(total)
+    return quantile(freedom, CONFIDENCE) * math.sqrt(total)
 
 
 def renewed(text: str, folders: Sequence[Path]) -> str:
     """Return a page with its marked tables written anew.
-
-    Args:
-        text: Of the page.
-        folders: Of claims, among which the records are.
 
     Raises:
         LookupError: If a mark names no folder, a folder without a record, or a table that is not in it.

@@ -24,13 +24,15 @@ from ackclock.claims import (
 )
 from ackclock.claims.folder import Choice, Option, Verdict
 from ackclock.claims.forest import draw, plots
-from ackclock.claims.intervals import of_mean, of_spread, quantile
+from ackclock.claims.intervals import of_mean, of_spread
 from ackclock.claims.ledger import _numbers
 from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
 from ackclock.claims.readings import read_as
 from ackclock.claims.region import Region
 from ackclock.claims.words import chance, counts, reason, record, verdict
+from ackclock.estimates import CONFIDENCE
+from ackclock.student import quantile
 from ackclock.templates import write
 from conftest import Cli
 
@@ -48,7 +50,7 @@ def claim(folder: str, name: str) -> Claim:
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (9, 2.262), (24, 2.064)])
 def test_students_t_is_that_of_its_tables(freedom: int, t: float) -> None:
     """Two-sided, 95 %, as printed in any table."""
-    assert quantile(freedom) == pytest.approx(t, abs=5e-4)
+    assert quantile(freedom, CONFIDENCE) == pytest.approx(t, abs=5e-4)
 
 
 def test_a_mean_of_three_by_hand() -> None:
@@ -72,7 +74,7 @@ def test_one_infinite_seed_decides_nothing_and_all_of_them_do() -> None:
 
 
 def test_what_is_infinite_is_null_in_the_json() -> None:
-    """RFC 8259 has no infinity; docs/how-to/own-claims.md."""
+    """RFC 8259 has no infinity; docs/reference/claims-file.md."""
     for values in ([math.inf, 1.0], [math.inf, math.inf]):
         measured = mean([Measured(value) for value in values])
         entry = _numbers(measured)

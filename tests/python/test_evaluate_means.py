@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 from ackclock.cli.evaluate import _means
+from ackclock.tables.table import NONE
 
 
 def _row(seed: int, rate_bps: float, reward: float | None) -> SimpleNamespace:
@@ -15,13 +16,13 @@ def _row(seed: int, rate_bps: float, reward: float | None) -> SimpleNamespace:
 def test_every_column_of_means() -> None:
     """10 and 12: mean 11, standard error 1, and Student's t of one degree of freedom is 12.706."""
     table = _means([_row(1, 10e6, None), _row(2, 12e6, None)])  # type: ignore[list-item]
-    assert {str(column.header): [str(cell) for cell in column.cells] for column in table.columns} == {
-        "scenario": ["path"],
-        "who": ["cubic"],
-        "seeds": ["2"],
-        "goodput\nMbit/s": ["11 ± 13"],
-        "RTT mean\nms": ["40 ± 0"],
-        "RTT p95\nms": ["-"],
-        "lost\n%": ["1 ± 0"],
-        "mean\nreward": ["-"],
+    assert dict(zip([column.heading for column in table.columns], table.cells(table.rows[0]), strict=True)) == {
+        "scenario": "path",
+        "who": "cubic",
+        "seeds": "2",
+        "goodput (Mbit/s)": "11 ± 13",
+        "RTT mean (ms)": "40.00 ± 0.00",
+        "RTT p95 (ms)": NONE,
+        "lost (%)": "1.000 ± 0.000",
+        "mean reward": NONE,
     }

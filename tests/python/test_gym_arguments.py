@@ -11,37 +11,56 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from ackclock import _core
-from ackclock.gym import AgentSettings, FlowEnv, ParallelFlows, SharedLink, SingleFlow, Trace, VectorFlowEnv, names
+from ackclock.gym import (
+    AgentSettings,
+    FlowEnv,
+    ParallelFlows,
+    Settings,
+    SharedLink,
+    SingleFlow,
+    Trace,
+    VectorFlowEnv,
+    names,
+)
 from gym_scenarios import ONE, scenario
 
 _SETTINGS = {field.name: field.default for field in dataclasses.fields(AgentSettings)}
 _REGISTERED = (SingleFlow, SharedLink, Trace)
 
 
-def _parameters(callable_: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    parameters = inspect.signature(callable_).parameters
-    assert not [one for one in parameters.values() if one.kind is inspect.Parameter.VAR_KEYWORD]
-    return dict(parameters)
+def _names(callable_: Callable[..., Any]) -> set[str]:
+    """The keywords of a call: its own, and those of the `TypedDict` that it unpacks."""
+    found: set[str] = set()
+    for name, one in inspect.signature(callable_).parameters.items():
+        is_unpacked = one.kind is inspect.Parameter.VAR_KEYWORD
+        found |= get_args(one.annotation)[0].__annotations__.keys() if is_unpacked else {name}
+    return found
 
 
 @pytest.mark.parametrize("environment", [FlowEnv, VectorFlowEnv, ParallelFlows])
 def test_settings_are_arguments_with_the_defaults_of_the_settings(environment: type) -> None:
-    parameters = _parameters(environment)
-    assert {name: parameters[name].default for name in _SETTINGS} == _SETTINGS
+    assert _names(environment) >= _SETTINGS.keys() == Settings.__annotations__.keys()
+    settings = environment(scenario(ONE)).settings
+    assert all(one == AgentSettings() for one in (settings.values() if isinstance(settings, dict) else [settings]))
 
 
 @pytest.mark.parametrize("environment", [FlowEnv, VectorFlowEnv, ParallelFlows, SingleFlow, Trace])
 def test_every_argument_is_described(environment: type) -> None:
     text = inspect.getdoc(environment.__init__) or ""
-    assert not [name for name in _parameters(environment) if f"\n    {name}: " not in text]
+    assert not [name for name in inspect.signature(environment).parameters if f"\n    {name}: " not in text]
+
+
+def test_every_setting_is_described() -> None:
+    text = inspect.getdoc(AgentSettings) or ""
+    assert not [name for name in _SETTINGS if f"\n    {name}: " not in text]
 
 
 @pytest.mark.parametrize("environment", _REGISTERED)
 def test_registered_environments_take_what_the_general_ones_do(environment: type[SingleFlow]) -> None:
     own = {"trace"} if environment is Trace else set()
     # On a kernel runs the scenario that one names; these draw theirs anew for each episode.
-    assert _parameters(environment).keys() == _parameters(FlowEnv).keys() - {"on"} | own
-    assert _parameters(environment.vector).keys() == _parameters(VectorFlowEnv).keys() | own
+    assert _names(environment) == _names(FlowEnv) - {"on"} | own
+    assert _names(environment.vector) == _names(VectorFlowEnv) | own
 
 
 def test_a_setting_of_ones_own_takes_the_place_of_the_environments() -> None:

@@ -118,6 +118,13 @@ def test_every_page_can_be_reached_from_the_first_one() -> None:
     assert set(DOCS.rglob("*.md")) <= seen
 
 
+def test_how_tos_stand_under_the_headings_of_the_first_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = _module("stage", monkeypatch).in_groups(DOCS, "how-to")
+    assert groups["Begin"][0] == "how-to/install.md"
+    assert "" not in groups, "each page stands under a heading"
+    assert sum(len(pages) for pages in groups.values()) == len(list((DOCS / "how-to").glob("*.md")))
+
+
 def test_links_that_lead_nowhere_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "index.html").write_text('<h1 id="here">x</h1>')

@@ -130,7 +130,7 @@ impl CongestionController for Recorder {
 }
 
 /// The ACK that ends a recovery is a part of it, whatever the stack permits: `growth_at_recovery_end` is on in Linux's profile and off
-/// in that of the RFCs (docs/reference/tcp-switches.md).
+/// in that of the RFCs (docs/dev/tcp-switches.md).
 #[test]
 fn an_ack_tells_facts_and_what_the_stack_permits_apart() {
     for (profile, permitted) in [("linux-6.x", true), ("rfc", false)] {

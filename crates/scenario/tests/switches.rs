@@ -1,5 +1,5 @@
 //! Each switch of TCP is flipped alone, on small runs that reach one situation each: what its documentation names may
-//! change, nothing else may, and something must. The data is `switches/`, from which `docs/reference/tcp-switches.md` is
+//! change, nothing else may, and something must. The data is `switches/`, from which `docs/dev/tcp-switches.md` is
 //! made: `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite switches` writes it.
 //!
 //! Flipped are the values that `switches.toml` gives, and every value of a profile that differs from the defaults.
@@ -14,7 +14,7 @@ use ackclock_sim::{ColumnData, Outcome, Simulation, Table};
 use serde::Deserialize;
 use serde_json::Value;
 
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/tcp-switches.md");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dev/tcp-switches.md");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -264,7 +264,7 @@ fn the_page_of_the_switches_is_made_of_the_data() {
     }
     let written = std::fs::read_to_string(DOCS).unwrap_or_default();
     let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite switches";
-    assert!(written == page, "docs/reference/tcp-switches.md is stale; write it anew with\n  {how}");
+    assert!(written == page, "docs/dev/tcp-switches.md is stale; write it anew with\n  {how}");
 }
 
 fn page(situations: &Situations, switches: &Switches) -> String {

@@ -21,9 +21,6 @@ _TABLE = "\n# What each verdict without a record is of, as `python -m ackclock.c
 def adopt(folder: Folder) -> list[Path]:
     """Write the subjects of a folder's records and verdicts.
 
-    Args:
-        folder: As it was loaded.
-
     Returns:
         The files that changed.
     """
@@ -44,11 +41,7 @@ def _records(folder: Folder) -> list[Path]:
 
 
 def line_each(content: Mapping[str, Any]) -> str:
-    """Return a record with a line for each claim, as a large one is kept.
-
-    Args:
-        content: The record.
-    """
+    """Return a record with a line for each claim, as a large one is kept."""
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in content["claims"])
     head = json.dumps({**content, "claims": []}, ensure_ascii=False).removesuffix("[]}")
     return f"{head}[\n{lines}\n]}}\n"
@@ -99,11 +92,7 @@ def _is_bare(claim: Claim, folder: Folder) -> bool:
 
 
 def main(folders: Sequence[str]) -> None:
-    """Adopt what is on record in each of these folders.
-
-    Args:
-        folders: Their paths.
-    """
+    """Adopt what is on record in each of these folders."""
     if not folders:
         raise SystemExit("name folders of claims: python -m ackclock.claims.adoption ./mine")
     try:

@@ -31,9 +31,6 @@ Table = Mapping[str, Any]
 def read(folder: Path) -> tuple[Table, Mistakes]:
     """Read a folder's claims.
 
-    Args:
-        folder: Where they are.
-
     Returns:
         The table, and the place for mistakes that are found once its measures are known.
 
@@ -71,11 +68,6 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
 def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Refuse claims that `measure.py` has no measure of.
 
-    Args:
-        table: As it was read.
-        measures: Those that it has, by id.
-        mistakes: Of `read`.
-
     Raises:
         ackclock.ScenarioError: If one lacks, or is no function.
     """
@@ -91,11 +83,6 @@ def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes
 
 def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes: Mistakes) -> list[dict[str, Any]]:
     """Return the claims with the numbers of their reasons filled in from the record.
-
-    Args:
-        table: As it was read.
-        record: What is on record, by the ids of claims.
-        mistakes: Of `read`.
 
     Raises:
         ackclock.ScenarioError: If a reason names a claim or a quantity that is not there.

@@ -126,11 +126,7 @@ def _bytes(value: float) -> str:
 
 
 def heat(table: Heat) -> Figure:
-    """Draw percentages as a table whose colours show them too.
-
-    Args:
-        table: What to draw.
-    """
+    """Draw percentages as a table whose colours show them too."""
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(9.6, 1.1 + 0.33 * len(table.rows)), layout="constrained")
         axis = figure.subplots()

@@ -46,9 +46,6 @@ class Option:
 
         So is `?appliance.box.far.controller=...` where it has an appliance "box". `topology.link[*].queue=...` is one
         for each link that the scenario lists.
-
-        Args:
-            scenario: A file.
         """
         wanted = [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
         return [each for text in wanted for each in places(scenario, text)]
@@ -91,24 +88,13 @@ class Choice:
         return cls(table["name"], table["title"], table["why"], tried, options, table.get("repeats", False))
 
     def option(self, name: str | None) -> Option:
-        """Return the option of a name, the first if there is none.
-
-        Args:
-            name: Any.
-        """
+        """Return the option of a name, the first if there is none."""
         return next((option for option in self.options if option.name == name), self.options[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a study.
-
-    Attributes:
-        name: Unique in its study.
-        scenario: A file.
-        overrides: What is changed in it.
-        on: What runs it.
-    """
+    """One run of a study."""
 
     name: str
     scenario: Path
@@ -150,11 +136,7 @@ class Study:
         return tuple(choice for choice in self.choices if not choice.repeats)
 
     def combination(self, names: Mapping[str, str]) -> tuple[Option, ...]:
-        """Return the options of the open choices that a record names, the first of each choice that it does not.
-
-        Args:
-            names: Options by the names of their choices.
-        """
+        """Return the options of the open choices that a record names, the first of each choice that it does not."""
         return tuple(choice.option(names.get(choice.name)) for choice in self.open_choices)
 
     def has(self, names: Mapping[str, str]) -> bool:
@@ -306,9 +288,6 @@ def load_folders() -> list[Folder]:
 def load_folder(path: Path) -> Folder:
     """Read one folder of claims.
 
-    Args:
-        path: The folder.
-
     Raises:
         ackclock.ScenarioError: If its `claims.toml` has mistakes; it tells of every one.
     """
@@ -452,9 +431,6 @@ def _beside(claim: Claim, claims: Sequence[Claim], cited: Collection[str]) -> Cl
 
 def load_module(path: Path) -> ModuleType:
     """Load a file of a folder, whose name need not be that of a package.
-
-    Args:
-        path: The file.
 
     Raises:
         InputFileError: If it cannot be imported; the message has the line.

@@ -29,13 +29,7 @@ MOST = len(COLOURS)
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Claims that have one axis.
-
-    Attributes:
-        name: Of its files.
-        title: Above it, with the settings.
-        findings: From above.
-    """
+    """Claims that have one axis."""
 
     name: str
     title: str
@@ -43,11 +37,7 @@ class Plot:
 
 
 def plots(findings: Sequence[Finding]) -> list[Plot]:
-    """Return what can be drawn: claims of a family and a unit, where a mean of seeds is among them.
-
-    Args:
-        findings: Of one folder.
-    """
+    """Return what can be drawn: claims of a family and a unit, where a mean of seeds is among them."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[Finding]] = {}
     for finding in findings:
         family = re.match(r"[A-Za-z]+\d*", finding.claim.id)
@@ -71,11 +61,7 @@ def _plot(number: int, group: Sequence[Finding]) -> Plot:
 
 
 def draw(plot: Plot) -> Figure:
-    """Draw a plot.
-
-    Args:
-        plot: One of `plots`.
-    """
+    """Draw a plot."""
     with mpl.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(WIDTH, 1.3 + 0.5 * len(plot.findings)), layout="constrained")
         axis = figure.subplots()

@@ -34,7 +34,7 @@ class Interval:
     @property
     def half(self) -> float:
         """From the middle to either end."""
-        return self.error * quantile(self.freedom, self.confidence) if 0 < self.error < math.inf else self.error
+        return self.error * student.quantile(self.freedom, self.confidence) if 0 < self.error < math.inf else self.error
 
     @property
     def low(self) -> float:
@@ -71,7 +71,7 @@ def of_mean(values: Sequence[float], weights: Sequence[float] | None = None) -> 
     """
     given = [1.0] * len(values) if weights is None else weights
     if not all(map(math.isfinite, values)):
-        return of_spread(estimates.mean_of(values), deviation(values), len(values))
+        return of_spread(estimates.mean_of(values), estimates.deviation(values) or 0.0, len(values))
     total = math.fsum(given)
     middle = math.fsum(value * weight for value, weight in zip(values, given, strict=True)) / total
     residuals = [len(values) * weight / total * (value - middle) for value, weight in zip(values, given, strict=True)]
@@ -104,27 +104,6 @@ def of_ends(low: float, high: float, count: int) -> Interval:
         (1.53, 11.57)
     """
     half = (high - low) / 2 if high - low > estimates.rounding((low, high)) else 0.0
-    return Interval((low + high) / 2, half / quantile(count - 1) if count > 1 else math.inf, count - 1)
-
-
-def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample; 0 of a single value.
-
-    Args:
-        values: At least one.
-    """
-    return estimates.deviation(values) or 0.0
-
-
-def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
-    """Return how many standard errors on either side hold a mean with some confidence.
-
-    Args:
-        freedom: Degrees of freedom, one less than values.
-        confidence: Between 0 and 1.
-
-    Examples:
-        >>> round(quantile(9), 3), round(quantile(2), 3)  # tables of Student's t: 2.262, 4.303
-        (2.262, 4.303)
-    """
-    return student.quantile(freedom, confidence)
+    return Interval(
+        (low + high) / 2, half / student.quantile(count - 1, CONFIDENCE) if count > 1 else math.inf, count - 1
+    )

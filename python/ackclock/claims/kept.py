@@ -59,10 +59,6 @@ def run_or_load_on_kernel(scenario: Scenario, kept: Path | None = None) -> Resul
 
     A run that was too late to be believed is repeated, once. If the last was late as well it is what is returned; its
     manifest says so, and it is not kept, so that it is tried again the next time.
-
-    Args:
-        scenario: What to run.
-        kept: As for `run_or_load`.
     """
     return _kept_or(_run_in_time, scenario, kept, f"kernel-{os.uname().release}", _was_in_time)
 

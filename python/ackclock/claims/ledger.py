@@ -198,9 +198,6 @@ class Laboratory:
         """Run whatever these studies need and is not there yet: simulations on all cores, then what is on the kernel.
 
         Runs on the kernel are one after the other with nothing beside them, since they are in real time.
-
-        Args:
-            studies: Any; one may occur twice.
         """
         wanted: dict[_Run, Scenario] = {}
         for study in filter(self.simulates, studies):
@@ -241,11 +238,7 @@ class Laboratory:
         return done
 
     def grid(self, study: Study) -> list[Choices]:
-        """Return the combinations of choices that are tried, the one that verdicts rest on first.
-
-        Args:
-            study: Any.
-        """
+        """Return the combinations of choices that are tried, the one that verdicts rest on first."""
         every = itertools.product(*[self._tried(study, choice) for choice in study.choices])
         return [choices for choices in every if not study.leaves_out(choices)]
 
@@ -260,11 +253,7 @@ class Laboratory:
         return choice.options[: self._seeds]
 
     def add_seeds(self, study: Study) -> bool:
-        """Let a study be repeated half as often again, and return whether there are seeds left to do so.
-
-        Args:
-            study: One that was simulated.
-        """
+        """Let a study be repeated half as often again, and return whether there are seeds left to do so."""
         for choice in study.choices:
             count = len(self._tried(study, choice))
             if choice.repeats and self.settles and self.simulates(study) and count < len(self._listed(choice)):
@@ -273,11 +262,7 @@ class Laboratory:
         return False
 
     def settings(self, study: Study) -> dict[Choices, list[Choices]]:
-        """Return the combinations of the open choices, each with its repetitions, the one that verdicts rest on first.
-
-        Args:
-            study: Any.
-        """
+        """Return the combinations of the open choices with their repetitions, the one that verdicts rest on first."""
         settings: dict[Choices, list[Choices]] = {}
         for choices in self.grid(study):
             chosen = zip(study.choices, choices, strict=True)
@@ -285,21 +270,12 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is run: one that is costly with `--full` only, one that needs files or a kernel where it has.
-
-        Args:
-            study: Any.
-        """
+        """Whether a study is run: a costly one with `--full` only, one that needs files or a kernel where these are."""
         has_files = all(os.environ.get(name) for name in study.needs)
         return (self._full or not study.costly) and has_files and not (study.is_on_kernel and kernel.missing())
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
-        """Return the results of a study's cases.
-
-        Args:
-            study: One that was simulated.
-            choices: One of its grid; the first by default.
-        """
+        """Return the results of a study's cases."""
         chosen = choices or self.grid(study)[0]
         return {case.name: self._results[self._runs[study.key, chosen, case.name]]() for case in study.cases}
 
@@ -318,13 +294,7 @@ def _scenario(case: Case, choices: Choices) -> Scenario:
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, Verdict]) -> list[Finding]:
-    """Simulate what the claims need, and judge each.
-
-    Args:
-        claims: Any.
-        laboratory: Where the simulations are made.
-        recorded: The verdicts on record.
-    """
+    """Simulate what the claims need, and judge each."""
     studies = {claim.study.key: claim.study for claim in claims}
     edited = {_named(each) for claim in claims for each in (claim, *claim.beside) if is_edited(each)}
     claims = [replace(each, reason="") if any(map(has_edited, each.cites)) else each for each in claims]
@@ -370,10 +340,6 @@ def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
 
 def measured_of(claim: Claim, runs: Runs) -> Measured:
     """Measure a claim, whose code is the folder's own.
-
-    Args:
-        claim: Any.
-        runs: Results of its study's cases.
 
     Raises:
         UserCodeError: If its code fails, or returns anything but a measurement of numbers.
@@ -501,11 +467,7 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
 
 
 def decisive(finding: Finding) -> Finding:
-    """Return what the verdict on a claim rests on: what came out now, or what is on record if that rests on more.
-
-    Args:
-        finding: What came out.
-    """
+    """Return what the verdict on a claim rests on: what came out now, or what is on record if that rests on more."""
     return recorded_with_more(finding) or finding
 
 
@@ -513,9 +475,6 @@ def recorded_with_more(finding: Finding) -> Finding | None:
     """Return what is on record of a claim that was simulated now, if it rests on more; it decides more.
 
     More is more seeds, or for a claim over a grid more of the grid's choices with no fewer seeds.
-
-    Args:
-        finding: What came out.
     """
     claim = finding.claim
     if not finding.simulated or claim.on_record is None or claim.region or finding.is_edited:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ackclock.claims.intervals import Interval, deviation, of_mean
-from ackclock.estimates import mean_of
+from ackclock.claims.intervals import Interval, of_mean
+from ackclock.estimates import deviation, mean_of
 from ackclock.results import Results
 
 Runs = Mapping[str, Results]
@@ -72,7 +72,7 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     if len(repetitions) == 1:
         return repetitions[0]
     names = dict.fromkeys(name for measured in repetitions for name in measured.also)
-    also = {name: _mean([each.also[name] for each in repetitions if name in each.also]) for name in names}
+    also = {name: mean_of([each.also[name] for each in repetitions if name in each.also]) for name in names}
     pairs = [(measured.value, measured.weight) for measured in repetitions if measured.value is not None]
     if not any(weight for _, weight in pairs):
         return Measured(None, also)
@@ -80,10 +80,6 @@ def mean(repetitions: Sequence[Measured]) -> Measured:
     interval = of_mean(values, weights)
     if math.isnan(interval.middle):
         return Measured(None, also)
-    spread = {"least": min(values), "greatest": max(values), "deviation": deviation(values)}
+    spread = {"least": min(values), "greatest": max(values), "deviation": deviation(values) or 0.0}
     found = also | spread | {"seeds": float(len(values))}
     return Measured(interval.middle, found, interval=interval, values=values)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return mean_of(values)

@@ -54,12 +54,7 @@ def files(patterns: Iterable[str], folder: Path) -> set[Path]:
 
 
 def code_of(module: Module, folder: Path) -> list[Path]:
-    """Return the files of Python in a folder that a module imports, or names in its texts.
-
-    Args:
-        module: Any.
-        folder: Its own.
-    """
+    """Return the files of Python in a folder that a module imports, or names in its texts."""
     named = files((name for name in module.files if name.endswith(".py")), folder)
     imported = {file.resolve() for name in (*module.imports, *module.files) for file in _modules(folder, name)}
     return sorted(named | imported)
@@ -135,12 +130,7 @@ def _hash(file: Path, _changed_ns: int, _size: int) -> str:
 
 
 def document(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return a text of TOML without its layout and `name`, and its texts; what is no TOML stays as it is.
-
-    Args:
-        text: As it stands in a file.
-        before: What is put in front.
-    """
+    """Return a text of TOML without its layout and `name`, and its texts; what is no TOML stays as it is."""
     try:
         table = decoded_toml(text)
     except ValueError:

@@ -30,12 +30,7 @@ _MAKES_NAMES: Final = frozenset(
 
 
 def parts(folder: Path, name: str) -> list[Any]:
-    """Return what a measure rests on, by files as they lie to the folder, in an order that depends on nothing else.
-
-    Args:
-        folder: Of claims.
-        name: The id of the measure.
-    """
+    """Return what a measure rests on, by files as they lie to the folder, in an order that depends on nothing else."""
     root = folder.resolve()
     reached = _Reached(root / "measure.py", name)
     return [name, *(_said(file, pieces, root) for file, pieces in sorted(reached.counted.items()))]
@@ -49,11 +44,7 @@ def _said(file: Path, pieces: set[Piece], root: Path) -> list[Any]:
 
 
 class _Reached:
-    """The statements that an entry of `MEASURES` uses, directly or by others.
-
-    Attributes:
-        counted: What counts of each file.
-    """
+    """The statements that an entry of `MEASURES` uses, directly or by others."""
 
     def __init__(self, measure: Path, name: str) -> None:
         """Find them."""

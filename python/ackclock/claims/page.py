@@ -20,22 +20,13 @@ from ackclock.usercode import UserCodeError, blamed
 
 
 def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
-    """Return what `claims.json` holds.
-
-    Args:
-        findings: All of them.
-        full: Whether every combination of choices was tried.
-    """
+    """Return what `claims.json` holds."""
     entries = [finding.as_dict() for finding in findings]
     return {"ackclock": now().version, "made": now().as_dict(), "full": full, "claims": entries}
 
 
 def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return what `regions.json` holds: of claims that are judged together, which hold under each combination.
-
-    Args:
-        findings: All of them.
-    """
+    """Return what `regions.json` holds: of claims that are judged together, which hold under each combination."""
     found = {finding.region.ids: finding for finding in findings if finding.region is not None}
     tables = [
         finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])
@@ -49,15 +40,7 @@ def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
 def write(
     target: Path, folders: Sequence[Folder], findings: Sequence[Finding], laboratory: Laboratory, *, full: bool
 ) -> None:
-    """Write page, figures and `claims.json`; an earlier folder of claims is replaced when all is there.
-
-    Args:
-        target: The folder to be.
-        folders: Where the claims come from.
-        findings: What came out.
-        laboratory: The simulations.
-        full: Whether every combination of choices was tried.
-    """
+    """Write page, figures and `claims.json`; an earlier folder of claims is replaced when all is there."""
     with storage.new_folder(target, kind=storage.CLAIMS, renews=True) as partial:
         (partial / "figures").mkdir()
         parts = [_folder(folder, findings, laboratory, partial / "figures") for folder in folders]

@@ -15,9 +15,6 @@ from typing import Final
 def said(what: object) -> str:
     r"""Return what a syntax tree says, in a form that the version of Python leaves alone.
 
-    Args:
-        what: A node, a list of nodes or a value.
-
     Examples:
         >>> said(ast.parse("x = f(1, 'a')  # one\n")) == said(ast.parse('x = f(\n    1,\n    "a",\n)\n'))
         True
@@ -87,10 +84,6 @@ class Module:
 
     def entries(self, table: str, name: str) -> list[tuple[Piece, bool]]:
         """Return what gives a table such as `MEASURES` an entry: its expression, or all that may hold it.
-
-        Args:
-            table: A name that the module binds.
-            name: Of the entry.
 
         Returns:
             Each with whether it is a table that is joined to this one.

@@ -47,10 +47,6 @@ def renewed(findings: Sequence["Finding"], record: Mapping[str, Mapping[str, Any
 
     A reason that names a combination which this run left out keeps those on record. One that was withheld, since it
     cites a claim that was edited, stays so unless that claim was simulated.
-
-    Args:
-        findings: All that came out.
-        record: The entries on record, by the ids of claims.
     """
     made = {each.claim.id: each.as_dict() for each in findings if each.simulated}
     return [_renewed(each, {**record, **made}) if _may_cite(each.claim, made) else each for each in findings]
@@ -69,12 +65,7 @@ def _renewed(finding: "Finding", found: Mapping[str, Mapping[str, Any]]) -> "Fin
 
 
 def cited(text: str, own: str) -> list[str]:
-    """Return the claims whose numbers on record a reason gives.
-
-    Args:
-        text: As it stands in `claims.toml`.
-        own: The claim whose reason it is.
-    """
+    """Return the claims whose numbers on record a reason gives."""
     return [found["id"] or own for found in PLACE.finditer(text)]
 
 

@@ -22,9 +22,6 @@ def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
 
     An entry says by what it was made, since a run shows records beside what it simulates; else its file does.
 
-    Args:
-        folder: Of claims.
-
     Raises:
         ackclock.reading.DamagedError: If a record is not one that a run writes.
     """

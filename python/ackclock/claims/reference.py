@@ -136,10 +136,6 @@ def hash_of(scenario: Mapping[str, Any]) -> str:
 def named(before: Mapping[str, Any], runs: Mapping[str, str]) -> str:
     """Return what these results are called: as before, unless a run that was on record has others or is gone.
 
-    Args:
-        before: What the file has.
-        runs: Hashes of results.
-
     Examples:
         >>> named({"name": "a", "runs": {"one": "1"}}, {"one": "1", "new": "2"})
         'a'
@@ -159,10 +155,6 @@ def results() -> str:
 
 def earlier(before: Mapping[str, Any], runs: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return, of each name that results had before, the runs that have others now, with their hashes of then.
-
-    Args:
-        before: What the file has.
-        runs: Hashes of results.
 
     Examples:
         >>> earlier({"name": "a", "runs": {"one": "1", "two": "2"}}, {"one": "9", "two": "2"})

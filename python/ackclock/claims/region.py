@@ -63,11 +63,7 @@ class Region:
         return "undecided" if any("differs" not in verdicts for verdicts in judged) else "differs"
 
     def as_dict(self, titles: Sequence[str]) -> dict[str, Any]:
-        """Return it as it is kept: for each combination a number whose bit i is whether statement i holds.
-
-        Args:
-            titles: Of the study's open choices.
-        """
+        """Return it as it is kept: for each combination a number whose bit i is whether statement i holds."""
         masks = [sum((verdict == "agrees") << i for i, verdict in enumerate(v)) for v in self.cells.values()]
         options = [list(dict.fromkeys(cell[place].name for cell in self.cells)) for place in range(len(titles))]
         return {

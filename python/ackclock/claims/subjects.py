@@ -32,9 +32,6 @@ def subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
     """Return what gives the subject of a claim's measurement under an option of each of its study's open choices.
 
     It is reckoned once for a claim, so that what was measured is not said to be of files that were edited meanwhile.
-
-    Args:
-        claim: Any.
     """
     key = claim.id, id(claim.study), id(claim.measure)
     if key not in _known:
@@ -59,29 +56,17 @@ def _subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
 
 
 def first_subject(claim: Claim) -> str:
-    """Return the subject of what a claim's verdict rests on.
-
-    Args:
-        claim: Any.
-    """
+    """Return the subject of what a claim's verdict rests on."""
     return subject_of(claim)([choice.options[0] for choice in claim.study.open_choices])
 
 
 def is_edited(claim: Claim) -> bool:
-    """Whether what is on record of a claim is of another scenario, or does not say of which.
-
-    Args:
-        claim: Any.
-    """
+    """Whether what is on record of a claim is of another scenario, or does not say of which."""
     return claim.subject not in (None, first_subject(claim))
 
 
 def has_edited(claim: Claim) -> bool:
-    """Whether anything that is on record of a claim is of another scenario, under whichever options.
-
-    Args:
-        claim: Any.
-    """
+    """Whether anything that is on record of a claim is of another scenario, under whichever options."""
     subject, others = subject_of(claim), (claim.on_record or {}).get("other_choices", ())
     there = (cell for cell in others if claim.study.has(cell["choices"]))
     cells = ((cell.get("subject"), claim.study.combination(cell["choices"])) for cell in there)
@@ -89,22 +74,13 @@ def has_edited(claim: Claim) -> bool:
 
 
 def region_subject(claims: Iterable[Claim]) -> str:
-    """Return the subject of claims that are judged together over all options of their study's choices.
-
-    Args:
-        claims: All of a region.
-    """
+    """Return the subject of claims that are judged together over all options of their study's choices."""
     grids = [[[option.name, option.overrides] for option in each.options] for each in _open(claims)]
     return _digest([grids, [first_subject(claim) for claim in claims]])
 
 
 def scenario_subjects(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the subject of scenario files, as a record of something else than claims keeps it.
-
-    Args:
-        folder: Where they are.
-        names: Of the files.
-    """
+    """Return the subject of scenario files, as a record of something else than claims keeps it."""
     return {name: _digest(_scenario(folder / name)) for name in sorted(set(names)) if (folder / name).is_file()}
 
 

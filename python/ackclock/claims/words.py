@@ -24,9 +24,6 @@ VERDICTS = (("agrees", "agree"), ("differs", "differ"), ("undecided", "undecided
 def spread(measured: Measured) -> str:
     """Write how far a mean may be off, 95 %; nothing for a single run of what has no chance in it.
 
-    Args:
-        measured: A mean, or a single run.
-
     Examples:
         >>> from ackclock.claims.intervals import of_spread
         >>> spread(Measured(9.15, interval=of_spread(9.15, 1.7136, 10)))  # 2.262 x 1.7136 / sqrt(10)
@@ -43,22 +40,14 @@ def spread(measured: Measured) -> str:
 
 
 def origin(finding: Finding) -> str:
-    """Say of how many seeds a number is, and whether it was simulated now or stands on record.
-
-    Args:
-        finding: What came out.
-    """
+    """Say of how many seeds a number is, and whether it was simulated now or stands on record."""
     seeds = "" if finding.measured.interval is None else f"{finding.seeds} seed{'s'[: finding.seeds != 1]}"
     where = "" if finding.simulated else "on record" if finding.is_on_record else "not simulated"
     return ", ".join(part for part in (seeds, where) if part)
 
 
 def record(finding: Finding) -> str:
-    """Say what made a measurement on record, and whether this engine may measure otherwise; nothing of one made now.
-
-    Args:
-        finding: What came out.
-    """
+    """Say what made a measurement on record, and whether this engine may measure otherwise; nothing of one made now."""
     if finding.is_edited:
         return _edited(finding)
     if finding.simulated:
@@ -100,11 +89,7 @@ def _since(made: Made) -> str:
 
 
 def more(finding: Finding) -> str:
-    """Say what a record that rests on more says of a claim that was simulated now; nothing if there is none.
-
-    Args:
-        finding: What came out.
-    """
+    """Say what a record that rests on more says of a claim that was simulated now; nothing if there is none."""
     other = recorded_with_more(finding)
     if other is None:
         return ""
@@ -114,11 +99,7 @@ def more(finding: Finding) -> str:
 
 
 def reason(finding: Finding) -> str:
-    """Say why a claim does not agree: its reason, or that repetitions do not decide; nothing where it is unknown.
-
-    Args:
-        finding: What came out.
-    """
+    """Say why a claim does not agree: its reason, or that repetitions do not decide; nothing where it is unknown."""
     claim, rests_on = finding.claim, decisive(finding)
     interval = rests_on.measured.interval
     if finding.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
@@ -130,11 +111,7 @@ def reason(finding: Finding) -> str:
 
 
 def verdict(finding: Finding) -> str:
-    """Say the verdict, and beside that of a record that rests on more what these seeds or choices alone would give.
-
-    Args:
-        finding: What came out.
-    """
+    """Say the verdict, and beside that of a record that rests on more what these seeds or choices alone would give."""
     rests_on = decisive(finding)
     return rests_on.verdict if rests_on.verdict == finding.verdict else f"{rests_on.verdict} (these: {finding.verdict})"
 
@@ -144,9 +121,6 @@ def counts(findings: Sequence[Finding]) -> list[str]:
 
     What is on record is in no count of what was simulated now, nor the other way round. Where a record rests on more
     than the run, its verdict is counted, and a line of its own says of which.
-
-    Args:
-        findings: All of them.
     """
     now = [finding for finding in findings if finding.simulated]
     old = [finding for finding in findings if finding.is_on_record]
@@ -178,11 +152,7 @@ def _tally(findings: Sequence[Finding]) -> str:
 
 
 def chance(findings: Sequence[Finding]) -> str:
-    """Say what it means that many verdicts rest on intervals at once; nothing if fewer than two do.
-
-    Args:
-        findings: All of them.
-    """
+    """Say what it means that many verdicts rest on intervals at once; nothing if fewer than two do."""
     judged = [
         f
         for f in findings
@@ -206,11 +176,7 @@ def _stricter(measured: Measured, confidence: float) -> Interval | None:
 
 
 def limits(claim: Claim) -> str:
-    """Say from where to where a value agrees.
-
-    Args:
-        claim: Any.
-    """
+    """Say from where to where a value agrees."""
     if claim.low is not None and claim.high is not None:
         words = f"{claim.low:g} to {claim.high:g}"
     else:

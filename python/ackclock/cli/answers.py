@@ -66,11 +66,7 @@ _own: TextIO | None = None
 
 
 def put(text: str) -> None:
-    """Print what a command came to: its own JSON, which may hold non-ASCII signs.
-
-    Args:
-        text: All of it.
-    """
+    """Print what a command came to: its own JSON, which may hold non-ASCII signs."""
     print(text, end="", file=_own or sys.stdout)
 
 

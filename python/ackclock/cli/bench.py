@@ -116,9 +116,6 @@ def _measure(groups: Sequence[str], min_cpu_s: float) -> list[Measurement]:
 def ratios(results: Sequence[Measurement]) -> dict[str, float]:
     """Return the ratios of CPU time per packet that the results allow.
 
-    Args:
-        results: Of any cases.
-
     Returns:
         `a_traced`, `b_traced`: with traces to without; `d_window`: the largest window to the smallest;
         `fq_codel`: 1000 flows through FQ-CoDel to the same through DropTail.

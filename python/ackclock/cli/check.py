@@ -111,10 +111,6 @@ def load_trusted(file: Path, overrides: list[str], *, trusts: bool) -> Scenario:
 def is_agreed(file: Path, overrides: list[str]) -> bool:
     """Ask about the code that a scenario file names, if it names any; return whether it may be imported.
 
-    Args:
-        file: Its place.
-        overrides: Changes, each `path=value`.
-
     Raises:
         InputError: If nobody agrees, or the file cannot be read.
         ScenarioError: If it is wrong, as far as that is known without its code.
@@ -138,10 +134,6 @@ def _tell_mistakes(file: Path, overrides: list[str]) -> None:
 def names_of_code(file: Path, overrides: list[str]) -> list[str]:
     """Return what a scenario names of code, whatever is drawn of it: entries of `use`, and classes.
 
-    Args:
-        file: The scenario.
-        overrides: Changes, each `path=value`.
-
     Raises:
         InputError: If there is no such file, or it cannot be read.
     """
@@ -161,10 +153,6 @@ def _module(entry: str, folder: Path) -> str:
 
 def agree(file: Path, code: list[str]) -> None:
     """Ask whether code may be run.
-
-    Args:
-        file: That names it.
-        code: Modules, classes or files.
 
     Raises:
         InputError: If nobody agrees.

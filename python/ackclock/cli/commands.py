@@ -32,11 +32,7 @@ class Command:
     hidden: bool = False
 
     def load(self, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public
-        """Import it.
-
-        Args:
-            name: As users type it.
-        """
+        """Import it."""
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
         function = getattr(import_module(f"ackclock.cli.{self.module}"), self.function)
         alone.command(name, rich_help_panel=self.panel, hidden=self.hidden)(function)
@@ -106,27 +102,14 @@ class Group(TyperGroup):
     """`ackclock` with its commands."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  handed on to Typer
-        """Begin without any command loaded.
-
-        Args:
-            settings: Of Typer.
-        """
+        """Begin without any command loaded."""
         super().__init__(**settings)
         self.commands = _Loaded()
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # Typer's own class of contexts
-        """Return the names of all commands in order.
-
-        Args:
-            ctx: Not looked at.
-        """
+        """Return the names of all commands in order."""
         return list(self.commands)
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """Find the command that arguments begin with, by its name of today or one of before.
-
-        Args:
-            ctx: Handed on.
-            args: At least one.
-        """
+        """Find the command that arguments begin with, by its name of today or one of before."""
         return super().resolve_command(ctx, [*FORMER.get(args[0], args[:1]), *args[1:]])

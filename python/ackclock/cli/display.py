@@ -40,29 +40,18 @@ def output() -> Console:
 
 
 def filtered(console: Console) -> Console:
-    """Return a console after it was told to write out what a terminal would obey.
-
-    Args:
-        console: Any.
-    """
+    """Return a console after it was told to write out what a terminal would obey."""
     console.push_render_hook(_Filter())
     return console
 
 
 def name(text: object) -> Text:
-    """Return what somebody else has chosen as it goes into a cell: neither markup nor control characters count.
-
-    Args:
-        text: A name, or any value.
-    """
+    """Return what somebody else has chosen as it goes into a cell: neither markup nor control characters count."""
     return Text(plain(text))
 
 
 def si(value: float) -> str:
     """Write a number with three digits and an SI prefix.
-
-    Args:
-        value: Any number.
 
     Examples:
         >>> si(5_123_000)

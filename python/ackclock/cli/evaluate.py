@@ -1,19 +1,18 @@
 """`ackclock evaluate`: a trained agent on scenarios, beside controllers."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.table import Table
 
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
-from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError
+from ackclock.cli.shown_tables import print_table
 from ackclock.cli.train import require_learning
+from ackclock.tables import Column, Table
 
 if TYPE_CHECKING:
     from ackclock.learn.evaluation import Row
@@ -67,10 +66,9 @@ def evaluate(
     if as_json:
         put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
-        output().print(_table(rows))
+        print_table(_table(rows))
         if any(len(group) > 1 for group in _groups(rows).values()):
-            output().print(_means(rows))
-            output().print("Means over the seeds with 95 % confidence intervals (Student's t).", style="dim")
+            print_table(_means(rows))
 
 
 def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":
@@ -81,51 +79,29 @@ def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":
     return groups
 
 
-_MEANS: "tuple[tuple[str, Callable[[Row], float | None]], ...]" = (
-    ("goodput\nMbit/s", lambda row: row.goodput_bps / 1e6),
-    ("RTT mean\nms", lambda row: row.rtt_ms_mean),
-    ("RTT p95\nms", lambda row: row.rtt_ms_p95),
-    ("lost\n%", lambda row: 100 * row.lost_fraction),
-    ("mean\nreward", lambda row: row.reward),
+_WHO: Final = (Column("scenario", "scenario", is_text=True), Column("who", "who", is_text=True))
+_FIGURES: Final = (
+    Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6),
+    Column("rtt_ms_mean", "RTT mean", "ms"),
+    Column("rtt_ms_p95", "RTT p95", "ms"),
+    Column("lost_fraction", "lost", "%", factor=100.0),
+    Column("reward", "mean reward"),
 )
 
 
 def _means(rows: "list[Row]") -> Table:
     from ackclock.estimates import estimate
 
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("scenario", style="cyan")
-    table.add_column("who")
-    table.add_column("seeds", justify="right")
-    for heading, _ in _MEANS:
-        table.add_column(heading, justify="right")
-    for (scenario, who), group in _groups(rows).items():
-        cells = []
-        for _, value in _MEANS:
-            found = estimate(map(value, group))
-            half = "" if found is None or found.half is None else f" ± {found.half:.2g}"
-            cells.append("-" if found is None else f"{found.mean:.4g}{half}")
-        table.add_row(name(scenario), name(who), str(len(group)), *cells)
-    return table
+    means = [
+        {"scenario": scenario, "who": who, "seeds": len(group)}
+        | {column.key: estimate(getattr(row, column.key) for row in group) for column in _FIGURES}
+        for (scenario, who), group in _groups(rows).items()
+    ]
+    note = "Means over the seeds with 95 % confidence intervals (Student's t)."
+    return Table("", "", [*_WHO, Column("seeds", "seeds"), *_FIGURES], means, (note,))
 
 
 def _table(rows: "list[Row]") -> Table:
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("scenario", style="cyan")
-    table.add_column("who")
-    for heading in (
-        "seed",
-        "goodput\nMbit/s",
-        "RTT mean\nms",
-        "RTT p95\nms",
-        "lost\n%",
-        "timeouts",
-        "mean\nreward",
-    ):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        rtts = ("-" if value is None else f"{value:.4g}" for value in (row.rtt_ms_mean, row.rtt_ms_p95))
-        reward = "-" if row.reward is None else f"{row.reward:.4g}"
-        rate, lost = f"{row.goodput_bps / 1e6:.4g}", f"{100 * row.lost_fraction:.3g}"
-        table.add_row(name(row.scenario), name(row.who), str(row.seed), rate, *rtts, lost, str(row.timeouts), reward)
-    return table
+    *figures, reward = _FIGURES
+    columns = [*_WHO, Column("seed", "seed", is_text=True), *figures, Column("timeouts", "timeouts"), reward]
+    return Table("", "", columns, [asdict(row) for row in rows])

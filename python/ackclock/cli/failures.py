@@ -59,11 +59,7 @@ def errors() -> "Console":
 
 
 def guarded(work: Callable[[], object]) -> int:
-    """Do the work and turn how it ends into an exit code, with a message on standard error.
-
-    Args:
-        work: May raise anything.
-    """
+    """Do the work and turn how it ends into an exit code, with a message on standard error."""
     try:
         work()
     except SystemExit as ending:
@@ -147,11 +143,7 @@ def _explain(error: Exception | SystemExit) -> int:
 
 
 def tell(print_it: Callable[[], None]) -> None:
-    """Say it if anybody reads standard error still; the exit code is the same.
-
-    Args:
-        print_it: Prints on standard error.
-    """
+    """Say it if anybody reads standard error still; the exit code is the same."""
     try:
         print_it()
         sys.stderr.flush()
@@ -206,11 +198,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def say(message: str) -> None:
-    """Print what went wrong, on one line.
-
-    Args:
-        message: Any text.
-    """
+    """Print what went wrong, on one line."""
     from rich.markup import escape
 
     errors().print(f"[bold red]error:[/] {escape(' '.join(message.splitlines()))}")
@@ -223,11 +211,7 @@ def _describe(error: OSError) -> str:
 
 
 def print_diagnostics(error: ScenarioError) -> None:
-    """Print every mistake of a scenario with its place, its value and the remedy.
-
-    Args:
-        error: As the core raises it.
-    """
+    """Print every mistake of a scenario with its place, its value and the remedy."""
     console = errors()
     for diagnostic in error.diagnostics:
         # Left unwrapped: what is marked in a line has to stay above its marks.

@@ -24,9 +24,6 @@ class Kind(StrEnum):
 def kind_of(folders: list[Path]) -> Kind:
     """Say what wrote the folders.
 
-    Args:
-        folders: As they were given.
-
     Raises:
         InputError: If several are given of which one is no run's, or one of a sweep or study has not ended.
     """
@@ -56,9 +53,6 @@ def _kind(folder: Path) -> Kind:
 def runs_of(folders: list[Path]) -> "list[Results]":
     """Read folders of runs.
 
-    Args:
-        folders: Of runs.
-
     Raises:
         InputError: If one is none.
     """
@@ -72,11 +66,7 @@ def runs_of(folders: list[Path]) -> "list[Results]":
 
 
 def study_of(folder: Path) -> "Study":
-    """Read the folder of a study.
-
-    Args:
-        folder: Of it.
-    """
+    """Read the folder of a study."""
     from ackclock.studies.study import load_study
 
     with busy(f"reading {folder}"):
@@ -84,11 +74,7 @@ def study_of(folder: Path) -> "Study":
 
 
 def sweep_of(folder: Path) -> "Sweep":
-    """Read the folder of a sweep.
-
-    Args:
-        folder: Of it.
-    """
+    """Read the folder of a sweep."""
     from ackclock.sweep.ending import load_sweep
 
     with busy(f"reading {folder}"):

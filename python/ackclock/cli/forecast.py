@@ -12,11 +12,7 @@ _MUCH_BYTES: Final = 2_000_000_000
 
 
 def memory_warning(scenario: Scenario) -> str | None:
-    """Say that a scenario will take much memory; None if that cannot be told, or if it does not.
-
-    Args:
-        scenario: What would be simulated.
-    """
+    """Say that a scenario will take much memory; None if that cannot be told, or if it does not."""
     needed = scenario.memory_bytes
     if needed < _MUCH_BYTES:
         return None
@@ -27,11 +23,7 @@ def memory_warning(scenario: Scenario) -> str | None:
 
 
 def phase_warning(scenario: Scenario) -> str | None:
-    """Say that flows may stay in step with a queue; None if not.
-
-    Args:
-        scenario: What would be simulated.
-    """
+    """Say that flows may stay in step with a queue; None if not."""
     link = scenario.link_in_step
     if link is None:
         return None
@@ -43,11 +35,7 @@ def phase_warning(scenario: Scenario) -> str | None:
 
 
 def scaling_warning(scenario: Scenario) -> str | None:
-    """Say that the scenario turns window scaling on and nothing comes of it; None if not.
-
-    Args:
-        scenario: What would be simulated.
-    """
+    """Say that the scenario turns window scaling on and nothing comes of it; None if not."""
     flow = scenario.scaling_without_effect
     if flow is None:
         return None
@@ -58,41 +46,25 @@ def scaling_warning(scenario: Scenario) -> str | None:
 
 
 def warnings(scenario: Scenario) -> list[str]:
-    """Return what a user wants to know before a run.
-
-    Args:
-        scenario: What would be simulated.
-    """
+    """Return what a user wants to know before a run."""
     found = (memory_warning(scenario), phase_warning(scenario), scaling_warning(scenario))
     return [text for text in found if text]
 
 
 def warn(scenario: Scenario) -> None:
-    """Write the warnings to standard error.
-
-    Args:
-        scenario: What is going to be simulated.
-    """
+    """Write the warnings to standard error."""
     for text in warnings(scenario):
         failures.errors().print(f"warning: {text}", markup=False)
 
 
 def print_estimate(scenario: Scenario) -> None:
-    """Run a short beginning, and print what the whole will take.
-
-    Args:
-        scenario: What would be simulated.
-    """
+    """Run a short beginning, and print what the whole will take."""
     for line in lines(estimate(scenario)):
         print(line)
 
 
 def lines(found: Estimate) -> list[str]:
-    """Return an estimate as a person reads it.
-
-    Args:
-        found: The estimate.
-    """
+    """Return an estimate as a person reads it."""
     from ackclock.cli.display import si
 
     memory = f"memory: {_gigabytes(found.memory_bytes)} without writing the results"
@@ -107,9 +79,6 @@ def lines(found: Estimate) -> list[str]:
 
 def span(time_s: float) -> str:
     """Write a length of time with two digits and the unit that suits it.
-
-    Args:
-        time_s: In seconds.
 
     Examples:
         >>> [span(time_s) for time_s in (0.00002, 0.5, 30, 90, 5400, 50_400, 864_000)]

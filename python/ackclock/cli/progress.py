@@ -43,10 +43,6 @@ class _Speed(ProgressColumn):
 def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress], None]]:
     """Show how far one run is, until the block ends.
 
-    Args:
-        name: Of the scenario.
-        duration_s: Simulated time at the end.
-
     Yields:
         What to call with each step.
     """
@@ -72,16 +68,17 @@ def busy(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def points_progress(total: int, done: int) -> Iterator[Callable[[], None]]:
-    """Show how many points of a sweep are done.
-
-    Args:
-        total: All of them.
-        done: Those finished before.
+def points_progress(total: int, done: int, what: str, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Say how many runs of a sweep or study are done, and show it where somebody is looking.
 
     Yields:
-        What to call after each point.
+        What to call after each.
     """
+    if done and not quiet:
+        errors().print(f"{done} of {total} {what} are done already")
+    if quiet or done == total or not sys.stderr.isatty():
+        yield lambda: None
+        return
     columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task("sweep", total=total, completed=done)
@@ -91,9 +88,6 @@ def points_progress(total: int, done: int) -> Iterator[Callable[[], None]]:
 @contextmanager
 def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show how many of a command's simulations are done, where somebody is looking.
-
-    Args:
-        name: Of the work.
 
     Yields:
         What to call after each with how many are done, and how many there are; None if nobody is looking.
@@ -110,10 +104,6 @@ def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | Non
 @contextmanager
 def training_progress(name: str, steps: int) -> Iterator[Callable[[int, float | None], None] | None]:
     """Show how far a training is, where somebody is looking.
-
-    Args:
-        name: Of the algorithm.
-        steps: At the end.
 
     Yields:
         What to call with the steps so far and the mean return of late, None at first; None if nobody is looking.

@@ -23,15 +23,6 @@ def run(
 ) -> None:
     """Run it, and print means with intervals and differences.
 
-    Args:
-        defaults: Of the options.
-        given: Those that were given.
-        seeds: How many.
-        overrides: Of `--set`.
-        output: Folder of the study; None keeps nothing.
-        as_json: Print the tables as JSON.
-        quiet: Print nothing.
-
     Raises:
         InputError: If something of it is wrong.
         ScenarioError: If a value is wrong.
@@ -53,14 +44,7 @@ def run(
 def study_of(
     defaults: Mapping[str, str], given: Mapping[str, str], seeds: int, overrides: Sequence[str]
 ) -> dict[str, Any]:
-    """Return options of `ackclock run` as a study.
-
-    Args:
-        defaults: Of the options.
-        given: Those that were given.
-        seeds: How many.
-        overrides: Of `--set`.
-    """
+    """Return options of `ackclock run` as a study."""
     chosen = {**defaults, **given}
     try:
         members = [str(table["controller"]) for table in flow_tables(chosen["flows"])]

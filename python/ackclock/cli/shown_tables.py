@@ -21,9 +21,6 @@ def print_table(table: Table) -> None:
     """Print a table; one that is too wide for the terminal in blocks, each of which begins with what a row is.
 
     Of many rows the first block alone is printed, of very many the first rows: a line below says what is left out.
-
-    Args:
-        table: Any.
     """
     console = output()
     width = console.width if sys.stdout.isatty() else _PIPED

@@ -1,6 +1,5 @@
 """`ackclock study`: controllers in line-ups over paths and seeds, from one file to figures and tables."""
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,8 +10,9 @@ import typer
 from ackclock import extras
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
-from ackclock.cli.failures import InputError, errors
-from ackclock.cli.sweep import MOST_JOBS, BackendName, check_backend
+from ackclock.cli.failures import InputError
+from ackclock.cli.progress import points_progress
+from ackclock.cli.sweep import BackendName, Jobs, MeansAsJson, On, check_backend
 from ackclock.figures.files import FORMS
 
 if TYPE_CHECKING:
@@ -30,14 +30,9 @@ def study(
             "-o", "--output", metavar="DIR", help="Folder of the study; by default out/NAME.", show_default=False
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Number of parallel runs; by default one per core."),
-    ] = None,
-    backend: Annotated[
-        BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
-    ] = BackendName.local,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")] = False,
+    jobs: Jobs = None,
+    backend: On = BackendName.local,
+    as_json: MeansAsJson = False,
     checks: Annotated[
         bool, typer.Option("--check", help="Check the file, say how many runs it has, and run none.")
     ] = False,
@@ -102,23 +97,8 @@ def _say_size(file: Path, size: int) -> None:
 
 
 def begin_shown(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], Callable[[], None]]:
-    """Return what shows how far a study is.
-
-    Args:
-        stack: Ends it.
-        quiet: Show nothing.
-    """
-
-    def begin(total: int, done: int) -> Callable[[], None]:
-        if done and not quiet:
-            errors().print(f"{done} of {total} runs are done already")
-        if quiet or done == total or not sys.stderr.isatty():
-            return lambda: None
-        from ackclock.cli.progress import points_progress
-
-        return stack.enter_context(points_progress(total, done))
-
-    return begin
+    """Return what shows how far a study is."""
+    return lambda total, done: stack.enter_context(points_progress(total, done, "runs", quiet=quiet))
 
 
 def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:

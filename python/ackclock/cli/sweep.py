@@ -1,9 +1,7 @@
 """`ackclock sweep`: a grid of runs."""
 
 import importlib
-import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -31,9 +29,6 @@ from ackclock.sweep import (
 )
 from ackclock.sweep.ending import load_sweep
 
-MOST_JOBS = 4096
-"""Runs at a time; a cluster has some hundreds of cores."""
-
 
 class BackendName(StrEnum):
     """Where the points run."""
@@ -45,6 +40,14 @@ class BackendName(StrEnum):
     def backend(self) -> running.Backend:
         """As the package's functions take it."""
         return "ray" if self is BackendName.ray else "local"
+
+
+Jobs = Annotated[
+    int | None,  # a cluster has some hundreds of cores
+    typer.Option("--jobs", "-j", min=1, max=4096, help="Number of parallel runs; by default one per core."),
+]
+On = Annotated[BackendName, typer.Option("--backend", help="Threads of this process, or a Ray cluster.")]
+MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")]
 
 
 @apart
@@ -68,14 +71,9 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Number of parallel runs; by default one per core."),
-    ] = None,
-    backend: Annotated[
-        BackendName, typer.Option(help="Threads of this process, or a Ray cluster.")
-    ] = BackendName.local,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")] = False,
+    jobs: Jobs = None,
+    backend: On = BackendName.local,
+    as_json: MeansAsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -126,9 +124,6 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 def check_backend(backend: BackendName) -> None:
     """Find out before any work whether a backend is there.
 
-    Args:
-        backend: As chosen.
-
     Raises:
         InputError: If it is not.
     """
@@ -149,11 +144,7 @@ def _run_missing(
     folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
 ) -> None:
     total, done = len(running.unique(points)), running.done_before(folder, points)
-    if done and not quiet:
-        errors().print(f"{done} of {total} points are done already")
-    visible = done < total and not quiet and sys.stderr.isatty()
-    bar = points_progress(total, done) if visible else nullcontext(lambda: None)
-    with bar as advance:
+    with points_progress(total, done, "points", quiet=quiet) as advance:
         running.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
 
 

@@ -5,14 +5,16 @@ from typing import Final
 
 from ackclock.cli.display import name, output, si
 from ackclock.cli.shown_tables import print_table
-from ackclock.cli.traffic_tables import traffic_tables
 from ackclock.labels import facts
 from ackclock.limits import largest
 from ackclock.manifests import Engine, KernelRun, Recording
 from ackclock.results import Results
 from ackclock.stacks import stacks
 from ackclock.summaries import FlowSummary, LinkSummary
-from ackclock.tables import Cell, Entry, Table, of_cells
+from ackclock.tables import Cell, Entry, Table, figure, figure_of, of_cells
+from ackclock.tables.cells import count_text
+from ackclock.tables.table import NONE
+from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.windows import count
 
 _MANY = 24
@@ -20,11 +22,7 @@ _MANY = 24
 
 
 def print_results(results: Results) -> None:
-    """Print what a person wants to know of a run.
-
-    Args:
-        results: Of the run.
-    """
+    """Print what a person wants to know of a run."""
     console = output()
     console.print(name(_headline(results)))
     if not results.is_recorded:
@@ -34,8 +32,11 @@ def print_results(results: Results) -> None:
     console.print()
     if results.summary["flows"]:
         print_table(_flow_table(results.summary["flows"]))
-    for table in traffic_tables(results.summary):
-        print_table(table)
+    for group in results.summary.get("groups", []):
+        print_table(of_cells("size", size_rows(group), GROUP_CELLS, f"short flows: {group['name']}"))
+    for title, cells, entries_of in TRAFFIC:
+        if entries := entries_of(results.summary):
+            print_table(of_cells("flow", entries, cells, title))
     if results.recording is not None:
         for line in _recording_lines(results.recording, results.summary["duration_s"]):
             console.print(name(line), style="dim")
@@ -119,38 +120,25 @@ def _flow_table(flows: Sequence[FlowSummary]) -> Table:
     return of_cells("flow", shown, cells, "flows", (_left_out(len(flows) - len(shown), "flows"),))
 
 
-def _rtt(key: str) -> Callable[[Entry], str]:
-    return lambda flow: _number((flow["rtt_ms"] or {}).get(key))
-
-
 _FLOW_CELLS: tuple[Cell, ...] = (
-    ("controller", lambda flow: str(flow["controller"] or "-")),
-    ("profile", lambda flow: str(flow.get("profile", "-"))),
-    ("goodput (Mbit/s)", lambda flow: _megabits(flow["goodput_bps"])),
-    ("limited\nby", lambda flow: largest(flow) or "-"),
-    ("sent (Mbit/s)", lambda flow: _megabits(flow["throughput_bps"])),
-    ("retrans-\nmitted", lambda flow: _count(count(flow, "retransmitted_segments"))),
-    ("time-\nouts", lambda flow: _count(count(flow, "timeouts"))),
-    ("RTT mean (ms)", _rtt("mean")),
-    ("RTT p95 (ms)", _rtt("p95")),
+    ("controller", lambda flow: str(flow["controller"] or NONE)),
+    ("profile", lambda flow: str(flow.get("profile", NONE))),
+    ("goodput (Mbit/s)", figure_of("goodput_bps", per=1e6)),
+    ("limited\nby", lambda flow: largest(flow) or NONE),
+    ("sent (Mbit/s)", figure_of("throughput_bps", per=1e6)),
+    ("retrans-\nmitted", lambda flow: count_text(count(flow, "retransmitted_segments"))),
+    ("time-\nouts", lambda flow: count_text(count(flow, "timeouts"))),
+    ("RTT mean (ms)", figure_of("rtt_ms", "mean")),
+    ("RTT p95 (ms)", figure_of("rtt_ms", "p95")),
     ("complete (after s)", lambda flow: _completion(flow)),
 )
-
-
-def _megabits(rate_bps: float | None) -> str:
-    """Of a recording it may not be known."""
-    return _number(None if rate_bps is None else rate_bps / 1e6)
-
-
-def _count(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
 
 
 def _completion(flow: Entry) -> str:
     if flow.get("aborted"):
         return "aborted"
     done = flow["completion_s"]
-    return "-" if done is None else _number(done - flow["start_s"])
+    return figure(None if done is None else done - flow["start_s"])
 
 
 def _link_table(links: Sequence[LinkSummary]) -> Table:
@@ -165,10 +153,6 @@ def _counted(key: str) -> Callable[[Entry], str]:
     return lambda link: f"{link.get(key, 0):,}"
 
 
-def _part(key: str, part: str) -> Callable[[Entry], str]:
-    return lambda link: _number(link[key][part])
-
-
 _COUNTS: Final = ("marks", "losses", "duplicates", "reordered")
 
 _LINK_CELLS: tuple[Cell, ...] = (
@@ -178,11 +162,11 @@ _LINK_CELLS: tuple[Cell, ...] = (
 )
 
 _QUEUE_CELLS: tuple[Cell, ...] = (
-    ("queue\nmean", _part("queue_packets", "mean")),
-    ("wait mean (ms)", _part("queueing_delay_ms", "mean")),
-    ("queue\np95", _part("queue_packets", "p95")),
-    ("queue\nmax", _part("queue_packets", "max")),
-    ("wait max (ms)", _part("queueing_delay_ms", "max")),
+    ("queue\nmean", figure_of("queue_packets", "mean")),
+    ("wait mean (ms)", figure_of("queueing_delay_ms", "mean")),
+    ("queue\np95", figure_of("queue_packets", "p95")),
+    ("queue\nmax", figure_of("queue_packets", "max")),
+    ("wait max (ms)", figure_of("queueing_delay_ms", "max")),
 )
 
 
@@ -205,21 +189,3 @@ def _ranked(figures: Sequence[float]) -> list[int]:
 
 def _left_out(count: int, what: str) -> str:
     return f"and {count:,} more {what} (all are in summary.json)" if count > 0 else ""
-
-
-def _number(value: float | None) -> str:
-    """Four significant digits, without exponent.
-
-    Examples:
-        >>> _number(95.7213), _number(0.0012345), _number(12345.6), _number(None)
-        ('95.72', '0.001234', '12,346', '-')
-        >>> _number(3e-7)
-        '<0.0001'
-    """
-    if value is None:
-        return "-"
-    if value == 0:
-        return "0"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}" if abs(value) >= 1e-4 else "<0.0001"

@@ -124,10 +124,6 @@ def require_learning() -> None:
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
     """Read `key=value`s. Values are TOML; what is none counts as text.
 
-    Args:
-        option: Which they were given with.
-        texts: As the user wrote them.
-
     Raises:
         InputError: If there is no `=`.
     """

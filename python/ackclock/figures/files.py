@@ -62,9 +62,6 @@ def save(figure: "Figure", path: Path, about: str = "", forms: Iterable[str] | N
         about: As of `encode`.
         forms: Of `FORMS`, to write several.
 
-    Returns:
-        The files.
-
     Raises:
         ValueError: If a form is none of `FORMS`.
         OSError: If a file cannot be written.

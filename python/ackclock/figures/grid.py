@@ -64,15 +64,7 @@ def _layout() -> ConstrainedLayoutEngine:
 
 
 def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
-    """Write titles and labels, and set how the axes are.
-
-    Args:
-        figure: As of `panels`.
-        drawn: Its panels.
-        titles: One for each; empty for none.
-        x: The horizontal axis, which all share.
-        y: The vertical axis, which all share.
-    """
+    """Write titles and labels, and set how the axes are."""
     for axes, title in zip(drawn, titles, strict=True):
         if title:
             axes.set_title(_folded(for_matplotlib(title)))

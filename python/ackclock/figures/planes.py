@@ -48,10 +48,6 @@ class Spread:
 def spread(x: Sequence[float] | Floats, y: Sequence[float]) -> Spread | None:
     """Return the ellipse of one standard deviation of a sample.
 
-    Args:
-        x: Horizontal values.
-        y: Vertical values, as many.
-
     Returns:
         None for fewer than three values, of which there is no ellipse.
 
@@ -69,11 +65,7 @@ def spread(x: Sequence[float] | Floats, y: Sequence[float]) -> Spread | None:
 
 
 def outline(found: Spread) -> tuple[Floats, Floats]:
-    """Return points around an ellipse, horizontal and vertical.
-
-    Args:
-        found: The ellipse.
-    """
+    """Return points around an ellipse, horizontal and vertical."""
     turn, angle = np.linspace(0.0, 2 * np.pi, 73), np.radians(found.angle)
     along, across = found.half_axes[0] * np.cos(turn), found.half_axes[1] * np.sin(turn)
     return (

@@ -3,18 +3,14 @@
 import math
 from typing import TYPE_CHECKING
 
-from ackclock.tables import Column, Table
+from ackclock.tables import Column, Table, figure
 
 if TYPE_CHECKING:
     from ackclock.fit.search import Fit
 
 
 def tables(found: "Fit") -> list[Table]:
-    """Return what was found, and how near a run of it comes to the recording.
-
-    Args:
-        found: The fit.
-    """
+    """Return what was found, and how near a run of it comes to the recording."""
     return [_parameters(found), _residuals(found)]
 
 
@@ -25,9 +21,9 @@ def _parameters(found: "Fit") -> Table:
     rows = [
         {
             "name": one.name,
-            "value": _number(one.value),
-            "low": _number(one.low),
-            "high": "any more" if math.isinf(one.high) else _number(one.high),
+            "value": figure(one.value),
+            "low": figure(one.low),
+            "high": "any more" if math.isinf(one.high) else figure(one.high),
         }
         for one in found.parameters
     ]
@@ -42,9 +38,9 @@ def _residuals(found: "Fit") -> Table:
     rows = [
         {
             "name": one.name,
-            "recorded": _number(one.recorded),
-            "simulated": _number(one.simulated),
-            "spread": _number(one.spread),
+            "recorded": figure(one.recorded),
+            "simulated": figure(one.simulated),
+            "spread": figure(one.spread),
             "score": f"{one.score:.3f}",
             "within": "yes" if one.is_within else "no",
         }
@@ -56,7 +52,3 @@ def _residuals(found: "Fit") -> Table:
         "score: the lesser of the two over the greater",
     )
     return Table("recording and simulation", "", columns, rows, notes)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"

@@ -12,12 +12,13 @@ from ackclock import extras
 
 extras.require("gym")
 
-from ackclock.gym.agent import AgentSettings
+from ackclock.gym.agent import AgentSettings, Settings
 from ackclock.gym.environments import DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
-from ackclock.gym.flow import FlowEnv, State, Values
+from ackclock.gym.flow import FlowEnv, State
 from ackclock.gym.own import Own
 from ackclock.gym.parallel import ParallelFlows
 from ackclock.gym.registry import IDS, register_environments
+from ackclock.gym.values import Values
 from ackclock.gym.vector import VectorFlowEnv
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "FlowEnv",
     "Own",
     "ParallelFlows",
+    "Settings",
     "SharedLink",
     "SingleFlow",
     "State",

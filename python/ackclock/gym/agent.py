@@ -1,14 +1,16 @@
-"""How an agent is set up, and the spaces that follow."""
+"""The settings of an agent, and the spaces that follow."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from gymnasium import spaces
 
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
+from ackclock.gym.own import Own, OwnObservations, listed
+from ackclock.gym.values import Reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +62,35 @@ class AgentSettings:
         return replace(self, **changes)
 
 
-def listed(observations: Any) -> list[Any]:
-    """Return observations as a list.
+class Settings(TypedDict, total=False):
+    """The settings that every environment takes by keyword: those of `AgentSettings`, with its defaults.
 
-    Args:
-        observations: As given.
+    Beside names they may hold functions, except in `VectorFlowEnv`: `Own` observations, and a function of `Values` for
+    the reward, which is called once for each step.
+    """
+
+    observations: Sequence[ObservationName | str | Mapping[str, Any] | Own]
+    history: int
+    scaled: bool
+    decide: DecisionName | str | Mapping[str, float]
+    action: ActionName | str | Mapping[str, Any]
+    reward: RewardName | str | Mapping[str, Any] | Reward
+    slow_start: Side
+    on_loss: Side
+
+
+def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | None]:
+    """Return the settings that the core reads, and beside them the functions: observations and the reward.
 
     Raises:
-        ValueError: If they are one name alone, or nothing to iterate over.
+        TypeError: If a setting is unknown.
+        ValueError: If the observations are wrong.
     """
-    if isinstance(observations, str):
-        raise ValueError(f"observations = {observations!r} is one name; give a list, [{observations!r}]")
-    if not isinstance(observations, Iterable):
-        raise ValueError(f"observations = {observations!r}: must be a list of names")
-    return list(observations)
+    reward = given.get("reward")
+    paid = reward if callable(reward) else None
+    settings = AgentSettings(**(given if paid is None else {**given, "reward": "none"}))  # type: ignore[arg-type]
+    own = OwnObservations(settings.observations, history=settings.history, scaled=settings.scaled)
+    return replace(settings, observations=own.named), own, paid
 
 
 def _json(name: str, value: object) -> str:
@@ -119,11 +136,7 @@ NUMBERS = "biuf"
 
 
 def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any]]":
-    """Return the spaces of observations and actions that the core describes.
-
-    Args:
-        described: JSON of the core.
-    """
+    """Return the spaces of observations and actions that the core describes."""
     tables = json.loads(described)
     shape = tuple(tables["observation"]["shape"])
     sides = {"low": -np.inf, "high": np.inf}

@@ -35,9 +35,6 @@ def twin_of(environment: _T) -> _T:
     """Return an object that has what another has, made without a call of its class.
 
     Spaces draw samples, and arrays are written to again: each has its own.
-
-    Args:
-        environment: The other.
     """
     twin = object.__new__(type(environment))
     twin.__dict__.update({name: _own(value) for name, value in environment.__dict__.items()})
@@ -74,10 +71,6 @@ def check_seed(seed: Any, *, after: int = 0) -> int:
 
 def check_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
     """Find out whether `reset` understands its options.
-
-    Args:
-        options: As given.
-        known: Names that it takes.
 
     Raises:
         ValueError: If it does not understand one; the message names it.

@@ -1,20 +1,18 @@
 """The environments that are registered: a scenario of their own, and settings that suit it."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.resources import as_file, files
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
-
-from gymnasium.vector import AutoresetMode
+from typing import Any, ClassVar, Unpack
 
 from ackclock._core import Scenario
-from ackclock.gym.flow import Reward, ScenarioLike
-from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
-from ackclock.gym.own import Own
+from ackclock.gym.agent import Settings
+from ackclock.gym.flow import ScenarioLike
+from ackclock.gym.names import RenderMode
 from ackclock.gym.registered import GENERAL, Registered
-from ackclock.gym.vector import VectorFlowEnv
+from ackclock.gym.vector import VectorFlowEnv, VectorSettings
 
 DQN_NEWRENO: Mapping[str, Any] = {
     "observations": ("threshold_segments", "cwnd_segments", "rtt_ms"),
@@ -127,49 +125,23 @@ class Trace(Registered):
         *,
         trace: str | PathLike[str] | None = None,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str | Mapping[str, Any] | Own] | None = None,
-        history: int | None = None,
-        scaled: bool | None = None,
-        decide: DecisionName | str | Mapping[str, float] | None = None,
-        action: ActionName | str | Mapping[str, Any] | None = None,
-        reward: RewardName | str | Mapping[str, Any] | Reward | None = None,
-        slow_start: Side | None = None,
-        on_loss: Side | None = None,
         render_mode: RenderMode | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         """Put an agent on the flow.
 
         Args:
             scenario: Another scenario, or the path of its file.
             trace: The bottleneck's trace: the path of a file in mahimahi's format.
-            flow: As of `SingleFlow`, like all that follows.
-            observations: As of `SingleFlow`.
-            history: As of `SingleFlow`.
-            scaled: As of `SingleFlow`.
-            decide: As of `SingleFlow`.
-            action: As of `SingleFlow`.
-            reward: As of `SingleFlow`.
-            slow_start: As of `SingleFlow`.
-            on_loss: As of `SingleFlow`.
-            render_mode: As of `SingleFlow`.
+            flow: Name of the flow.
+            render_mode: None, `"rgb_array"` or `"human"`.
+            settings: The agent's settings, each by its name; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file or the trace is wrong.
             ValueError: If both `scenario` and `trace` are given, or a setting is wrong.
         """
-        super().__init__(
-            _with_trace(scenario, trace),
-            flow=flow,
-            observations=observations,
-            history=history,
-            scaled=scaled,
-            decide=decide,
-            action=action,
-            reward=reward,
-            slow_start=slow_start,
-            on_loss=on_loss,
-            render_mode=render_mode,
-        )
+        super().__init__(_with_trace(scenario, trace), flow=flow, render_mode=render_mode, **settings)
 
     @classmethod
     def vector(
@@ -177,39 +149,10 @@ class Trace(Registered):
         scenario: ScenarioLike | None = None,
         *,
         trace: str | PathLike[str] | None = None,
-        num_envs: int = 1,
-        flow: str | None = None,
-        observations: Sequence[ObservationName | str | Mapping[str, Any] | Own] | None = None,
-        history: int | None = None,
-        scaled: bool | None = None,
-        decide: DecisionName | str | Mapping[str, float] | None = None,
-        action: ActionName | str | Mapping[str, Any] | None = None,
-        reward: RewardName | str | Mapping[str, Any] | None = None,
-        slow_start: Side | None = None,
-        on_loss: Side | None = None,
-        threads: int | None = None,
-        copy: bool = False,
-        autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        render_mode: None = None,
+        **settings: Unpack[VectorSettings],
     ) -> VectorFlowEnv:
         """Make many copies, stepped on threads; arguments are those of one environment, and of `VectorFlowEnv`."""
-        return super().vector(
-            _with_trace(scenario, trace),
-            num_envs=num_envs,
-            flow=flow,
-            observations=observations,
-            history=history,
-            scaled=scaled,
-            decide=decide,
-            action=action,
-            reward=reward,
-            slow_start=slow_start,
-            on_loss=on_loss,
-            threads=threads,
-            copy=copy,
-            autoreset=autoreset,
-            render_mode=render_mode,
-        )
+        return super().vector(_with_trace(scenario, trace), **settings)
 
 
 class DqnNewReno(Registered):

@@ -2,10 +2,10 @@
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Protocol, final
+from typing import Any, Literal, Unpack, final
 
 import gymnasium
 import numpy as np
@@ -15,29 +15,20 @@ from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock._core import Environment, Scenario
-from ackclock.gym.agent import AgentSettings, number_of, spaces_of
+from ackclock.gym.agent import AgentSettings, Settings, number_of, spaces_of, split
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
-from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
+from ackclock.gym.names import RenderMode
 from ackclock.gym.on_kernel import KernelFlow
-from ackclock.gym.own import Own, OwnObservations, number
+from ackclock.gym.own import OwnObservations, number
 from ackclock.gym.screen import Screen
+from ackclock.gym.values import Values
 from ackclock.kernel import KernelError
 from ackclock.summaries import RunSummary
 
 Observation = NDArray[np.float32]
-Reward = Callable[["Values"], float]
 ScenarioLike = Scenario | str | PathLike[str]
 
 _SEEDS = 2**63
-_CATALOGUE = json.loads(_core.agents())
-
-
-class Read(Protocol):
-    """Whatever tells the value of an observation of an agent by its name."""
-
-    def read(self, agent: int, observation: str, /) -> float:
-        """Return it."""
-        ...
 
 
 class _Live:
@@ -48,33 +39,6 @@ class _Live:
 
     def read(self, agent: int, observation: str, /) -> float:
         return self._kernel.live.read(observation)
-
-
-@final
-class Values(Mapping[str, float]):
-    """Every observation of the catalogue, by name and in its unit, as it is at a decision; for rewards of one's own.
-
-    Values are worked out when they are asked for. They hold until the next step.
-    """
-
-    __slots__ = ("_agent", "_core")
-
-    def __init__(self, core: Read, agent: int = 0) -> None:
-        """Look at an agent of an environment."""
-        self._core: Read = core
-        self._agent = agent
-
-    def __getitem__(self, name: str) -> float:
-        """Return the value of an observation, or raise KeyError."""
-        return self._core.read(self._agent, name)
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of all observations."""
-        return (row["name"] for row in _CATALOGUE["observations"])
-
-    def __len__(self) -> int:
-        """Return how many observations there are."""
-        return len(_CATALOGUE["observations"])
 
 
 @final
@@ -123,8 +87,8 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
     ## Arguments
     `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `on` (`"simulation"`, or
-    `"kernel"`: the flow is a real connection of this machine's kernel, in real time), `render_mode`, and the fields of
-    `AgentSettings`, with its defaults.
+    `"kernel"`: the flow is a real connection of this machine's kernel, in real time), `render_mode`, and those of
+    `Settings`.
 
     ## Version History
     * v0: first version
@@ -139,38 +103,19 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         scenario: ScenarioLike,
         *,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str | Mapping[str, Any] | Own] = (
-            "threshold_segments",
-            "cwnd_segments",
-            "rtt_ms",
-        ),
-        history: int = 1,
-        scaled: bool = False,
-        decide: DecisionName | str | Mapping[str, float] = "window",
-        action: ActionName | str | Mapping[str, Any] = "deltas",
-        reward: RewardName | str | Mapping[str, Any] | Reward = "dqn",
-        slow_start: Side = "stack",
-        on_loss: Side = "stack",
         on: Literal["simulation", "kernel"] = "simulation",
         render_mode: RenderMode | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         """Put an agent on a flow.
 
         Args:
             scenario: The scenario, or the path of its file.
             flow: Name of the flow; the first one if not given.
-            observations: Names of observations, in the order in which they are to come; or `Own` ones among them.
-            history: Observations of so many decisions, the latest last.
-            scaled: Bring observations into [-1, 1].
-            decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
-                `"cubic_pace"`, or a time such as `"20 ms"`.
-            action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
-            reward: Likewise of a reward; or a function of `Values`, called once for each step.
-            slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
-            on_loss: Who answers losses and marks; timeouts are the stack's.
             on: Where the scenario runs: simulated, or on this machine's kernel, where the agent's flow is a real
                 connection. An episode takes the scenario's time there, and time goes on while the agent thinks.
             render_mode: None, `"rgb_array"` for arrays or `"human"` for a window.
+            settings: The agent's settings, each by its name; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
@@ -186,18 +131,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         self.scenario: Scenario = loaded(scenario)
         self.flow: str = named_flow(self.scenario, flow)
         self.render_mode = render_mode
-        self._own_reward = reward if callable(reward) else None
-        self._own: OwnObservations = OwnObservations(observations, history=history, scaled=scaled)
-        self.settings: AgentSettings = AgentSettings(
-            observations=self._own.named,
-            history=history,
-            scaled=scaled,
-            decide=decide,
-            action=action,
-            reward="none" if callable(reward) else reward,
-            slow_start=slow_start,
-            on_loss=on_loss,
-        )
+        self.settings, self._own, self._own_reward = split(settings)
         self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         named_space, self.action_space = spaces_of(self._core.spaces(0))
         self.observation_space = self._own.space(named_space)

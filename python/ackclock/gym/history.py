@@ -42,13 +42,7 @@ class History:
     """What has been seen of an episode, thinned out to what a picture can show."""
 
     def __init__(self, flow: int, links: int, shown_s: float) -> None:
-        """Remember nothing yet.
-
-        Args:
-            flow: Place of the agent's flow in the scenario.
-            links: How many links there are.
-            shown_s: How much time a picture shows.
-        """
+        """Remember nothing yet."""
         self.shown_s = shown_s
         self._flow, self._links = flow, links
         self._columns = {name: array("d") for name in _COLUMNS}
@@ -58,10 +52,6 @@ class History:
         """Look at an environment, unless that was done a moment ago.
 
         A time before what was seen last means that another past holds now: what came after it is forgotten.
-
-        Args:
-            core: The environment.
-            must: Look even so.
         """
         now_s, times = core.now_s, self._columns["time_s"]
         while times and times[-1] > now_s:
@@ -84,11 +74,7 @@ class History:
             column.pop()
 
     def column(self, name: str) -> Floats:
-        """Return a column of what a picture shows.
-
-        Args:
-            name: One of the columns.
-        """
+        """Return a column of what a picture shows."""
         return np.array(self._columns[name][self._first() :])
 
     def longest_queue(self) -> tuple[int, Floats]:
@@ -103,11 +89,7 @@ class History:
         return steps > max(self.shown_s / _GAPS, 10 * float(np.median(steps)))
 
     def rate_bps(self, name: str) -> tuple[Floats, Floats]:
-        """Return the ends of steps of time, and the mean rate in each.
-
-        Args:
-            name: A column of bytes since the beginning.
-        """
+        """Return the ends of steps of time, and the mean rate in each."""
         times, total = self.column("time_s"), self.column(name)
         if times.size < 2:
             return np.empty(0), np.empty(0)

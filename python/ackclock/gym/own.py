@@ -1,15 +1,13 @@
 """Observations of one's own, beside those of the catalogue."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-
-from ackclock.gym.agent import listed
 
 Row = NDArray[np.float32]
 
@@ -31,12 +29,21 @@ class Own:
     high: float = np.inf
 
 
+def listed(observations: Any) -> list[Any]:
+    """Return observations as a list.
+
+    Raises:
+        ValueError: If they are one name alone, or nothing to iterate over.
+    """
+    if isinstance(observations, str):
+        raise ValueError(f"observations = {observations!r} is one name; give a list, [{observations!r}]")
+    if not isinstance(observations, Iterable):
+        raise ValueError(f"observations = {observations!r}: must be a list of names")
+    return list(observations)
+
+
 def number(returned: Any, what: str) -> float:
     """Return what a function of one's own returned, as a number.
-
-    Args:
-        returned: By the function.
-        what: What the function makes, for the message.
 
     Raises:
         ValueError: If it is none.
@@ -87,11 +94,7 @@ class OwnObservations:
         return bool(self._own)
 
     def space(self, named: "spaces.Box[np.float32]") -> "spaces.Box[np.float32]":
-        """Return the space of all observations.
-
-        Args:
-            named: That of those of the catalogue.
-        """
+        """Return the space of all observations."""
         if not self._own:
             return named
         low = [-1.0 if self._scaled else one.low for one in self._own]
@@ -105,12 +108,7 @@ class OwnObservations:
         self._rows = np.zeros((self._history, len(self._own)), np.float32)
 
     def beside(self, named: Row, values: Mapping[str, float]) -> Row:
-        """Return all observations of a decision.
-
-        Args:
-            named: Those of the catalogue.
-            values: What functions are given.
-        """
+        """Return all observations of a decision."""
         if not self._own:
             return named
         newest = np.array([[self._value(one, values) for one in self._own]], np.float32)
@@ -118,11 +116,7 @@ class OwnObservations:
         return self._joined(named, self._rows if named.ndim == 2 else self._rows[-1])
 
     def is_like(self, other: "OwnObservations") -> bool:
-        """Return whether another one shows the same at the same places.
-
-        Args:
-            other: The other one.
-        """
+        """Return whether another one shows the same at the same places."""
         return self._own == other._own and self._places == other._places
 
     def copy(self) -> Self:

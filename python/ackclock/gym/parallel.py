@@ -3,7 +3,7 @@
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -14,12 +14,13 @@ from pettingzoo import ParallelEnv
 
 from ackclock import _core
 from ackclock._core import Scenario
-from ackclock.gym.agent import AgentSettings, number_of, spaces_of
+from ackclock.gym.agent import AgentSettings, Settings, number_of, spaces_of, split
 from ackclock.gym.copies import Remade, check_seed, twin_of
-from ackclock.gym.flow import Observation, Reward, ScenarioLike, Values, drawn_of, loaded
-from ackclock.gym.names import ActionName, DecisionName, ObservationName, RenderMode, RewardName, Side
-from ackclock.gym.own import Own, OwnObservations, number
+from ackclock.gym.flow import Observation, ScenarioLike, drawn_of, loaded
+from ackclock.gym.names import RenderMode
+from ackclock.gym.own import OwnObservations, number
 from ackclock.gym.screen import Screen
+from ackclock.gym.values import Reward, Values
 from ackclock.summaries import RunSummary
 
 _SEEDS = 2**63
@@ -75,35 +76,16 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         scenario: ScenarioLike,
         *,
         agents: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
-        observations: Sequence[ObservationName | str | Mapping[str, Any] | Own] = (
-            "threshold_segments",
-            "cwnd_segments",
-            "rtt_ms",
-        ),
-        history: int = 1,
-        scaled: bool = False,
-        decide: DecisionName | str | Mapping[str, float] = "window",
-        action: ActionName | str | Mapping[str, Any] = "deltas",
-        reward: RewardName | str | Mapping[str, Any] | Reward = "dqn",
-        slow_start: Side = "stack",
-        on_loss: Side = "stack",
         render_mode: RenderMode | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         """Put an agent on each of several flows.
 
         Args:
             scenario: The scenario, or the path of its file.
-            agents: Names of flows, all if not given; or for each name the settings below in which its agent differs.
-            observations: Names of observations, in the order in which they are to come; or `Own` ones among them.
-            history: Observations of so many decisions, the latest last.
-            scaled: Bring observations into [-1, 1].
-            decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
-                `"cubic_pace"`, or a time such as `"20 ms"`.
-            action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
-            reward: Likewise of a reward; or a function of `Values`.
-            slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
-            on_loss: Who answers losses and marks; timeouts are the stack's.
+            agents: Names of flows, all if not given; or for each name the `Settings` in which its agent differs.
             render_mode: None, `"rgb_array"` or `"human"`; drawn is the first agent's flow.
+            settings: The settings of all agents, each by its name; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
@@ -115,26 +97,10 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         self.scenario: Scenario = loaded(scenario)
         self.render_mode = render_mode
         differing = _by_agent(self.scenario.flow_names if agents is None else agents)
-        settings = {
-            "observations": observations,
-            "history": history,
-            "scaled": scaled,
-            "decide": decide,
-            "action": action,
-            "reward": reward,
-            "slow_start": slow_start,
-            "on_loss": on_loss,
-        }
-        chosen = {name: {**settings, **own} for name, own in differing.items()}
-        self._own_rewards = {name: own["reward"] for name, own in chosen.items() if callable(own.get("reward"))}
-        self._own: dict[str, OwnObservations] = {
-            name: OwnObservations(one["observations"], history=one["history"], scaled=one["scaled"])
-            for name, one in chosen.items()
-        }
-        for name, own in chosen.items():
-            own["observations"] = self._own[name].named
-            own["reward"] = "none" if name in self._own_rewards else own["reward"]
-        self.settings: dict[str, AgentSettings] = {name: AgentSettings(**own) for name, own in chosen.items()}
+        chosen = {name: split({**settings, **own}) for name, own in differing.items()}  # type: ignore[typeddict-item]
+        self.settings: dict[str, AgentSettings] = {name: one for name, (one, _, _) in chosen.items()}
+        self._own: dict[str, OwnObservations] = {name: own for name, (_, own, _) in chosen.items()}
+        self._own_rewards: dict[str, Reward] = {name: paid for name, (*_, paid) in chosen.items() if paid is not None}
         self._core = _core.Environment(self.scenario, [(name, one.to_json()) for name, one in self.settings.items()])
         spaces = {name: spaces_of(self._core.spaces(place)) for place, name in enumerate(self.settings)}
         self.observation_spaces: dict[str, Space[Observation]] = {

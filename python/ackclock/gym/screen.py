@@ -28,13 +28,7 @@ class Screen:
     """A picture of an environment, drawn when it is asked for."""
 
     def __init__(self, scenario: Scenario, flow: str, *, show: bool) -> None:
-        """Prepare a picture; nothing is drawn yet.
-
-        Args:
-            scenario: Of the environment.
-            flow: Name of the agent's flow.
-            show: Draw into a window.
-        """
+        """Prepare a picture; nothing is drawn yet."""
         self._flow, self._show = flow, show
         self._shown_s = min(SHOWN_S, scenario.duration_s)
         self._link_names: list[str] = []
@@ -65,20 +59,13 @@ class Screen:
         self.note(core)
 
     def note(self, core: Look) -> None:
-        """Remember how things stand.
-
-        Args:
-            core: The environment.
-        """
+        """Remember how things stand."""
         self.history.note(core)
 
     def draw(self, core: Look) -> NDArray[np.uint8] | None:
         """Return the picture, or put it into the window.
 
         A window is drawn again once enough time has been simulated for something to have moved.
-
-        Args:
-            core: The environment.
 
         Raises:
             RuntimeError: If there is no display for a window.

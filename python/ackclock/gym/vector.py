@@ -2,8 +2,8 @@
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
@@ -15,16 +15,26 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.bounds import whole
-from ackclock.gym.agent import NUMBERS, AgentSettings, listed, spaces_of
+from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.flow import ScenarioLike, drawn_of, loaded, named_flow
-from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
-from ackclock.gym.own import Own
+from ackclock.gym.own import Own, listed
 from ackclock.system import cores, physical_bytes
 
 _SEEDS = 2**63
 _MOST_THREADS = 1_000
 """More than any machine has cores; what is beyond is a mistake rather than a wish."""
+
+
+class VectorSettings(Settings, total=False):
+    """The keywords of `VectorFlowEnv`, with its defaults, for what hands them on."""
+
+    num_envs: int
+    flow: str | None
+    threads: int | None
+    copy: bool
+    autoreset: AutoresetMode | str
+    render_mode: None
 
 
 class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
@@ -52,22 +62,11 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         *,
         num_envs: int = 1,
         flow: str | None = None,
-        observations: Sequence[ObservationName | str | Mapping[str, Any]] = (
-            "threshold_segments",
-            "cwnd_segments",
-            "rtt_ms",
-        ),
-        history: int = 1,
-        scaled: bool = False,
-        decide: DecisionName | str | Mapping[str, float] = "window",
-        action: ActionName | str | Mapping[str, Any] = "deltas",
-        reward: RewardName | str | Mapping[str, Any] = "dqn",
-        slow_start: Side = "stack",
-        on_loss: Side = "stack",
         threads: int | None = None,
         copy: bool = False,
         autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         """Make the copies.
 
@@ -75,32 +74,24 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             scenario: The scenario, or the path of its file.
             num_envs: How many, from 1 to those that the machine's memory has room for.
             flow: Name of the agent's flow; the first one if not given.
-            observations: Names of observations, in the order in which they are to come.
-            history: Observations of so many decisions, the latest last.
-            scaled: Bring observations into [-1, 1].
-            decide: When the agent is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`,
-                `"cubic_pace"`, or a time such as `"20 ms"`.
-            action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
-            reward: Likewise of a reward.
-            slow_start: Who opens the window at the start and after a timeout: `"stack"` or `"agent"`.
-            on_loss: Who answers losses and marks; timeouts are the stack's.
             threads: How many threads simulate, from 1 to 1000; one for each core if not given. Results do not depend on
                 it.
             copy: Return arrays of their own with every step.
             autoreset: When an environment whose episode is over begins another: `NEXT_STEP` or `SAME_STEP`, or
                 Gymnasium's text of it, such as "SameStep".
             render_mode: Only None.
+            settings: The agent's settings; see `Settings`. None of them may be a function here.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong.
         """
-        if any(isinstance(one, Own) for one in listed(observations)):
+        if any(isinstance(one, Own) for one in listed(settings.get("observations", ()))):
             raise ValueError(
                 "observations made of functions need gymnasium.vector.SyncVectorEnv; name some of the catalogue, or a "
                 "class of yours (ackclock.parts.Observation)"
             )
-        if callable(reward):
+        if callable(settings.get("reward")):
             raise ValueError(
                 "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a class of yours "
                 "(ackclock.parts.Reward)"
@@ -112,16 +103,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         num_envs = whole("num_envs", num_envs, 1, max(physical_bytes() // max(self.scenario.memory_bytes, 1), 1))
         threads = cores() if threads is None else whole("threads", threads, 1, _MOST_THREADS)
         self.flow: str = named_flow(self.scenario, flow)
-        self.settings: AgentSettings = AgentSettings(
-            observations=observations,
-            history=history,
-            scaled=scaled,
-            decide=decide,
-            action=action,
-            reward=reward,
-            slow_start=slow_start,
-            on_loss=on_loss,
-        )
+        self.settings: AgentSettings = AgentSettings(**settings)  # type: ignore[arg-type]
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self._resets_at_once = mode is AutoresetMode.SAME_STEP
         self._core = _core.VectorEnvironment(one, num_envs, threads, self._resets_at_once)

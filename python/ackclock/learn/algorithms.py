@@ -117,11 +117,6 @@ def _check(chosen: Mapping[str, Any]) -> None:
 def build(plan: Plan, environments: FlowVecEnv, tensorboard: str) -> BaseAlgorithm:
     """Return the algorithm, untrained.
 
-    Args:
-        plan: What to do.
-        environments: What to learn from.
-        tensorboard: Folder of its logs.
-
     Raises:
         SettingError: If the actions do not suit it, or a hyperparameter is wrong.
     """

@@ -30,13 +30,7 @@ Curve = list[tuple[int, int, int, float]]
 
 
 def capture(model: BaseAlgorithm, environments: FlowVecEnv, curve: Curve) -> bytes:
-    """Return the state of a training between two rollouts.
-
-    Args:
-        model: The algorithm.
-        environments: Its environments.
-        curve: The episodes so far.
-    """
+    """Return the state of a training between two rollouts."""
     state = {
         "parameters": model.get_parameters(),
         "counters": {name: getattr(model, name) for name in _COUNTERS if hasattr(model, name)},
@@ -55,11 +49,6 @@ def capture(model: BaseAlgorithm, environments: FlowVecEnv, curve: Curve) -> byt
 
 def restore(content: bytes, model: BaseAlgorithm, environments: FlowVecEnv) -> Curve:
     """Bring an algorithm that was just built, and its environments, to where they were.
-
-    Args:
-        content: As `capture` returned it.
-        model: Built from the same plan.
-        environments: Likewise.
 
     Returns:
         The episodes so far.

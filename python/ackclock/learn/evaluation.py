@@ -85,11 +85,7 @@ class Trained:
         return cls(folder.name, model, Setting.from_dict(known["setting"]), samples)
 
     def seed(self, seed: int) -> None:
-        """Seed what actions are drawn with.
-
-        Args:
-            seed: Any number.
-        """
+        """Seed what actions are drawn with."""
         self.model.set_random_seed(seed % 2**32)
 
     def choose(self, observation: Any) -> Any:

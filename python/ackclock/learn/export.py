@@ -25,10 +25,6 @@ def policy_file(model: BaseAlgorithm, setting: Setting) -> bytes:
     Run there, it does what `model.predict(observation, deterministic=True)` does here: the choice of the greatest value
     (DQN), or the mean of the actions, cut to their range (PPO).
 
-    Args:
-        model: DQN or PPO with an `MlpPolicy`.
-        setting: What it was trained on.
-
     Raises:
         SettingError: If the network is of another kind.
     """

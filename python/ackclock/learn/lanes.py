@@ -21,13 +21,7 @@ class Lane:
     """
 
     def __init__(self, environment: VectorFlowEnv, seed: int, index: int) -> None:
-        """Take an environment.
-
-        Args:
-            environment: With one copy.
-            seed: Of the training.
-            index: Of the lane.
-        """
+        """Take an environment."""
         self.environment = environment
         self._seed, self._index = seed, index
         self.episode: int = -1
@@ -43,9 +37,6 @@ class Lane:
 
     def step(self, action: Any) -> Stepped:
         """Act, and begin the next episode at once if this one is over, as Stable-Baselines3 expects it.
-
-        Args:
-            action: A member of the action space.
 
         Returns:
             The observation to act on next, the reward, whether the episode has ended, and what Stable-Baselines3 wants
@@ -89,11 +80,6 @@ def _first(observations: NDArray[np.float32]) -> NDArray[np.float32]:
 def episode_seed(seed: int, lane: int, episode: int) -> int:
     """Return the scenario's seed for an episode; those of different episodes have nothing to do with each other.
 
-    Args:
-        seed: Of the training.
-        lane: Index of the lane.
-        episode: Its number in the lane.
-
     Returns:
         A number below 2^63.
     """
@@ -129,11 +115,7 @@ class FlowVecEnv(VecEnv):
         return np.stack([lane.begin() for lane in self.lanes])
 
     def step_async(self, actions: Any) -> None:
-        """Keep the actions for `step_wait`.
-
-        Args:
-            actions: One for each lane.
-        """
+        """Keep the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
@@ -154,12 +136,7 @@ class FlowVecEnv(VecEnv):
             self._pool.shutdown()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the environments.
-
-        Args:
-            attr_name: Its name.
-            indices: Of the lanes; all if not given.
-        """
+        """Return an attribute of the environments."""
         return [getattr(self.lanes[index].environment, attr_name) for index in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -171,30 +148,14 @@ class FlowVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set: the settings of these environments are fixed")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environments.
-
-        Args:
-            method_name: Its name.
-            *method_args: Its arguments.
-            indices: Of the lanes; all if not given.
-            **method_kwargs: Its arguments.
-        """
+        """Call a method of the environments."""
         targets = [self.lanes[index].environment for index in self._get_indices(indices)]
         return [getattr(target, method_name)(*method_args, **method_kwargs) for target in targets]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Return False for each lane: there are no wrappers.
-
-        Args:
-            wrapper_class: Any.
-            indices: Of the lanes; all if not given.
-        """
+        """Return False for each lane: there are no wrappers."""
         return [False for _ in self._get_indices(indices)]
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Do nothing: the seeds of all episodes follow from the one given at the beginning.
-
-        Args:
-            seed: Not used.
-        """
+        """Do nothing: the seeds of all episodes follow from the one given at the beginning."""
         return [None] * self.num_envs

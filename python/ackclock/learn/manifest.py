@@ -85,9 +85,6 @@ class TrainingManifest(TypedDict):
 def read(folder: Path) -> TrainingManifest:
     """Read the manifest of a training.
 
-    Args:
-        folder: Of the training.
-
     Raises:
         ackclock.reading.DamagedError: If it is cut or changed.
         OSError: If it cannot be read.

@@ -42,12 +42,7 @@ class Source:
 
     @classmethod
     def read(cls, file: Path, overrides: Sequence[str]) -> "Source":
-        """Read a file.
-
-        Args:
-            file: Its place.
-            overrides: Changes.
-        """
+        """Read a file."""
         return cls(input_files.text(file, remedy="give a scenario file (.toml)"), str(file.resolve()), tuple(overrides))
 
     def scenario(self) -> Scenario:
@@ -86,11 +81,7 @@ class Setting:
         return FlowEnv(self.scenario, flow=self.flow, **self.agent)
 
     def on(self, scenario: Scenario) -> "Setting":
-        """Return the same agent in another scenario: on the flow of the same name, or else on the first.
-
-        Args:
-            scenario: The other one.
-        """
+        """Return the same agent in another scenario: on the flow of the same name, or else on the first."""
         flow = self.flow if self.flow in scenario.flow_names else first_flow(scenario)
         return Setting(scenario.name, scenario, flow, self.agent)
 
@@ -119,11 +110,7 @@ class Setting:
 
     @classmethod
     def from_dict(cls, entry: SettingEntry) -> "Setting":
-        """Return the setting that a manifest describes.
-
-        Args:
-            entry: As `as_dict` returned it.
-        """
+        """Return the setting that a manifest describes."""
         kept = entry["source"]
         source = Source(kept["text"], kept["file"], tuple(kept["overrides"]))
         return cls(entry["environment"], source.scenario(), entry["flow"], entry["agent"], source)
@@ -137,11 +124,7 @@ def _is_connection(table: Mapping[str, Any]) -> bool:
 
 
 def is_environment(name: str) -> bool:
-    """Tell an environment's ID from the name of a file.
-
-    Args:
-        name: Either.
-    """
+    """Tell an environment's ID from the name of a file."""
     return name.startswith("ackclock/")
 
 

@@ -24,9 +24,6 @@ __all__ = ["NAMES", "Exercise", "Lesson", "Verdict", "load"]
 def load(name: str) -> Lesson:
     """Return a lesson's exercises.
 
-    Args:
-        name: One of `NAMES`.
-
     Raises:
         KeyError: If there is no such lesson; the message names those there are.
 

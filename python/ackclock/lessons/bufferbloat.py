@@ -15,9 +15,6 @@ LONGEST_MS, LEAST_USE = 20.0, 0.95
 def run(queue: str | Mapping[str, Any]) -> ackclock.Results:
     """Return a run of the lesson's two flows through a queue.
 
-    Args:
-        queue: As of `ackclock.dumbbell`.
-
     Raises:
         ackclock.ScenarioError: If there is no such queue.
     """

@@ -56,11 +56,7 @@ class Exercise:
     reason: str
 
     def check(self, answer: object) -> Verdict:
-        """Judge an answer.
-
-        Args:
-            answer: The learner's; `...` is none.
-        """
+        """Judge an answer."""
         if answer is ...:
             return Verdict(None, f"Put it in place of the dots. Hint: {self.hint}")
         wrong = self.judge(answer)
@@ -179,10 +175,6 @@ def between(low: float, high: float, unit: str = "") -> Judge:
 
 def word(expected: str, choices: Sequence[str]) -> Judge:
     """Want one of several words.
-
-    Args:
-        expected: The right one.
-        choices: All that may be given.
 
     Examples:
         >>> judge = word("cubic", ["cubic", "bbr"])

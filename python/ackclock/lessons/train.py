@@ -74,13 +74,7 @@ def act(weights: Sequence[float] | Weights, seen: Weights) -> NDArray[np.float32
 
 
 def episode(environment: Any, weights: Sequence[float] | Weights, seed: int) -> tuple[float, Mapping[str, Any]]:
-    """Return the mean reward of an episode, and its summary.
-
-    Args:
-        environment: As of `environment`.
-        weights: Of the policy.
-        seed: Draws the network.
-    """
+    """Return the mean reward of an episode, and its summary."""
     seen, _ = environment.reset(seed=seed)
     rewards: list[float] = []
     while True:
@@ -91,13 +85,7 @@ def episode(environment: Any, weights: Sequence[float] | Weights, seed: int) -> 
 
 
 def score(environment: Any, weights: Sequence[float] | Weights, seeds: Sequence[int]) -> float:
-    """Return the mean over networks of an episode's mean reward.
-
-    Args:
-        environment: As of `environment`.
-        weights: Of the policy.
-        seeds: One for each network.
-    """
+    """Return the mean over networks of an episode's mean reward."""
     return float(np.mean([episode(environment, weights, seed)[0] for seed in seeds]))
 
 

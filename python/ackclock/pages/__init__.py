@@ -14,12 +14,7 @@ from ackclock import extras
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
-    """Return a page.
-
-    Args:
-        template: A file of this folder.
-        values: What it names.
-    """
+    """Return a page."""
     extras.require("report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -45,14 +40,7 @@ def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str
 
 
 def written_picture(name: str, caption: str, figure: "Figure", folder: Path) -> dict[str, str]:
-    """Write a figure of a page's width as SVG and PNG, and return what the page shows.
-
-    Args:
-        name: Of the files.
-        caption: Below it.
-        figure: Any.
-        folder: Where the files go.
-    """
+    """Write a figure of a page's width as SVG and PNG, and return what the page shows."""
     from ackclock.figures import encode
     from ackclock.figures.theme import PAGE
 

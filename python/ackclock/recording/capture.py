@@ -103,9 +103,6 @@ class _Way:
 def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a capture.
 
-    Args:
-        path: A pcap or pcapng file.
-
     Raises:
         RecordingError: If it is none, damaged, or without data over TCP.
     """

@@ -36,9 +36,6 @@ _NOTES: Final = [
 def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a report.
 
-    Args:
-        path: The file.
-
     Raises:
         RecordingError: If it is none, or one of UDP, or of a test that failed before its first interval.
     """

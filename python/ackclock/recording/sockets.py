@@ -65,9 +65,6 @@ class _Connection:
 def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a log.
 
-    Args:
-        path: The file.
-
     Raises:
         RecordingError: If a line is not understood, or there is no time before a sample.
     """

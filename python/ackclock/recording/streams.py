@@ -132,21 +132,12 @@ def distribution_ms(samples_s: Floats) -> Distribution | None:
 
 
 def rate(octets: float | None, seconds: float) -> float | None:
-    """Return octets over a time as bits per second; None if either is not known.
-
-    Args:
-        octets: How many.
-        seconds: In how long.
-    """
+    """Return octets over a time as bits per second; None if either is not known."""
     return None if octets is None or seconds <= 0 else 8.0 * octets / seconds
 
 
 def rates(time_s: Floats, octets: Floats) -> Floats:
     """Return the rate of a count once in `SAMPLE_S`, since it was given before; NaN in between.
-
-    Args:
-        time_s: Times, ascending.
-        octets: What had been counted at each.
 
     Examples:
         >>> rates(np.array([0.0, 0.04, 0.11, 0.14]), np.array([0.0, 500.0, 1000.0, 1375.0])).tolist()
@@ -261,9 +252,5 @@ def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":
 
 
 def name_of(path: Path) -> str:
-    """Return what a recording in a file is called.
-
-    Args:
-        path: The file.
-    """
+    """Return what a recording in a file is called."""
     return path.name.split(".")[0] or path.name

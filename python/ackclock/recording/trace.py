@@ -57,9 +57,6 @@ _EIGHTHS: Final = 8e6
 def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a trace.
 
-    Args:
-        path: The file.
-
     Returns:
         The streams, how long was recorded in seconds, and what the manifest says of it.
 

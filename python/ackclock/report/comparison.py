@@ -30,11 +30,7 @@ def compare(results: list[Results]) -> None:
 
 
 def tables(results: list[Results]) -> list[Table]:
-    """Return runs side by side as tables: flows, what else there is, links, fairness.
-
-    Args:
-        results: As of `compare`.
-    """
+    """Return runs side by side as tables: flows, what else there is, links, fairness."""
     runs, about = labels(results), common(results)
     flows = [result.summary["flows"] for result in results]
     found = _of_flows(runs, flows, about) if any(flows) else []

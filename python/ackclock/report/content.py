@@ -46,22 +46,13 @@ class Window:
     end_s: float | None = None
 
     def of(self, time_s: Floats) -> slice:
-        """Return which of ascending times are in it.
-
-        Args:
-            time_s: Of samples.
-        """
+        """Return which of ascending times are in it."""
         low = int(np.searchsorted(time_s, self.begin_s))
         return slice(low, time_s.size if self.end_s is None else int(np.searchsorted(time_s, self.end_s, "right")))
 
 
 def content(results: list[Results], window: Window) -> dict[str, Any]:
-    """Return all that the page draws.
-
-    Args:
-        results: One run or several.
-        window: What of them.
-    """
+    """Return all that the page draws."""
     columns = Columns()
     flows = _flows(results)
     places = {(flow["run"], flow.pop("name")): place for place, flow in enumerate(flows)}

@@ -23,12 +23,7 @@ _MOST_SINGLY: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What was sampled of one thing.
-
-    Attributes:
-        label: Of it.
-        values: At least one.
-    """
+    """What was sampled of one thing."""
 
     label: str
     values: Floats
@@ -63,11 +58,7 @@ class Distributions:
 
 
 def drawn_distributions(one: Distributions) -> "Picture":
-    """Draw distributions for a paper.
-
-    Args:
-        one: Of runs.
-    """
+    """Draw distributions for a paper."""
     from ackclock.figures import Axis, distributions
 
     return distributions({"": {line.label: line.values for line in one.lines}}, Axis(one.axis))
@@ -83,12 +74,7 @@ def _one(name: str, title: str, axis: str, note: str, lines: list[Samples]) -> I
 
 
 def round_trips(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return the distribution of the round-trip time of each flow, or of many flows by controller.
-
-    Args:
-        results: One run or several.
-        window: What of them; by default all.
-    """
+    """Return the distribution of the round-trip time of each flow, or of many flows by controller."""
     lines: list[Samples] = []
     for run, result in enumerate(results):
         table = result.flows
@@ -112,10 +98,6 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
     """Return the distribution of the time that a packet would wait at each recorded link.
 
     As the discipline told it; for a plain queue on a link of constant rate, what waits over the rate.
-
-    Args:
-        results: One run or several.
-        window: What of them; by default all.
     """
     lines: list[Samples] = []
     for run, result in enumerate(results):
@@ -134,11 +116,7 @@ def queueing_delays(results: list[Results], window: "Window | None" = None) -> I
 
 
 def completion_times(results: list[Results]) -> Iterator[Distributions]:
-    """Return the distribution of completion times: of short flows and requests, or of the flows themselves.
-
-    Args:
-        results: One run or several.
-    """
+    """Return the distribution of completion times: of short flows and requests, or of the flows themselves."""
     lines: list[Samples] = []
     for run, result in enumerate(results):
         found: dict[str, list[Floats]] = {}

@@ -1,5 +1,6 @@
 """The page of a sweep or of a study: tables and figures, from what is kept in its folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,15 +44,27 @@ def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, for
         for form, content in files.items():
             storage.write_file(directory / f"{drawn.name}.{form}", content)
         figures.append(picture(drawn.name, drawn.caption, files["svg"], "svg"))
+    page = page_of(shown, figures, directory.name if directory.parent == path.parent else "")
+    storage.write_file(path, page.encode())
+
+
+def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: str, beside: str = "") -> str:
+    """Return the page.
+
+    Args:
+        shown: A study or a sweep.
+        figures: Its pictures.
+        folder: Where they lie as files; empty if that is not beside the page.
+        beside: What else lies there, in a sentence.
+    """
     differences = getattr(shown, "differences", None)
-    page = render(
+    return render(
         "study.html",
-        title=plain(shown.plan.name if hasattr(shown, "plan") else f"sweep {shown.path.resolve().name}"),
+        title=plain(shown.title),
         about=plain(shown.about),
         means=html(shown.table),
         differences=html(differences) if differences is not None and differences.rows else "",
         figures=figures,
-        folder=directory.name if directory.parent == path.parent else "",
-        beside="",
+        folder=folder,
+        beside=beside,
     )
-    storage.write_file(path, page.encode())

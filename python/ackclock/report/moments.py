@@ -87,13 +87,6 @@ def states(
 ) -> dict[str, Any]:
     """Return which state each flow's controller was in, from when to when; empty where no events tell.
 
-    Args:
-        results: One run or several.
-        places: As of `moments`.
-        columns: Of the page.
-        window: What is shown.
-        end_s: Where the time axis ends.
-
     Returns:
         `names` of the states, `count` of the spans, columns of their `flow`, `state`, `at` and `until`, and `joined`:
         how long at most those are that were joined to the one before, s.

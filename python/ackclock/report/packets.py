@@ -82,14 +82,7 @@ class TimeSequence:
 def packets(
     results: list[Results], places: Mapping[tuple[int, str], int], columns: Columns, window: "Window"
 ) -> list[dict[str, Any]]:
-    """Return the time-sequences of a page, of every flow whose packets were recorded.
-
-    Args:
-        results: One run or several.
-        places: Of each flow by run and name.
-        columns: Of the page.
-        window: What is shown.
-    """
+    """Return the time-sequences of a page, of every flow whose packets were recorded."""
     found = []
     for run, result in enumerate(results):
         for flow in result.summary["flows"]:
@@ -102,12 +95,7 @@ def packets(
 
 
 def time_sequence(result: Results, flow: str) -> TimeSequence | None:
-    """Return a flow's packets as its sender saw them; None if they were not recorded.
-
-    Args:
-        result: A run.
-        flow: Its name.
-    """
+    """Return a flow's packets as its sender saw them; None if they were not recorded."""
     capture = result.captures.get(f"flow {flow}")
     events = result.events
     if events.width:
@@ -176,10 +164,6 @@ def merged(one: TimeSequence, most: int) -> TimeSequence:
     """Return packets with those that follow each other closely as one, until there are few enough.
 
     Retransmissions, SACKs and drops stay single.
-
-    Args:
-        one: Of a flow.
-        most: Bars of data and steps of ACKs together.
     """
     span_s = float(one.sent_s[-1] - one.sent_s[0]) if one.sent_s.size else 0.0
     gap_s = span_s / max(1, most) / 4

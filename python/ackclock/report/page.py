@@ -86,12 +86,7 @@ def module() -> str:
 
 
 def shown(results: list[Results], found: dict[str, Any]) -> dict[str, Any]:
-    """Return what the templates of the report name.
-
-    Args:
-        results: One run or several.
-        found: As of `ackclock.report.content.content`.
-    """
+    """Return what the templates of the report name."""
     panels, flows = found["panels"], found["flows"]
     has_moments = found["moments"]["count"] > 0
     return dict(
@@ -127,11 +122,7 @@ def _scripts(host: str) -> str:
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """Return what the scripts read, without a sign that would end its place in a page.
-
-    Args:
-        found: As of `ackclock.report.content.content`.
-    """
+    """Return what the scripts read, without a sign that would end its place in a page."""
     found = {**found, "lanes": _MOST_LANES}
     return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 

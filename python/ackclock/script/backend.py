@@ -116,10 +116,6 @@ class Backend(Protocol):
     def begin(self, request: Request, *, blocks: bool = False) -> Ticket:
         """Start a system call.
 
-        Args:
-            request: Which.
-            blocks: It is not expected to end at once.
-
         Raises:
             ValueError: If it cannot be made.
         """

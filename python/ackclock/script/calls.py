@@ -68,9 +68,6 @@ class Calls:
     def request(self, call: SystemCall) -> Request:
         """Return what a call asks for.
 
-        Args:
-            call: As the script has it.
-
         Raises:
             CallError: If it is not supported, or its arguments are not.
         """
@@ -217,12 +214,7 @@ class Calls:
     # ---- what came of it --------------------------------------------------------------------------------------------
 
     def differences(self, call: SystemCall, outcome: Outcome) -> list[str]:
-        """Return how an outcome differs from what the script says; nothing if it does not.
-
-        Args:
-            call: As the script has it.
-            outcome: What the call did.
-        """
+        """Return how an outcome differs from what the script says; nothing if it does not."""
         found = []
         expected = None if isinstance(call.result, Ellipsis_) else self.number(call.result)
         wanted_errno = self._definitions.get(call.errno, call.errno) if call.errno else None

@@ -9,12 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sysctl:
-    """A kernel parameter.
-
-    Attributes:
-        name: With dots.
-        value: As text.
-    """
+    """A kernel parameter."""
 
     name: str
     value: str
@@ -72,9 +67,6 @@ _ROUTE_WORDS = "initcwnd|mtu|advmss|rtt|rttvar|reordering|window|cwnd|initrwnd|f
 
 def settings(text: str) -> Iterator[Setting]:
     """Yield what the lines of a command change.
-
-    Args:
-        text: One or more commands as the script has them.
 
     Raises:
         ValueError: If a command is not known: "what; remedy".

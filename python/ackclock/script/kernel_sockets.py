@@ -30,13 +30,7 @@ class KernelSockets:
     """
 
     def __init__(self, namespace: Namespace, here: tuple[str, int], there: tuple[str, int]) -> None:
-        """See the class.
-
-        Args:
-            namespace: Where sockets are made.
-            here: What they bind to.
-            there: What they connect to.
-        """
+        """See the class."""
         self.congestion = "cubic"
         self._namespace, self._here, self._there = namespace, here, there
         self._open: dict[int, socket.socket] = {}
@@ -44,11 +38,7 @@ class KernelSockets:
         self._under_test: socket.socket | None = None
 
     def call(self, request: Request) -> Outcome:
-        """Make a system call, however long it takes.
-
-        Args:
-            request: Which.
-        """
+        """Make a system call, however long it takes."""
         try:
             return _HANDLERS[request.name](self, request)
         except OSError as error:

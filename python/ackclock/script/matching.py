@@ -17,13 +17,7 @@ _ECN_FLAGS = ECE | CWR | AE
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that is not as expected.
-
-    Attributes:
-        field: Its name.
-        expected: As the script has it.
-        actual: As it was sent.
-    """
+    """A field that is not as expected."""
 
     field: str
     expected: str
@@ -31,13 +25,7 @@ class Difference:
 
 
 def differences(expected: TcpPacket, actual: Packet, options: Options) -> list[Difference]:
-    """Return the fields in which a packet differs.
-
-    Args:
-        expected: What the script says.
-        actual: What was sent, in the script's numbers.
-        options: How exactly.
-    """
+    """Return the fields in which a packet differs."""
     found = _headers(expected, actual) + _ip(expected, actual)
     if expected.options is not None and not _same_options(expected.options, actual.options, options):
         found.append(Difference("options", show_options(expected.options), show_options(actual.options)))

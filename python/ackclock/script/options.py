@@ -58,10 +58,6 @@ STRICT = Options(tolerance_percent=0.0, checks_echoes=True)
 def with_options_of(script: Script, base: Options) -> Options:
     """Return options as a script changes them.
 
-    Args:
-        script: Whose option lines.
-        base: What holds without.
-
     Raises:
         ScriptError: If an option is not known.
     """

@@ -163,12 +163,7 @@ def _option(kind: int, value: bytes) -> Option:
 
 
 def emit_packet(packet: Packet, addresses: Addresses) -> bytes:
-    """Return the packet as bytes with right checksums.
-
-    Args:
-        packet: What to send.
-        addresses: Its ends.
-    """
+    """Return the packet as bytes with right checksums."""
     options = b"".join(_option_bytes(option) for option in packet.options)
     header = _TCP.size + len(options)
     total = _IPV4.size + header + packet.payload

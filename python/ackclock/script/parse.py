@@ -46,10 +46,6 @@ _MOST: Final = 0xFFFF
 def parse(text: str, file: str = "<text>") -> Script:
     """Read a script.
 
-    Args:
-        text: What it says.
-        file: What messages call it.
-
     Raises:
         ScriptError: If it is no packet script, or asks for something that there is not.
     """

@@ -28,11 +28,7 @@ _LEAST_BUFFERS: Mapping[Key, int] = {_SNDBUF: 4_608, _RCVBUF: 2_304}
 
 
 class OptionError(Exception):
-    """An option that Linux does not take.
-
-    Attributes:
-        errno: The name of its error.
-    """
+    """An option that Linux does not take."""
 
     def __init__(self, errno: str) -> None:
         """See the class."""
@@ -128,12 +124,6 @@ def as_kept(key: Key, value: OptionValue, before: OptionValue | None) -> OptionV
 
 def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> None:
     """Set an option; one of a socket without a connection counts once it has one.
-
-    Args:
-        host: Whose socket it is.
-        endpoint: Its connection.
-        key: Level and option.
-        value: As `as_kept` returns it.
 
     Raises:
         OptionError: If Linux does not take it.

@@ -140,12 +140,7 @@ class Sockets:
         return next((socket for socket in self._open.values() if socket.backlog is not None), None)
 
     def endpoint_for(self, packet: Packet, headers: bytes) -> Endpoint | None:
-        """Return the endpoint that takes a packet, if there is one; a SYN for a listening socket makes one.
-
-        Args:
-            packet: That arrives.
-            headers: The same as bytes.
-        """
+        """Return the endpoint that takes a packet, if there is one; a SYN for a listening socket makes one."""
         endpoint, listening = self._host.endpoint, self._listening()
         if listening is None:
             return endpoint

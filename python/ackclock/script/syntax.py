@@ -240,14 +240,7 @@ class Script:
 
 
 class ScriptError(ValueError):
-    """A script that cannot be run.
-
-    Attributes:
-        file: The script.
-        line: Counted from 1.
-        message: What is wrong.
-        remedy: What to do.
-    """
+    """A script that cannot be run."""
 
     def __init__(self, file: str, line: int, message: str, remedy: str) -> None:
         """See the class."""

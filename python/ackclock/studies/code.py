@@ -12,9 +12,6 @@ from ackclock.studies.plan import Plan
 def code_of(plan: Plan) -> list[str]:
     """Return what a study names of code, each once.
 
-    Args:
-        plan: Of the study.
-
     Raises:
         InputFileError: If it is nested so deeply that it cannot be searched.
     """

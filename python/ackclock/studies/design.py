@@ -39,10 +39,6 @@ class Trial:
 def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
     """Make and check every run.
 
-    Args:
-        plan: What was read.
-        mistakes: As reading left it.
-
     Returns:
         Each with its scenario, as a sweep runs it.
 
@@ -126,11 +122,7 @@ def _last_start(scenario: Scenario) -> str | None:
 
 
 def interval_s(duration_s: float) -> float:
-    """Return the time between samples of a run.
-
-    Args:
-        duration_s: Of the run.
-    """
+    """Return the time between samples of a run."""
     return min(MOST_INTERVAL_S, max(LEAST_INTERVAL_S, duration_s / _SAMPLES))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -26,24 +27,20 @@ from ackclock.figures import (
 from ackclock.figures.grid import MOST_PANELS
 from ackclock.labels import distinct
 from ackclock.studies.measures import SECOND, Measured, jain_over_time, seconds_of
-from ackclock.studies.plan import LineUp, Plan, title, value_key
+from ackclock.studies.plan import LineUp, Plan, goes_with, title, value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.studies.tabled import Groups, grouped
 from ackclock.tables import Estimate
 
-_BARS: Final = "bars: 95 % confidence intervals over seeds"
+BARS: Final = "bars: 95 % confidence intervals over seeds"
+POINTS: Final = "a point a seed, means, ellipses of one standard deviation"
+GOODPUT: Final = Axis("goodput (Mbit/s)")
 _MOST_LINES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure to be.
-
-    Attributes:
-        name: Of its files.
-        caption: What it shows, and how.
-        draw: Draws it.
-    """
+    """A figure to be."""
 
     name: str
     caption: str
@@ -51,11 +48,7 @@ class Drawn:
 
 
 def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
-    """Give figures names of which none occurs twice: they are files, of which one would replace the other.
-
-    Args:
-        figures: Some.
-    """
+    """Give figures names of which none occurs twice: they are files, of which one would replace the other."""
     taken: set[str] = set()
     for figure in figures:
         names = (figure.name, *(f"{figure.name}-{number}" for number in range(2, 3 + len(taken))))
@@ -64,16 +57,29 @@ def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
         yield replace(figure, name=name)
 
 
+def pages(
+    name: str, caption: str, panels: Mapping[str, Any], draw: Callable[[Any], Figure], *, counted: bool = True
+) -> Iterator[Drawn]:
+    """Return figures of as many panels as are legible; with `counted` captions say which of them each is."""
+    items = list(panels.items())
+    parts = [dict(items[at : at + MOST_PANELS]) for at in range(0, len(items), MOST_PANELS)]
+    for number, part in enumerate(parts, 1):
+        of = f" ({number} of {len(parts)})" if counted and len(parts) > 1 else ""
+        suffix = f"-{number}" if len(parts) > 1 else ""
+        yield Drawn(f"{name}{suffix}", f"{caption}{of}.", partial(draw, part))
+
+
+def delay_axis(panels: Mapping[str, Sequence[Cloud]]) -> Axis:
+    """Return the axis of the queueing delays of clouds."""
+    values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
+    return Axis("mean queueing delay (ms)", is_log=bool(values) and min(values) > 0.01 and is_wide(values))
+
+
 class Drawings:
     """All figures of a study."""
 
     def __init__(self, plan: Plan, runs: Sequence[Measured]) -> None:
-        """Sort the runs.
-
-        Args:
-            plan: Of the study.
-            runs: All.
-        """
+        """Sort the runs."""
         self._plan = plan
         self._groups: Groups = grouped(runs)
         self._looks: dict[str, Look] = looks(entry.label for entry in plan.controllers)
@@ -91,17 +97,6 @@ class Drawings:
         yield from self._convergence()
 
     # ---- panels: one a cell -----------------------------------------------------------------------------------------
-
-    def _pages(
-        self, name: str, caption: str, draw: Callable[[Mapping[str, Any]], Figure], panels: Mapping[str, Any]
-    ) -> Iterator[Drawn]:
-        """Figures of as many panels as are legible."""
-        items = list(panels.items())
-        pages = [dict(items[at : at + MOST_PANELS]) for at in range(0, len(items), MOST_PANELS)]
-        for number, page in enumerate(pages, 1):
-            of = f" ({number} of {len(pages)})" if len(pages) > 1 else ""
-            suffix = f"-{number}" if len(pages) > 1 else ""
-            yield Drawn(f"{name}{suffix}", f"{caption}{of}.", lambda page=page: draw(page))  # type: ignore[misc]
 
     def _by_cell(self, of: Callable[[int], Any]) -> dict[str, Any]:
         """What each cell has, by its title; cells without anything are left out."""
@@ -135,15 +130,10 @@ class Drawings:
             return found
 
         panels = self._by_cell(clouds)
-        known = self._subject_looks()
-        values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
-        is_log = bool(values) and is_wide([max(value, 1e-9) for value in values]) and min(values) > 0.01
-        x = Axis("mean queueing delay (ms)", is_log=is_log)
         who = "one flow alone" if self._alone else "all flows of a line-up"
-        caption = f"Goodput over queueing delay of {who}: a point a seed, means, ellipses of one standard deviation"
-        yield from self._pages(
-            "trade-off", caption, lambda page: scatter(page, x, Axis("goodput (Mbit/s)"), known), panels
-        )
+        caption = f"Goodput over queueing delay of {who}: {POINTS}"
+        draw = partial(scatter, x=delay_axis(panels), y=GOODPUT, look_of=self._subject_looks())
+        yield from pages("trade-off", caption, panels, draw)
 
     def _shares(self) -> Iterator[Drawn]:
         pairs = [line_up for line_up in self._plan.line_ups if line_up.kind in ("pair", "itself")]
@@ -162,7 +152,7 @@ class Drawings:
         caption = "Share of the goodput that the row's flow has beside the column's, in percent"
         if any(line_up.kind == "itself" for line_up in pairs):
             caption += "; on the diagonal, of the lesser of two of a kind"
-        yield from self._pages("shares", caption, matrix, self._by_cell(table))
+        yield from pages("shares", caption, self._by_cell(table), matrix)
 
     def _share(self, cell: int, pairs: Sequence[LineUp], one: str, other: str) -> Estimate | None:
         for line_up in pairs:
@@ -181,19 +171,13 @@ class Drawings:
         found: list[tuple[str, list[Any], list[float], str]] = []
         for key, values in self._plan.axes.items():
             known = scale(key, values)
-            if known and not any(self._goes_with(key, earlier) for earlier, *_ in found):
+            if known and not any(goes_with(self._plan.cells, key, earlier) for earlier, *_ in found):
                 found.append((key, values, *known))
         return found
 
-    def _goes_with(self, key: str, other: str) -> bool:
-        """Whether a setting is the same wherever another is: they are paired, or of named paths."""
-        seen: dict[str, str] = {}
-        pairs = [(value_key(cell.get(other)), value_key(cell.get(key))) for cell in self._plan.cells]
-        return all(seen.setdefault(one, another) == another for one, another in pairs)
-
     def _over_axes(self) -> Iterator[Drawn]:
         for key, values, numbers, label in self._numeric_axes():
-            others = [name for name in self._plan.axes if name != key and not self._goes_with(name, key)]
+            others = [name for name in self._plan.axes if name != key and not goes_with(self._plan.cells, name, key)]
             x = Axis(label, is_log=is_wide(numbers))
             where = dict(zip(map(value_key, values), numbers, strict=True))
             for measure in self._measures():
@@ -216,11 +200,8 @@ class Drawings:
                     for name, lines in zip(distinct(list(titles.values())), panels.values(), strict=True)
                 }
                 curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
-                shown, known = Axis(measure.label, low=0.0, high=measure.high), measure.looks
-                yield from self._pages(
-                    f"{measure.name}-over-{_slug(key)}", f"{measure.caption}; {_BARS}",
-                    lambda page, x=x, shown=shown, known=known: over(page, x, shown, known), curves,  # type: ignore[misc]
-                )  # fmt: skip
+                draw = partial(over, x=x, y=measure.axis, look_of=measure.looks)
+                yield from pages(f"{measure.name}-over-{_slug(key)}", f"{measure.caption}; {BARS}", curves, draw)
 
     def _measures(self) -> "Iterator[_Measure]":
         subjects, known = self._subjects(), self._subject_looks()
@@ -266,11 +247,8 @@ class Drawings:
                         found.append(Dot(name, name, scaled.mean, scaled.half))
                 return found
 
-            x, known = Axis(measure.label, low=0.0, high=measure.high), measure.looks
-            yield from self._pages(
-                measure.name, f"{measure.caption}; {_BARS}",
-                lambda page, x=x, known=known: dots(page, x, known), self._by_cell(of),  # type: ignore[misc]
-            )  # fmt: skip
+            draw = partial(dots, x=measure.axis, look_of=measure.looks)
+            yield from pages(measure.name, f"{measure.caption}; {BARS}", self._by_cell(of), draw)
         yield from self._goodputs()
 
     def _goodputs(self) -> Iterator[Drawn]:
@@ -290,8 +268,8 @@ class Drawings:
             return found
 
         x = Axis("goodput (Mbit/s)", low=0.0)
-        caption = f"Goodput of each controller in each line-up; {_BARS}"
-        yield from self._pages("goodput", caption, lambda page: dots(page, x, self._looks), self._by_cell(of))
+        caption = f"Goodput of each controller in each line-up; {BARS}"
+        yield from pages("goodput", caption, self._by_cell(of), partial(dots, x=x, look_of=self._looks))
 
     def _distributions(self) -> Iterator[Drawn]:
         known = self._subject_looks()
@@ -312,10 +290,8 @@ class Drawings:
             every = [value for panel in panels.values() for samples in panel.values() for value in samples]
             is_log = name == "rtt" and bool(every) and is_wide([min(every), max(every)])
             x = Axis(label, is_log=is_log, low=None if name == "rtt" else 0.0)
-            yield from self._pages(
-                f"cdf-{name}", f"Cumulative distribution over all seeds: {caption}",
-                lambda page, x=x: distributions(page, x, known), panels,  # type: ignore[misc]
-            )  # fmt: skip
+            draw = partial(distributions, x=x, look_of=known)
+            yield from pages(f"cdf-{name}", f"Cumulative distribution over all seeds: {caption}", panels, draw)
 
     def _convergence(self) -> Iterator[Drawn]:
         for name, kinds in (("itself", ("itself",)), ("others", ("pair", "group"))):
@@ -327,10 +303,9 @@ class Drawings:
                 return [curve for curve in found if curve]
 
             x, y = Axis("time (s)", low=0.0), Axis("Jain's index", low=0.0, high=1.03)
-            yield from self._pages(
-                f"convergence-{name}", f"Jain's index of each second over time; {_BARS.replace('bars', 'bands')}",
-                lambda page, x=x, y=y, known=known: bands(page, x, y, known), self._by_cell(of),  # type: ignore[misc]
-            )  # fmt: skip
+            caption = f"Jain's index of each second over time; {BARS.replace('bars', 'bands')}"
+            draw = partial(bands, x=x, y=y, look_of=known)
+            yield from pages(f"convergence-{name}", caption, self._by_cell(of), draw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,18 +321,18 @@ class _Measure:
     factor: float = 1.0
     high: float | None = None
 
+    @property
+    def axis(self) -> Axis:
+        """The axis of what is measured."""
+        return Axis(self.label, low=0.0, high=self.high)
+
 
 def _share_of_first(run: Measured) -> float | None:
     return run.parts[run.trial.line_up.labels[0]].share
 
 
 def curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
-    """Return means over a quantity as a curve; one whose interval is not known has no bar.
-
-    Args:
-        name: Of the curve.
-        points: A mean at each place.
-    """
+    """Return means over a quantity as a curve; one whose interval is not known has no bar."""
     ordered = sorted(points, key=lambda point: point[0])
     means, halves = [found.mean for _, found in ordered], [found.half for _, found in ordered]
     known = [np.nan if half is None else half for half in halves] if any(half is not None for half in halves) else None

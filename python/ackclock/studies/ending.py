@@ -10,37 +10,30 @@ from ackclock.figures import Look, encode, looks, series
 from ackclock.figures.curves import Curve
 from ackclock.figures.files import FORMS as PICTURES
 from ackclock.figures.grid import Axis
+from ackclock.pages import picture
 from ackclock.pictures import Picture
+from ackclock.report.many import page_of
 from ackclock.results import Results
-from ackclock.shown import plain
 from ackclock.studies.drawn import Drawn
 from ackclock.studies.told import about_each
-from ackclock.tables import FORMS, Table, html
+from ackclock.tables import FORMS, Table
 
 if TYPE_CHECKING:
     from ackclock.studies.study import Study
 
 PAGE = "study.html"
+_BESIDE = "The same is in means.csv, .md, .tex and .json, every run in runs.csv; figures are in figures."
 
 
 def write(study: "Study", folder: Path, forms: Sequence[str]) -> Path:
-    """Write tables, figures and the page.
-
-    Args:
-        study: Whose.
-        folder: Where to.
-        forms: Of figures; none draws none.
-
-    Returns:
-        The page.
-    """
+    """Write tables, figures and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in _tables(study):
         for suffix in FORMS.keys() - {"html"} if name != "runs" else ("csv", "json"):
             storage.write_file(folder / f"{name}.{suffix}", FORMS[suffix](table).encode())
     shown = list(_write_figures(study, folder, forms))
     page = folder / PAGE
-    storage.write_file(page, _page(study, shown).encode())
+    storage.write_file(page, page_of(study, shown, "figures", _BESIDE).encode())
     return page
 
 
@@ -51,8 +44,8 @@ def _tables(study: "Study") -> Iterator[tuple[str, Table]]:
     yield "runs", study.every_run
 
 
-def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    """Write each figure, and return its name, caption and picture for the page; those of a smaller study go."""
+def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Write each figure, and return it for the page; those of a smaller study go."""
     if not forms:
         return
     place = folder / "figures"
@@ -71,7 +64,7 @@ def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterat
         for form in forms:
             storage.write_file(place / f"{drawn.name}.{form}", files[form])
         captions[drawn.name] = f"**{drawn.name}**: {about}\n"
-        yield drawn.name, drawn.caption, files["svg"]
+        yield picture(drawn.name, drawn.caption, files["svg"], "svg")
     storage.write_file(place / _CAPTIONS, "\n".join(captions.values()).encode())
     for name in before - captions.keys():
         for form in PICTURES:
@@ -106,11 +99,7 @@ _LINK = Look("#6b6b6b", "", "-")
 
 
 def run_series(results: Results) -> Picture:
-    """Draw cwnd, goodput and RTT of each flow of a run, and the queue of its bottleneck, over time.
-
-    Args:
-        results: With series.
-    """
+    """Draw cwnd, goodput and RTT of each flow of a run, and the queue of its bottleneck, over time."""
     from ackclock.panels import draw, panel
 
     rows: list[tuple[Axis, list[Curve]]] = []
@@ -131,22 +120,3 @@ def run_series(results: Results) -> Picture:
 
 def _who(label: str) -> str:
     return re.sub(r" (cwnd|SRTT)$", "", label)
-
-
-# ---- the page -------------------------------------------------------------------------------------------------------
-
-
-def _page(study: "Study", shown: Sequence[tuple[str, str, bytes]]) -> str:
-    from ackclock.pages import picture, render
-
-    figures = [picture(name, caption, svg, "svg") for name, caption, svg in shown]
-    return render(
-        "study.html",
-        title=plain(study.plan.name),
-        about=plain(study.about),
-        means=html(study.table),
-        differences=html(study.differences) if study.differences.rows else "",
-        figures=figures,
-        folder="figures",
-        beside="The same is in means.csv, .md, .tex and .json, every run in runs.csv; figures are in figures.",
-    )

@@ -137,9 +137,6 @@ def _start_within(document: Document, mistakes: Mistakes) -> str | None:
 def start_within(duration: object) -> str:
     """Return within how long flows start if nobody says: a second, of a run of less than ten seconds a tenth of it.
 
-    Args:
-        duration: Of the run.
-
     Examples:
         >>> start_within("60 s"), start_within("2 s"), start_within("no duration")
         ('1 s', '200 ms', '1 s')

@@ -160,9 +160,6 @@ def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total:
 def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
     """Return each flow's goodput averaged over each whole second.
 
-    Args:
-        samples: Of a run.
-
     Returns:
         The ends of the seconds, and by flow the goodput in bit/s; NaN of a second in which it had not begun, or was
         over, if only at its end.
@@ -183,10 +180,6 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
 
 def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:
     """Return how long after the last flow's start each flow has about an equal share, and keeps it for a while.
-
-    Args:
-        samples: Of a run.
-        starts_s: When its flows began.
 
     Returns:
         Seconds; None if that never was, or there is one flow only.
@@ -213,9 +206,6 @@ def _lasts(rates: Floats) -> bool:
 
 def jain_over_time(samples: Samples) -> tuple[Floats, Floats]:
     """Return Jain's index of the flows' goodputs in each whole second.
-
-    Args:
-        samples: Of a run.
 
     Returns:
         Ends of the seconds, and the index; NaN where nothing arrived, or a flow had not begun or was over.

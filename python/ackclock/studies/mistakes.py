@@ -46,11 +46,7 @@ class Mistakes:
         self._read = tuple(self._keys)
 
     def was_wrong(self, key: Key) -> bool:
-        """Whether reading found a mistake at a place, in it or around it.
-
-        Args:
-            key: As of `add`.
-        """
+        """Whether reading found a mistake at a place, in it or around it."""
         return any(known[: len(key)] == key or key[: len(known)] == known for known in self._read)
 
     def add(self, key: Key, message: str, remedy: str, value: Any = None) -> None:  # noqa: ANN401
@@ -91,12 +87,7 @@ class Mistakes:
         return None
 
     def unknown(self, key: Key, known: Iterable[str]) -> None:
-        """Add that there is no such key.
-
-        Args:
-            key: Of it.
-            known: Those there are, beside it.
-        """
+        """Add that there is no such key."""
         names = list(known)
         said = " ".join(part for part in (meant(str(key[-1]), names), f"known: {', '.join(names)}") if part)
         self.add(key, "is not known here", said)
@@ -120,10 +111,6 @@ class Mistakes:
 def read_toml(text: str, path: Path) -> dict[str, Any]:
     """Read TOML.
 
-    Args:
-        text: Of the file.
-        path: The file, for the message.
-
     Raises:
         ScenarioError: If it is no TOML; it tells where.
     """
@@ -138,9 +125,6 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
 
 def name_of(key: Key) -> str:
     """Write a place as messages do.
-
-    Args:
-        key: As of `Mistakes.add`.
 
     Examples:
         >>> name_of(("path", 0, "rtt")), name_of(("set", "tcp.mss"))

@@ -125,20 +125,12 @@ class Plan:
         return {key: found[0] for key, found in all_values(self.cells).items() if key not in axes}
 
     def entry(self, label: str) -> Entry:
-        """Return a controller.
-
-        Args:
-            label: Of it.
-        """
+        """Return a controller."""
         return next(entry for entry in self.controllers if entry.label == label)
 
 
 def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
-    """Return the values that each setting takes, in order of appearance.
-
-    Args:
-        cells: Some.
-    """
+    """Return the values that each setting takes, in order of appearance."""
     values: dict[str, list[Any]] = {}
     for cell in cells:
         for key, value in cell.items():
@@ -146,12 +138,15 @@ def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
     return {key: each_once(found) for key, found in values.items()}
 
 
+def goes_with(cells: Iterable[Settings], key: str, other: str) -> bool:
+    """Say whether a setting is the same wherever another is: they are paired, or of named paths."""
+    seen: dict[str, str] = {}
+    pairs = ((value_key(cell.get(other)), value_key(cell.get(key))) for cell in cells)
+    return all(seen.setdefault(one, another) == another for one, another in pairs)
+
+
 def title(settings: Settings, keys: Sequence[str]) -> str:
     """Name a cell by some of its settings.
-
-    Args:
-        settings: Of the cell.
-        keys: Those that tell it from others.
 
     Examples:
         >>> title({"rate": "10 Mbit/s", "rtt": "20 ms", "loss": 0.01}, ["rtt", "loss"])
@@ -161,12 +156,7 @@ def title(settings: Settings, keys: Sequence[str]) -> str:
 
 
 def said(key: str, value: Any) -> str:  # noqa: ANN401
-    """Write a setting so that it needs no explanation.
-
-    Args:
-        key: Of it.
-        value: Of it.
-    """
+    """Write a setting so that it needs no explanation."""
     text = rate_text(value) if key == "rate" and isinstance(value, str) else value_text(value)
     if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
         return text
@@ -175,9 +165,6 @@ def said(key: str, value: Any) -> str:  # noqa: ANN401
 
 def value_key(value: Any) -> str:  # noqa: ANN401
     """Return the key under which a value is looked up: equal values have one, however they are written.
-
-    Args:
-        value: Any that TOML has.
 
     Examples:
         >>> value_key(0) == value_key(0.0), value_key(1) == value_key(True), value_key("red") == value_key(["red"])
@@ -195,9 +182,6 @@ def value_key(value: Any) -> str:  # noqa: ANN401
 def each_once(values: Iterable[Any]) -> list[Any]:
     """Return each value once, as it was first written.
 
-    Args:
-        values: Some.
-
     Examples:
         >>> each_once([0, 0.01, 0.0, True, 1])
         [0, 0.01, True, 1]
@@ -210,9 +194,6 @@ def each_once(values: Iterable[Any]) -> list[Any]:
 
 def value_text(value: Any) -> str:  # noqa: ANN401
     """Write a value in a few signs; a table by its kind and what else it says.
-
-    Args:
-        value: Any that TOML has.
 
     Examples:
         >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)

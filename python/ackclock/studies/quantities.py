@@ -18,9 +18,6 @@ _NAMES: Final = {"rtt": "round-trip time", "rate": "bottleneck rate", "buffer": 
 def seconds(text: object) -> float | None:
     """Return a duration in seconds; None if the text is none.
 
-    Args:
-        text: Such as "30 ms".
-
     Examples:
         >>> seconds("1.5 min"), seconds("5 MB")
         (90.0, None)
@@ -32,9 +29,6 @@ def seconds(text: object) -> float | None:
 def bits_per_second(text: object) -> float | None:
     """Return a rate in bit/s; None if the text is none.
 
-    Args:
-        text: Such as "10 Mbit/s".
-
     Examples:
         >>> bits_per_second("2.5 Gbit/s"), bits_per_second({"trace": "cell.down"})
         (2500000000.0, None)
@@ -45,9 +39,6 @@ def bits_per_second(text: object) -> float | None:
 
 def octets(text: object) -> float | None:
     """Return an amount of data in octets; None if the text is none.
-
-    Args:
-        text: Such as "1.5 kB".
 
     Examples:
         >>> octets("1.5 kB"), octets("20 ms")
@@ -72,10 +63,6 @@ def _base(value: object) -> tuple[float, str] | None:
 
 def scale(key: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
     """Return values of an axis as numbers, and what to write at the axis; None if they are no numbers of one kind.
-
-    Args:
-        key: Of the axis.
-        values: All of them.
 
     Examples:
         >>> scale("rtt", ["20 ms", "0.1 s"]), scale("queue", ["red", "codel"])
@@ -107,9 +94,5 @@ def _near(value: float) -> float:
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Say whether numbers are better on a logarithmic axis: all above zero, and the greatest five times the least.
-
-    Args:
-        values: Of an axis.
-    """
+    """Say whether numbers are better on a logarithmic axis: all above zero, and the greatest five times the least."""
     return min(values) > 0 and max(values) / min(values) >= 5 and not math.isinf(max(values))

@@ -40,12 +40,7 @@ class Samples(TypedDict):
 
 
 def sampled_point(scenario_json: str, folder: str) -> str:
-    """Simulate one run and return its summary with samples as JSON text.
-
-    Args:
-        scenario_json: The effective scenario.
-        folder: Where its classes are looked for first.
-    """
+    """Simulate one run and return its summary with samples as JSON text."""
     import polars as pl
 
     scenario = Scenario.from_json(scenario_json, folder=folder)
@@ -65,11 +60,7 @@ _COLUMNS = (
 
 
 def samples_of(flows: "pl.DataFrame") -> Samples:
-    """Return the series of flows as columns over one time.
-
-    Args:
-        flows: As of `Results.flows`.
-    """
+    """Return the series of flows as columns over one time."""
     import polars as pl
 
     times = flows["time_s"].unique().sort() if flows.height else pl.Series("time_s", [], dtype=pl.Float64)
@@ -85,10 +76,6 @@ def until_completed(samples: Samples, flows: Iterable[Mapping[str, Any]]) -> Sam
     """Return samples without those of flows that were over by then.
 
     A run goes on to its end with a flow's last values and a rate of 0, which say nothing of the path.
-
-    Args:
-        samples: Of a run.
-        flows: As in its summary.
     """
     ends_s = {flow["name"]: flow["completion_s"] for flow in flows if flow.get("completion_s") is not None}
     found: Any = {name: dict(of) for name, of in samples["flows"].items()}

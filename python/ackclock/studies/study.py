@@ -72,6 +72,11 @@ class Study:
     plan: Plan
     runs: Sequence[measures.Measured]
 
+    @property
+    def title(self) -> str:
+        """Its name."""
+        return self.plan.name
+
     @cached_property
     def about(self) -> str:
         """What was run, in a sentence."""
@@ -114,9 +119,6 @@ class Study:
         Args:
             folder: Where to; made if there is none.
             forms: Of figures; none draws none.
-
-        Returns:
-            The page.
 
         Raises:
             OSError: If a file cannot be written.
@@ -174,9 +176,6 @@ def study(
         backend: "local", or "ray" for a Ray cluster.
         forms: Of the figures in the folder; none draws none.
         on_begin: Called with the number of runs and of those that are done; returns what is called after each.
-
-    Returns:
-        The study.
 
     Raises:
         ScenarioError: If it is wrong; it tells of every mistake at once.
@@ -251,9 +250,6 @@ def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
 def load_study(folder: str | Path) -> Study:
     """Read a study's folder; nothing is simulated, and nothing that the study names is imported.
 
-    Args:
-        folder: That `study` wrote.
-
     Raises:
         FileNotFoundError: If it is none.
         DamagedError: If a file in it is not what was written.
@@ -275,11 +271,7 @@ def load_study(folder: str | Path) -> Study:
 
 
 def is_study(folder: Path) -> bool:
-    """Say whether a folder is one of a study that has ended.
-
-    Args:
-        folder: Any.
-    """
+    """Say whether a folder is one of a study that has ended."""
     return (folder / STUDY).is_file()
 
 
@@ -313,9 +305,6 @@ def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: 
 def kept_runs(folder: Path) -> dict[str, str] | None:
     """Return the key of the point that each run is which a study keeps whole, by its name.
 
-    Args:
-        folder: Of the study.
-
     Returns:
         None if the folder does not say.
     """
@@ -326,24 +315,14 @@ def kept_runs(folder: Path) -> dict[str, str] | None:
 
 
 def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:
-    """Return the runs that are kept: of each line-up the first seed, those of several controllers first.
-
-    Args:
-        plan: Of the study.
-        pairs: All runs.
-    """
+    """Return the runs that are kept: of each line-up the first seed, those of several controllers first."""
     rank = {"pair": 0, "group": 1, "itself": 2, "alone": 3}
     first = [pair for pair in pairs if pair[0].seed == plan.seeds[0]]
     return sorted(first, key=lambda pair: (pair[0].cell, rank[pair[0].line_up.kind]))[: plan.keep]
 
 
 def run_name(trial: design.Trial, plan: Plan) -> str:
-    """Name the folder of a run.
-
-    Args:
-        trial: The run.
-        plan: Of the study.
-    """
+    """Name the folder of a run."""
     stems = distinct([_stem(line_up) for line_up in plan.line_ups], "{}-{}")
     stem = stems[plan.line_ups.index(trial.line_up)]
     cell = "" if len(plan.cells) == 1 else f"{trial.cell + 1}-"

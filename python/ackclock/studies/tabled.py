@@ -45,11 +45,7 @@ Groups = dict[tuple[int, str], list[Measured]]
 
 
 def grouped(runs: Sequence[Measured]) -> Groups:
-    """Return the runs of each cell and line-up.
-
-    Args:
-        runs: All, in the order of the plan.
-    """
+    """Return the runs of each cell and line-up."""
     groups: Groups = {}
     for run in runs:
         groups.setdefault((run.trial.cell, run.trial.line_up.name), []).append(run)
@@ -57,11 +53,7 @@ def grouped(runs: Sequence[Measured]) -> Groups:
 
 
 def axis_columns(plan: Plan) -> list[Column]:
-    """Return the columns of the axes.
-
-    Args:
-        plan: Of the study.
-    """
+    """Return the columns of the axes."""
     return [Column(key, key, is_text=True) for key in plan.axes]
 
 
@@ -71,13 +63,7 @@ def _axis_values(plan: Plan, cell: int) -> dict[str, str | None]:
 
 
 def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
-    """Return every run: a row for each controller in it.
-
-    Args:
-        plan: Of the study.
-        runs: All.
-        about: What was run.
-    """
+    """Return every run: a row for each controller in it."""
     counts = (Column("flows", "flows"), Column("seed", "seed"))
     rest = (Column("dropped", "dropped", "%", factor=100.0), Column("timeouts", "timeouts"))
     columns = [*axis_columns(plan), *_WHO, *counts, *_MEANS[:-1], *rest]
@@ -93,13 +79,7 @@ def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
 
 
 def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
-    """Return means over the seeds with intervals: a row for each controller of each line-up and cell.
-
-    Args:
-        plan: Of the study.
-        runs: All.
-        about: What was run.
-    """
+    """Return means over the seeds with intervals: a row for each controller of each line-up and cell."""
     rows = [
         _axis_values(plan, cell) | {"line_up": line_up, "controller": label} | _means(group, label)
         for (cell, line_up), group in grouped(runs).items()
@@ -137,13 +117,7 @@ _COMPARED: Final[tuple[tuple[str, _Value], ...]] = (
 
 
 def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
-    """Return differences between controllers, paired by seed: each alone on the same path, and beside each other.
-
-    Args:
-        plan: Of the study.
-        runs: All.
-        about: What was run.
-    """
+    """Return differences between controllers, paired by seed: each alone on the same path, and beside each other."""
     rows = list(_differences(plan, grouped(runs)))
     places = [(row, key) for row in rows for key in ("goodput_bps", "queueing_ms")]
     for (row, key), p in zip(places, holm([row.get(f"_p_{key}") for row, key in places]), strict=True):

@@ -9,22 +9,12 @@ from ackclock.version import __version__
 
 
 def about(plan: Plan, runs: Sequence[Measured]) -> str:
-    """Return what was run.
-
-    Args:
-        plan: Of the study.
-        runs: All.
-    """
+    """Return what was run."""
     return _about(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
 
 
 def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
-    """Return what is the same in each run, for a figure of one that says the rest.
-
-    Args:
-        plan: Of the study.
-        runs: All.
-    """
+    """Return what is the same in each run, for a figure of one that says the rest."""
     return _about(plan, runs, "", "")
 
 

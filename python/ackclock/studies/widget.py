@@ -31,11 +31,7 @@ class StudyWidget(anywidget.AnyWidget):
     figure = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, study: Study) -> None:
-        """Prepare what the notebook shows; nothing is simulated, and of the figures the first is drawn.
-
-        Args:
-            study: Any.
-        """
+        """Prepare what the notebook shows; nothing is simulated, and of the figures the first is drawn."""
         self._drawn = {drawn.name: drawn for drawn in study.figures()}
         self._pictures: dict[str, dict[str, str]] = {}
         first = next(iter(self._drawn), "")

@@ -23,12 +23,7 @@ function of a module, so that a process and a cluster can call it by its name.""
 
 
 def run_point(scenario_json: str, folder: str) -> str:
-    """Simulate one point and return its summary as JSON text.
-
-    Args:
-        scenario_json: The effective scenario.
-        folder: Where its classes are looked for first.
-    """
+    """Simulate one point and return its summary as JSON text."""
     scenario = Scenario.from_json(scenario_json, folder=folder)
     outcome, _figures = simulate(scenario)
     return outcome.summary_json()
@@ -36,11 +31,6 @@ def run_point(scenario_json: str, folder: str) -> str:
 
 def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Generator[tuple[Point, str], None, None]:
     """Run points in threads and yield each as it finishes.
-
-    Args:
-        points: To run.
-        jobs: How many at a time.
-        work: Done with each.
 
     Yields:
         A point and its summary. When the caller stops, by an exception too, the running points are ended.
@@ -58,11 +48,6 @@ def processes(
     points: Iterable[Point], *, jobs: int, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
     """Run points in processes of their own, as `local` does in threads.
-
-    Args:
-        points: To run.
-        jobs: How many at a time.
-        work: Done with each.
 
     Yields:
         A point and its summary.
@@ -166,10 +151,5 @@ def ray(
 
 
 def run_chunk(work: Work, scenarios: list[tuple[str, str]]) -> list[str]:
-    """Do several points, one after the other.
-
-    Args:
-        work: Done with each.
-        scenarios: Each with its folder.
-    """
+    """Do several points, one after the other."""
     return [work(scenario_json, folder) for scenario_json, folder in scenarios]

@@ -1,16 +1,14 @@
 """The figures of a sweep: goodput over delay, means over its axes, dots where no axis is a number."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
-
-from matplotlib.figure import Figure
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from ackclock.estimates import estimate
 from ackclock.figures import Axis, Cloud, Dot, dots, over, scatter
-from ackclock.figures.grid import MOST_PANELS
-from ackclock.studies.drawn import Drawn, curve
-from ackclock.studies.plan import value_key
+from ackclock.studies.drawn import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, pages
+from ackclock.studies.plan import goes_with, value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.sweep.ending import MEANS, OF_LINK
 from ackclock.tables import Column, Estimate
@@ -19,21 +17,16 @@ if TYPE_CHECKING:
     from ackclock.sweep.ending import Group, Sweep
 
 _DRAWN: Final = ("goodput_bps", "rtt_ms_mean", "added_latency_ms_mean", "utilization", "queueing_delay_ms_mean")
-_BARS: Final = "bars: 95 % confidence intervals over seeds"
-_Rows = Sequence[Mapping[str, Any]]
+_pages = partial(pages, counted=False)
 
 
 def figures(sweep: "Sweep") -> Iterator[Drawn]:
-    """Return the figures of a sweep.
-
-    Args:
-        sweep: That has ended.
-    """
+    """Return the figures of a sweep."""
     yield from _trade(sweep)
     numeric: list[str] = []
     for axis, values in sweep.axes.items():
         known = scale(sweep.titles[axis], values)
-        if known and not any(sweep.goes_with(axis, other) for other in numeric):
+        if known and not any(goes_with(sweep.rows, axis, other) for other in numeric):
             numeric.append(axis)
             where = dict(zip(map(value_key, values), known[0], strict=True))
             for column in _columns():
@@ -47,17 +40,6 @@ def _columns() -> Iterator[Column]:
     return (column for column in MEANS if column.key in _DRAWN)
 
 
-def _pages(
-    name: str, caption: str, panels: Mapping[str, Any], draw: Callable[[Mapping[str, Any]], Figure]
-) -> Iterator[Drawn]:
-    """Figures of as many panels as are legible."""
-    items = list(panels.items())
-    for at in range(0, len(items), MOST_PANELS):
-        page = dict(items[at : at + MOST_PANELS])
-        suffix = f"-{at // MOST_PANELS + 1}" if len(items) > MOST_PANELS else ""
-        yield Drawn(f"{name}{suffix}", caption, lambda page=page: draw(page))  # type: ignore[misc]
-
-
 def _title(sweep: "Sweep", group: "Group", axes: Sequence[str]) -> str:
     return ", ".join(f"{sweep.titles[axis]} {sweep.text(axis, group.values[axis])}" for axis in axes)
 
@@ -66,7 +48,7 @@ def _alone(sweep: "Sweep", without: Sequence[str] = ()) -> list[str]:
     """The axes that tell panels apart: without those left out, and without what only goes with an earlier one."""
     kept: list[str] = []
     for axis in sweep.axes:
-        if axis not in without and not any(sweep.goes_with(axis, other) for other in (*without, *kept)):
+        if axis not in without and not any(goes_with(sweep.rows, axis, other) for other in (*without, *kept)):
             kept.append(axis)
     return kept
 
@@ -86,10 +68,8 @@ def _trade(sweep: "Sweep") -> Iterator[Drawn]:
             panels.setdefault(_title(sweep, group, apart), []).append(cloud)
     if not panels or max(len({cloud.label for cloud in panel}) for panel in panels.values()) > _MOST_CLOUDS:
         return
-    values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
-    x = Axis("mean queueing delay (ms)", is_log=min(values) > 0.01 and is_wide(values))
-    caption = "Goodput of each flow over queueing delay: a point a seed, means, ellipses of one standard deviation."
-    yield from _pages("trade-off", caption, panels, lambda page: scatter(page, x, Axis("goodput (Mbit/s)")))
+    caption = f"Goodput of each flow over queueing delay: {POINTS}"
+    yield from _pages("trade-off", caption, panels, partial(scatter, x=delay_axis(panels), y=GOODPUT))
 
 
 _MOST_CLOUDS: Final = 12
@@ -112,8 +92,8 @@ def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, col
     curves = {title: [curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
     x, y = Axis(label, is_log=is_wide(list(where.values()))), _axis(column)
     name = f"{_slug(column)}-over-{_NO_NAME.sub('-', sweep.titles[axis])}"
-    caption = f"Mean {column.title} over {sweep.titles[axis]}; {_BARS}."
-    yield from _pages(name, caption, curves, lambda page: over(page, x, y))
+    caption = f"Mean {column.title} over {sweep.titles[axis]}; {BARS}"
+    yield from _pages(name, caption, curves, partial(over, x=x, y=y))
 
 
 def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
@@ -127,7 +107,7 @@ def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
             panels[""].append(Dot(label, who, scaled.mean, scaled.half))
     if panels[""] and len(panels[""]) <= _MOST_DOTS:
         x = _axis(column)
-        yield from _pages(_slug(column), f"Mean {column.title}; {_BARS}.", panels, lambda page: dots(page, x))
+        yield from _pages(_slug(column), f"Mean {column.title}; {BARS}", panels, partial(dots, x=x))
 
 
 _MOST_DOTS: Final = 40

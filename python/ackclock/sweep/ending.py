@@ -50,14 +50,7 @@ LINK: Final = "measured_link"
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one combination and flow, over the seeds.
-
-    Attributes:
-        values: The value of each axis.
-        flow: Its name.
-        controller: Of the flow.
-        rows: One for each seed.
-    """
+    """The rows of one combination and flow, over the seeds."""
 
     values: Mapping[str, Any]
     flow: str
@@ -90,6 +83,11 @@ class Sweep:
     seeds: Sequence[Any]
     scenario: str
     rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """What a page calls it: the name of its folder."""
+        return f"sweep {self.path.resolve().name}"
 
     @property
     def about(self) -> str:
@@ -127,12 +125,7 @@ class Sweep:
         }
 
     def text(self, axis: str, value: Any) -> str:  # noqa: ANN401
-        """Return what tables and figures call a value.
-
-        Args:
-            axis: An axis.
-            value: One of its values.
-        """
+        """Return what tables and figures call a value."""
         return self._texts.get((axis, value_key(value)), value_text(value))
 
     @cached_property
@@ -183,18 +176,6 @@ class Sweep:
 
         return distinctly(figures(self))
 
-    def goes_with(self, axis: str, other: str) -> bool:
-        """Say whether an axis has one value wherever another has: they are paired.
-
-        Args:
-            axis: One.
-            other: Another.
-        """
-        seen: dict[str, str] = {}
-        return all(
-            seen.setdefault(value_key(row[other]), value_key(row[axis])) == value_key(row[axis]) for row in self.rows
-        )
-
 
 def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
     """The shares of `limited_by`, which are columns here; an appliance holds a sender back by its window."""
@@ -209,19 +190,12 @@ def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Say whether a folder is one of a sweep that has ended.
-
-    Args:
-        folder: Any.
-    """
+    """Say whether a folder is one of a sweep that has ended."""
     return (folder / "sweep.json").is_file() and (folder / "sweep.parquet").is_file()
 
 
 def load_sweep(folder: str | Path) -> Sweep:
     """Read a sweep's folder; nothing is simulated.
-
-    Args:
-        folder: That `ackclock sweep` wrote.
 
     Raises:
         FileNotFoundError: If it is none, or has not ended.

@@ -105,10 +105,6 @@ def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
 def parse_axes(texts: Sequence[str], paired: Sequence[Sequence[str]] = ()) -> list[Axis]:
     """Read several axes.
 
-    Args:
-        texts: Each as of `parse_axis`.
-        paired: As of `parse_axis`.
-
     Raises:
         GridError: If some are wrong; the message tells of each.
     """
@@ -126,9 +122,6 @@ def parse_axes(texts: Sequence[str], paired: Sequence[Sequence[str]] = ()) -> li
 
 def parse_pair(text: str) -> tuple[str, ...]:
     """Read which axes go together.
-
-    Args:
-        text: Paths with commas between them.
 
     Raises:
         GridError: If it is fewer than two.
@@ -274,10 +267,5 @@ def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario]) ->
 
 
 def point_of(parameters: dict[str, Any], scenario: Scenario) -> Point:
-    """Return a scenario as a point of a grid.
-
-    Args:
-        parameters: What tells it from the others, the seed included.
-        scenario: The effective one.
-    """
+    """Return a scenario as a point of a grid."""
     return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own_code(scenario))

@@ -13,11 +13,7 @@ Backend = Literal["local", "ray"]
 
 
 def unique(points: Sequence[Point]) -> list[Point]:
-    """Return points of which those that are the same scenario, under different parameters, are one.
-
-    Args:
-        points: Of a grid.
-    """
+    """Return points of which those that are the same scenario, under different parameters, are one."""
     return list({point.key: point for point in points}.values())
 
 
@@ -25,10 +21,6 @@ def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
     """Count the points that an earlier process has done; each is read, so that a damaged one is told of now.
 
     Those of an earlier grid get the parameters of this one, which may have axes more.
-
-    Args:
-        folder: Of the grid.
-        points: All of it.
 
     Raises:
         DamagedError: If the file of one is not what was written.
@@ -66,14 +58,7 @@ def run_missing(
 def results(
     points: Sequence[Point], *, backend: Backend = "local", jobs: int | None = None, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
-    """Run points and yield each with its summary, as they finish.
-
-    Args:
-        points: To run.
-        backend: As of `run_missing`.
-        jobs: As of `run_missing`.
-        work: As of `run_missing`.
-    """
+    """Run points and yield each with its summary, as they finish."""
     if backend == "ray":
         return ray(points, jobs=jobs, work=work)
     run = processes if any(point.own for point in points) else local

@@ -44,11 +44,7 @@ class SweepFolder:
     """A folder that holds a sweep, finished or not."""
 
     def __init__(self, path: Path) -> None:
-        """Name the folder; nothing is touched yet.
-
-        Args:
-            path: Of the folder.
-        """
+        """Name the folder; nothing is touched yet."""
         self.path = path
         self._keys: dict[str, str] = {}
 
@@ -158,28 +154,15 @@ class SweepFolder:
             self.table(name).unlink(missing_ok=True)
 
     def table(self, name: str) -> Path:
-        """Return where a table lies.
-
-        Args:
-            name: One of `TABLES`.
-        """
+        """Return where a table lies."""
         return self.path / f"{name}.parquet"
 
     def is_done(self, point: Point) -> bool:
-        """Say whether a point has finished, in this or an earlier process.
-
-        Args:
-            point: Of the grid.
-        """
+        """Say whether a point has finished, in this or an earlier process."""
         return self._file(point).is_file()
 
     def save(self, point: Point, summary_json: str) -> None:
-        """Keep the result of a point; it is there whole or not at all.
-
-        Args:
-            point: Of the grid.
-            summary_json: The run's summary.
-        """
+        """Keep the result of a point; it is there whole or not at all."""
         known = {"version": __version__, "scenario_hash": point.scenario_hash, "parameters": point.parameters}
         text = json.dumps(known, ensure_ascii=False, default=str).removesuffix("}")
         storage.write_file(self._file(point), _signed(f'{text}, "summary": {summary_json.strip()}}}\n'.encode()))
@@ -205,9 +188,6 @@ class SweepFolder:
     def summary(self, point: Point) -> RunSummary:
         """Return the summary of a finished point.
 
-        Args:
-            point: Of the grid.
-
         Raises:
             DamagedError: If its file is not the one that was written for this point.
         """
@@ -222,9 +202,6 @@ class SweepFolder:
 
     def summary_of(self, key: str) -> RunSummary:
         """Return the summary of a finished point by its key alone.
-
-        Args:
-            key: As `Point.key` was.
 
         Raises:
             DamagedError: If its file is not what was written, or is missing.

@@ -31,11 +31,7 @@ Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def tables(rows: Iterable[Row]) -> "dict[str, pl.DataFrame]":
-    """Make every table with which a sweep ends, by its name.
-
-    Args:
-        rows: Parameters and summary of each point.
-    """
+    """Make every table with which a sweep ends, by its name."""
     kept = list(rows)
     flows = flow_table(kept)
     made = {"sweep": flows, "links": link_table(kept), "means": means(flows, kept[0][0])}
@@ -45,9 +41,6 @@ def tables(rows: Iterable[Row]) -> "dict[str, pl.DataFrame]":
 
 def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
     """Make the tidy table of flows.
-
-    Args:
-        rows: Parameters and summary of each point.
 
     Returns:
         A row for each point and flow: the parameters, the point's Jain index, the flow's figures, and what appliances
@@ -89,9 +82,6 @@ def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
     """Return a table whose figures are all over the window of the run: each that has a `window_` column is that.
 
     Counts of a run without a `measure` window are over all of it. A use that is not known over the window is null.
-
-    Args:
-        table: As `flow_table` or `link_table` makes it.
     """
     import polars as pl
 
@@ -106,14 +96,7 @@ def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
-    """Make the tidy table of links.
-
-    Args:
-        rows: Parameters and summary of each point.
-
-    Returns:
-        A row for each point and link.
-    """
+    """Make the tidy table of links."""
     return _table(
         parameters | _flat(_renamed(link, "link")) | {"window_utilization": window_of(summary).utilization(link)}
         for parameters, summary in _plain(rows)
@@ -123,9 +106,6 @@ def link_table(rows: Iterable[Row]) -> "pl.DataFrame":
 
 def group_table(rows: Iterable[Row]) -> "pl.DataFrame":
     """Make the tidy table of groups of short flows.
-
-    Args:
-        rows: Parameters and summary of each point.
 
     Returns:
         A row for each point and group, the size classes left out.
@@ -191,9 +171,6 @@ def _interval(grouped: "pl.DataFrame", name: str) -> "list[pl.Series]":
 
 def by_cell(values: Iterable[Any]) -> dict[Any, Any]:
     """Return the values of a parameter by what their column holds of them.
-
-    Args:
-        values: All that the parameter takes.
 
     Examples:
         >>> by_cell([0, 0.01]), by_cell([["red"], "codel"])

@@ -1,8 +1,8 @@
 """Tables for papers, pages and programs: a table once, as Markdown, LaTeX, CSV, JSON or HTML."""
 
-from ackclock.tables.cells import Cell, Entry, of_cells
+from ackclock.tables.cells import Cell, Entry, count_of, figure_of, of_cells
 from ackclock.tables.forms import FORMS, as_csv, as_json, html, json_text, latex, markdown
-from ackclock.tables.table import Column, Estimate, Table, Tag, number, shown
+from ackclock.tables.table import Column, Estimate, Table, Tag, figure, number, shown
 
 __all__ = [
     "FORMS",
@@ -14,6 +14,9 @@ __all__ = [
     "Tag",
     "as_csv",
     "as_json",
+    "count_of",
+    "figure",
+    "figure_of",
     "html",
     "json_text",
     "latex",

@@ -4,11 +4,33 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ackclock.tables.table import Column, Table
+from ackclock.tables.table import NONE, Column, Table, figure
 
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
 """The heading of a figure, with its unit in brackets, and the figure of an entry."""
+
+
+def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) -> Callable[[Entry], str]:
+    """Return what writes the figure under a key, or a part of the table there."""
+
+    def text(entry: Entry) -> str:
+        found = entry.get(key)
+        value = (found or {}).get(part) if part else found
+        return figure(None if value is None else value / per, digits)
+
+    return text
+
+
+def count_of(key: str) -> Callable[[Entry], str]:
+    """Return what writes the count under a key."""
+    return lambda entry: count_text(entry.get(key))
+
+
+def count_text(value: int | None) -> str:
+    """Write a count; a dash for none."""
+    return NONE if value is None else f"{value:,}"
+
 
 _WORDS = ("controller", "profile", "limited by", "limited\nby")
 """Figures that are none."""

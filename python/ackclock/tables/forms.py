@@ -23,11 +23,7 @@ _LATEX_SIGNS: Final = {
 
 
 def markdown(table: Table) -> str:
-    """Return a table as GitHub's Markdown.
-
-    Args:
-        table: Any.
-    """
+    """Return a table as GitHub's Markdown."""
     head = "| " + " | ".join(_for_markdown(column.heading) for column in table.columns) + " |"
     rule = "|" + "|".join("---" if column.is_text else "---:" for column in table.columns) + "|"
     rows = ["| " + " | ".join(map(_for_markdown, table.cells(row))) + " |" for row in table.rows]
@@ -76,9 +72,6 @@ def latex(table: Table) -> str:
 def for_latex(text: str) -> str:
     r"""Return a text as LaTeX sets it.
 
-    Args:
-        text: Any.
-
     Examples:
         >>> for_latex("50 % of a_b ± 2")
         '50 \\% of a\\_b $\\pm$ 2'
@@ -87,11 +80,7 @@ def for_latex(text: str) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return a table as CSV with all digits; what was run is in lines with # above it.
-
-    Args:
-        table: Any.
-    """
+    """Return a table as CSV with all digits; what was run is in lines with # above it."""
     content = StringIO()
     for line in (table.title, table.about):
         content.write(f"# {plain(line)}\n")
@@ -126,11 +115,7 @@ def _values(row: Mapping[str, Any], column: Column, estimated: set[str]) -> list
 
 
 def as_json(table: Table) -> dict[str, Any]:
-    """Return a table as what JSON can say, with all digits.
-
-    Args:
-        table: Any.
-    """
+    """Return a table as what JSON can say, with all digits."""
     rows = [{column.key: _plain_value(row.get(column.key)) for column in table.columns} for row in table.rows]
     return {"title": table.title, "about": table.about, "notes": list(table.notes), "rows": rows}
 
@@ -142,11 +127,7 @@ def _plain_value(value: Any) -> Any:  # noqa: ANN401
 
 
 def html(table: Table) -> str:
-    """Return a table as HTML, without a page around it.
-
-    Args:
-        table: Any.
-    """
+    """Return a table as HTML, without a page around it."""
     head = "".join(f"<th{_kind(column)}>{_text(column.title)}{_unit(column)}</th>" for column in table.columns)
     body = "".join(
         "<tr>"
@@ -182,11 +163,7 @@ def _text(text: str) -> str:
 
 
 def json_text(table: Table) -> str:
-    """Return a table as JSON text.
-
-    Args:
-        table: Any.
-    """
+    """Return a table as JSON text."""
     return json.dumps(as_json(table), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import floor, isfinite, log10
+from math import floor, isfinite, isnan, log10
 from typing import Any, Final
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -27,11 +27,7 @@ class Estimate:
     count: int
 
     def scaled(self, factor: float) -> "Estimate":
-        """Return it in another unit.
-
-        Args:
-            factor: From its unit to the other.
-        """
+        """Return it in another unit."""
         return Estimate(self.mean * factor, None if self.half is None else self.half * abs(factor), self.count)
 
 
@@ -99,11 +95,7 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """Return a row as texts that people read.
-
-        Args:
-            row: Of `rows`.
-        """
+        """Return a row as texts that people read."""
         return [shown(row.get(column.key), column) for column in self.columns]
 
     def narrowed(self, names: Sequence[str]) -> "Table":
@@ -151,10 +143,6 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
 def number(value: float, *, signed: bool = False) -> str:
     """Write a number with three significant digits, whole numbers whole.
 
-    Args:
-        value: Any.
-        signed: Whether a plus is written, too.
-
     Examples:
         >>> number(1234.5), number(0.0314159), number(-2.5, signed=True), number(1.25e-7), number(5)
         ('1,234', '0.0314', '−2.50', '1.25e-07', '5')
@@ -164,6 +152,24 @@ def number(value: float, *, signed: bool = False) -> str:
     if value != 0 and not _LEAST <= abs(value) < 1e9:
         return _with_sign(f"{abs(value):.2e}", value, signed=signed)
     return _fixed(value, _places(value, 3), signed=signed)
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Write a figure of a run with so many significant digits and without an exponent; a dash for none.
+
+    Examples:
+        >>> figure(95.7213), figure(0.0012345), figure(12345.6), figure(None), figure(3e-7)
+        ('95.72', '0.001234', '12,346', '–', '<0.0001')
+        >>> figure(95.8071, 3), figure(1234.5, 3)
+        ('95.8', '1,234')
+    """
+    if value is None or isnan(value):
+        return NONE
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}" if abs(value) >= _LEAST else f"<{_LEAST:.4f}"
 
 
 def _places(size: float, digits: int) -> int:
