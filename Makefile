@@ -14,7 +14,7 @@ IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-all test-slow test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
+.PHONY: help controller-grid emulator-bench studio studio-test setup build kernel fit-paths kernel-kills learn run test test-all test-slow test-rust test-programs test-python test-together test-alone test-learn bench instructions lint lint-rust lint-python format docs wheel wheels studies-wheel sdist install-test release-check licences test-ray deb torture proxy-bench publish-check fuzz fuzz-short soak other-processor claims-full record-controllers record-highspeed record-vegas record-learned evolve validate-linux peers lock programs clean record-kernel proxy-thesis proxy-faults soak-proxy dqn-twin site site-pages lessons gallery record-dqn
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -24,12 +24,12 @@ help: ## list the commands
 
 setup: build ## make the virtual environment .venv with the locked packages, and build the extension into it
 
-$(VENV)/.packages: requirements-dev.lock
+$(VENV)/.packages: requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "ackclock needs Python 3.11 or later, and $(PYTHON) is older; run: make PYTHON=python3.x $(MAKECMDGOALS)"; exit 1; }
 	@echo "installing the locked packages into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
@@ -41,9 +41,9 @@ $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
 
 build: $(VENV)/.extension ## build the extension in release, if its sources changed
 
-$(VENV)/.learning: $(VENV)/.packages requirements-learn.lock | $(VENV)/.extension
+$(VENV)/.learning: $(VENV)/.packages requirements/learn.lock | $(VENV)/.extension
 	@echo "installing the packages for learning into $(VENV): PyTorch is large"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-learn.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/learn.lock
 	@touch $@
 
 # Controllers for the kernel are compiled with clang and linked with libelf: what of these is missing.
@@ -65,18 +65,18 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 	@$(BIN)/ackclock claims O
 
 claims-full: build ## every claim over its whole grid of choices
-	@$(BIN)/ackclock claims --full
+	@$(BIN)/ackclock claims all --full
 
 record-controllers: build ## record the claims about controllers anew, ten seeds each: measurements, figures, the page's tables
 	@$(BIN)/ackclock claims controllers --full -o out/controllers
-	@cp out/controllers/claims.json claims/controllers/recorded.json
+	@cp out/controllers/claims.json studies/controllers/recorded.json
 	@cd out/controllers/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-controllers-//p"); do cp $$figure ../../../docs/images/claims-controllers-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 # One run makes the whole record, so that all of it is of one engine and one commit. A run with --keep can be ended and taken up again.
 record-highspeed: build ## the claims on the HighSpeed appliance anew: record, figures, tables of both pages (ACKCLOCK_KEPT; hours)
 	@$(BIN)/ackclock claims highspeed-2005 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/highspeed
-	@cp out/highspeed/claims.json claims/highspeed-2005/recorded.json
+	@cp out/highspeed/claims.json studies/highspeed-2005/recorded.json
 	@cd out/highspeed/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-highspeed-//p"); do cp $$figure ../../../docs/images/claims-highspeed-$$figure; done
 	@cp out/highspeed/figures/credit.png docs/images/claims-latency.png
 	@cp out/highspeed/figures/credit-disciplines.png docs/images/claims-latency-disciplines.png
@@ -84,33 +84,33 @@ record-highspeed: build ## the claims on the HighSpeed appliance anew: record, f
 
 record-dqn: build ## the DQN study anew, twenty seeds by tuple and few on every other testbed: record, figures, the page's tables (ACKCLOCK_KEPT; some five hours of CPU)
 	@$(BIN)/ackclock claims dqn-2023 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/dqn
-	@cp out/dqn/claims.json claims/dqn-2023/recorded.json
+	@cp out/dqn/claims.json studies/dqn-2023/recorded.json
 	@cd out/dqn/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-dqn-//p" | grep -v twin); do cp $$figure ../../../docs/images/claims-dqn-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_pages.py
 
 record-vegas: build ## record the Vegas study anew over its whole grid: measurements, figures, the page's tables (ACKCLOCK_KEPT; some 40 minutes of CPU)
 	@$(BIN)/ackclock claims vegas-1999 --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/vegas
-	@$(BIN)/python claims/vegas-1999/record.py out/vegas
+	@$(BIN)/python studies/vegas-1999/record.py out/vegas
 	@cd out/vegas/figures && for figure in $$(ls ../../../docs/images | sed -n "s/^claims-vegas-//p"); do cp $$figure ../../../docs/images/claims-vegas-$$figure; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_vegas.py tests/python/test_claims_pages.py
 
 record-learned: build ## the learned controller beside CUBIC, BBRv3, Copa and PCC Vivace anew (ACKCLOCK_TRACES: recorded traces; ACKCLOCK_KEPT; two minutes of CPU)
 	@test -n "$$ACKCLOCK_TRACES" || { echo "ACKCLOCK_TRACES names no folder of recorded traces: claims on recorded cells would keep their old record"; exit 1; }
 	@$(BIN)/ackclock claims learned --full --keep $(or $(ACKCLOCK_KEPT),out/kept) -o out/learned
-	@cp out/learned/claims.json claims/learned/recorded.json
+	@cp out/learned/claims.json studies/learned/recorded.json
 	@for figure in run trade; do cp out/learned/figures/learned-$$figure.png docs/images/claims-learned-$$figure.png; done
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_learned.py tests/python/test_claims_pages.py
 
 # With ACKCLOCK_KEPT runs that were made before are not made again. Verdicts that changed are for a person.
 record-kernel: build kernel ## record anew what runs on the kernel, as root and in real time: some 100 minutes
 	@$(BIN)/ackclock claims kernel --full --keep $(or $(ACKCLOCK_KEPT),out/kept-kernel) -o out/kernel
-	@cp out/kernel/claims.json claims/kernel/recorded.json
+	@cp out/kernel/claims.json studies/kernel/recorded.json
 	@ACKCLOCK_UPDATE_DOCS=1 $(BIN)/python -m pytest -q tests/python/test_claims_kernel.py
 
 evolve: build ## learn the policy of `ackclock claims learned` anew (ACKCLOCK_TRACES: recorded traces)
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
+	@$(BIN)/python -m studies.learned.evolve studies/learned/train -o out/evolve/first --force --seed 2 --candidates 15 --deviation 0.1 \
 		--generations 70 --processes 2
-	@$(BIN)/python -m ackclock.evolve claims/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
+	@$(BIN)/python -m studies.learned.evolve studies/learned/train -o out/evolve/second --force --seed 5 --candidates 15 --deviation 0.08 \
 		--generations 30 --processes 2 --tie 0.1 --loss-weight 20 --begin out/evolve/first/parameters.json
 
 validate-linux: build ## recorded flows of Linux beside the same settings simulated
@@ -118,10 +118,10 @@ validate-linux: build ## recorded flows of Linux beside the same settings simula
 
 bench: build ## measure packets per second of CPU, events per second, and memory
 	@$(BIN)/ackclock bench
-	@$(BIN)/ackclock bench instructions
+	@$(BIN)/python benches/engine/instructions.py
 
 instructions: build ## count the instructions of a packet: no more than 5 % over the last line of benches/instructions.jsonl
-	@$(BIN)/ackclock bench instructions
+	@$(BIN)/python benches/engine/instructions.py
 
 dqn-twin: build ## the papers on controllers that learn in ns-3 and in ackclock, as a record (TWIN: rows and options)
 	@$(BIN)/python benches/peers/dqn_twin.py $(TWIN)
@@ -199,9 +199,9 @@ test-slow: build ## the tests that build a wheel or a program
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 	$(BIN)/python -m pytest -q -m slow tests/python
 
-$(VENV)/.ray: $(VENV)/.packages requirements-ray.lock | $(VENV)/.extension
+$(VENV)/.ray: $(VENV)/.packages requirements/ray.lock | $(VENV)/.extension
 	@echo "installing Ray into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ray.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/ray.lock
 	@touch $@
 
 test-ray: $(VENV)/.ray ## sweeps and studies on a Ray cluster of two nodes on this machine
@@ -222,7 +222,7 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
-	for folder in python/ackclock/claims/folders/*/; do $(BIN)/mypy $$folder*.py || exit 1; done
+	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/engine/ site/records/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py
@@ -281,6 +281,10 @@ $(VENV)/.zig: $(VENV)/.packages
 wheels: $(VENV)/.zig ## wheels for Linux 2018 and later (manylinux_2_28) into dist/, stripped, for PROCESSORS
 	@release/wheels.sh $(PROCESSORS)
 
+studies-wheel: ## the wheel ackclock-studies into dist/ (fetches its build backend)
+	@$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./studies
+	@ls dist/ackclock_studies-*.whl
+
 sdist: $(VENV)/.packages ## the source distribution into dist/
 	@$(BIN)/maturin sdist --out dist
 	@ls dist/*.tar.gz
@@ -319,24 +323,24 @@ lock: ## resolve the packages anew, with hashes
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/python -m pip install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra report --extra gym -o requirements.lock
+		--generate-hashes pyproject.toml --extra report --extra gym -o requirements/base.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra report --extra notebook --extra gym requirements-dev.in -c requirements.lock -o requirements-dev.lock
+		--generate-hashes pyproject.toml --extra report --extra notebook --extra gym requirements/dev.in -c requirements/base.lock -o requirements/dev.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra learn -c requirements-dev.lock -o requirements-learn.lock
+		--generate-hashes pyproject.toml --extra learn -c requirements/dev.lock -o requirements/learn.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra ray -c requirements-dev.lock -o requirements-ray.lock
+		--generate-hashes pyproject.toml --extra ray -c requirements/dev.lock -o requirements/ray.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes requirements-site.in -c requirements-dev.lock -o requirements-site.lock
+		--generate-hashes requirements/site.in -c requirements/dev.lock -o requirements/site.lock
 
 # ---- the site --------------------------------------------------------------------------------------------------------
 
 # An environment of its own, which sees the packages and the extension of the other one.
 SITE := target/site/venv
-$(SITE)/.packages: requirements-site.lock $(VENV)/.packages
+$(SITE)/.packages: requirements/site.lock $(VENV)/.packages
 	@echo "installing what makes the site into $(SITE)"
 	@$(PYTHON) -m venv $(SITE)
-	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.lock
 	@$(BIN)/python -c 'import sysconfig; print("$(CURDIR)/python", sysconfig.get_path("purelib"), sep="\n")' > \
 		$$($(SITE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ackclock-site.pth
 	@touch $@

@@ -5,7 +5,7 @@
 
 Counted are `pip install ackclock` and `ackclock run --flows cubic,bbr3 --duration "5 s"`, together. Then: whether
 `ackclock report` says how to get figures, whether the example scenarios are there, how long `import ackclock` takes,
-and how large it all is.
+how large it all is, and whether the studies of sources are found once their wheel, if it lies beside, is installed.
 """
 
 import argparse
@@ -43,6 +43,7 @@ def main() -> int:
                 "ackclock",
             ]
         figures, wrong = measure(Path(folder), wanted)
+        wrong += of_studies(Path(folder), given.wheels)
     print(json.dumps(figures, indent=1))
     late = () if given.unhurried else too_slow(figures)
     for sentence in (*wrong, *late):
@@ -86,8 +87,7 @@ def measure(folder: Path, wanted: list[str]) -> tuple[dict[str, float | int], li
         Seconds and octets by name, and what is wrong.
     """
     venv.create(folder / "clean", with_pip=True)
-    programs = folder / "clean" / ("Scripts" if sys.platform == "win32" else "bin")
-    python, ackclock = programs / "python", programs / "ackclock"
+    python, ackclock = programs(folder)
     began, cpu = time.monotonic(), cpu_s()
     call(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted)
     installed, cpu_installed = time.monotonic(), cpu_s()
@@ -106,6 +106,34 @@ def measure(folder: Path, wanted: list[str]) -> tuple[dict[str, float | int], li
     if figures["core_bytes"] >= MOST_CORE_BYTES:
         wrong.append(f"the core has {figures['core_bytes']:,} octets, and may have {MOST_CORE_BYTES:,}; strip it")
     return {name: round(value, 3) for name, value in figures.items()}, wrong
+
+
+def programs(folder: Path) -> tuple[Path, Path]:
+    """Return Python and ackclock of the environment in a folder.
+
+    Args:
+        folder: Where it was made.
+    """
+    place = folder / "clean" / ("Scripts" if sys.platform == "win32" else "bin")
+    return place / "python", place / "ackclock"
+
+
+def of_studies(folder: Path, wheels: Path) -> list[str]:
+    """Install the studies of sources if their wheel is there; say what a user is told wrongly of them.
+
+    Args:
+        folder: Where the environment was made.
+        wheels: Folder of wheels.
+    """
+    python, ackclock = programs(folder)
+    if "pip install 'ackclock[studies]'" not in (listed := call(ackclock, "claims")):
+        return [f"ackclock claims did not say how to get the studies:\n{listed}"]
+    wheel = next(wheels.glob("ackclock_studies-*.whl"), None)
+    if wheel is None:
+        return []
+    call(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps", wheel)
+    listed = call(ackclock, "claims")
+    return [] if "vegas-1999" in listed else [f"ackclock claims did not list the installed studies:\n{listed}"]
 
 
 def cpu_s() -> float:

@@ -3,8 +3,8 @@
     python release/licences.py
 
 Crates are those of Cargo.lock, with the SPDX expressions that their authors declared; packages those of
-requirements.lock that are installed beside this Python, whose declarations come in many forms. Nothing is fetched. What
-cargo-deny does beside this (advisories, yanked versions) needs a network.
+requirements/base.lock that are installed beside this Python, whose declarations come in many forms. Nothing is fetched.
+What cargo-deny does beside this (advisories, yanked versions) needs a network.
 """
 
 import json
@@ -58,7 +58,7 @@ def crates() -> dict[str, str]:
 
 def packages() -> tuple[dict[str, str], list[str]]:
     """Return the licence of each locked package that is installed, and the names of the others."""
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    text = (ROOT / "requirements" / "base.lock").read_text(encoding="utf-8")
     found, missing = {}, []
     for name in sorted(set(re.findall(r"^([\w.-]+)==", text, re.MULTILINE))):
         try:

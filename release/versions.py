@@ -23,6 +23,9 @@ def found() -> dict[str, str]:
     for name, dependency in workspace["dependencies"].items():
         if "path" in dependency:
             places[f"Cargo.toml, {name}"] = dependency["version"]
+    studies = tomllib.loads(_text("studies/pyproject.toml"))["project"]
+    places["studies/pyproject.toml"] = studies["version"]
+    places["studies/pyproject.toml, ackclock"] = studies["dependencies"][0].partition("==")[2]
     cited = re.search(r"^version: (.+)$", _text("CITATION.cff"), re.MULTILINE)
     places["CITATION.cff"] = cited[1] if cited else "none"
     places["CHANGELOG.md, the first after Unreleased"] = next(iter(_releases()), "none")

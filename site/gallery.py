@@ -126,7 +126,7 @@ def _drawn(script: Path, kept: Path) -> list[Path]:
     known = kept / f"{script.stem}.key"
     if not (known.exists() and known.read_text() == key):
         kept.mkdir(parents=True, exist_ok=True)
-        os.chdir(ROOT)
+        os.chdir(package)  # where the folder `scenarios` lies
         for old in kept.glob(f"{script.stem}--*.png"):
             old.unlink()
         for name, figure in runpy.run_path(str(script))["figures"].items():

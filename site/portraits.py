@@ -15,13 +15,13 @@ import numpy as np
 
 import ackclock
 from ackclock import _core
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.figures.theme import PAGE_IN, PAPER, look
 from ackclock.metrics import extremes_per_bucket
 from ackclock.pictures import Picture
 
 HERE = Path(__file__).parent
 STANDARD: dict[str, Any] = tomllib.loads((HERE / "standard.toml").read_text(encoding="utf-8"))
-SCENARIOS = str(HERE.parent / "scenarios")
 BOTTLENECK = "bottleneck"
 MSS_BYTES = 1448
 """What every path of `standard.toml` has."""

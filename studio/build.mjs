@@ -15,7 +15,7 @@ const EXAMPLES = ["two-algorithms", "changing-rate", "bbr-random-loss", "burst-l
 const FILES = { "traces/cell.down": "traces/cell.down" };
 
 function examples() {
-  const scenarios = join(here, "..", "scenarios");
+  const scenarios = join(here, "..", "python", "ackclock", "scenarios");
   const texts = Object.fromEntries(EXAMPLES.map((name) => [name, readFileSync(join(scenarios, `${name}.toml`), "utf8")]));
   const files = Object.fromEntries(Object.entries(FILES).map(([name, path]) => [name, readFileSync(join(scenarios, path), "utf8")]));
   return { texts, files };

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import ends
 from lab import BOX, KERNEL, PORT, ROOT, SERVER, Lab, ask, run, waiting
 
-CLAIMS = ROOT / "claims/highspeed-2005"
+CLAIMS = ROOT / "studies/highspeed-2005"
 HIGHSPEED = "ac_highspeed"
 Row = dict[str, Any]
 

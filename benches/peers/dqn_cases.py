@@ -9,7 +9,7 @@ example rl-tcp.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[2] / "claims" / "dqn-2023"
+FOLDER = Path(__file__).resolve().parents[2] / "studies" / "dqn-2023"
 
 SEGMENTS_BYTES = (536, 340)
 """The payloads of a segment that are run: ns-3's default, and what rl-tcp's MTU of 400 leaves."""

@@ -16,7 +16,10 @@ from matplotlib.figure import Figure
 
 from ackclock.claims.figures import STYLE
 from ackclock.claims.intervals import of_mean
-from ackclock.claims.twin import OTHER, OURS, Line, read
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "site" / "records"))
+
+from twin import OTHER, OURS, Line, read
 
 IMAGE = Path(__file__).resolve().parents[2] / "docs" / "images" / "claims-dqn-twin.png"
 TITLES = {

@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,9 @@ def setting(builds: Sequence[Ns3Build]) -> dict[str, Any]:
         builds: Of ns-3.
     """
     from ackclock import _core
-    from ackclock.bench.instructions import compiler_of
+
+    sys.path.append(str(Path(__file__).parents[1] / "engine"))
+    from instructions import compiler_of
 
     extension = Path(str(_core.__file__)).read_bytes()
     ours = {"compiler": compiler_of(extension), "sha256": hashlib.sha256(extension).hexdigest()}

@@ -66,18 +66,19 @@ def example(name: str) -> Example:
     return known[wanted]
 
 
-def copy(wanted: Sequence[Example], folder: Path) -> list[Path]:
+def copy(wanted: Sequence[Example] | None, folder: Path) -> list[Path]:
     """Copy examples, with the files that they name.
 
     Args:
-        wanted: The examples.
+        wanted: The examples; without any, every file that comes with the package: studies and packet scripts too.
         folder: Made if it is missing; what is there already stays.
 
     Raises:
         ExampleError: If a file is there already; then none is written.
         OSError: If the folder cannot be written.
     """
-    files = list(dict.fromkeys(file for found in wanted for file in found.files()))
+    every = (file.relative_to(FOLDER) for file in sorted(FOLDER.rglob("*")) if file.is_file() and file.suffix != ".pyc")
+    files = list(every if wanted is None else dict.fromkeys(file for found in wanted for file in found.files()))
     if folder.exists() and not folder.is_dir():
         raise ExampleError(f"{folder} is not a folder; name a folder to copy them into")
     taken = [str(folder / file) for file in files if (folder / file).exists()]

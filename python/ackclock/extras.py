@@ -15,6 +15,7 @@ EXTRAS: Final = {
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "ray": ("a cluster", ("ray",)),
+    "studies": ("the studies of sources", ("ackclock_studies",)),
 }
 """By extra: what it is for, and what is imported of it."""
 
@@ -35,7 +36,7 @@ def require(*extras: str) -> None:
     for extra in extras:
         for package in EXTRAS[extra][1]:
             if find_spec(package) is None:
-                raise _missing(extra, package)
+                raise missing(extra, package)
 
 
 def explained(error: ModuleNotFoundError) -> MissingPackageError | None:
@@ -44,10 +45,17 @@ def explained(error: ModuleNotFoundError) -> MissingPackageError | None:
         return error
     package = (error.name or "").partition(".")[0]
     found = [extra for extra, (_, packages) in EXTRAS.items() if package in packages]
-    return _missing(found[0], package) if found else None
+    return missing(found[0], package) if found else None
 
 
-def _missing(extra: str, package: str) -> MissingPackageError:
+def missing(extra: str, package: str | None = None) -> MissingPackageError:
+    """Return what to tell of a package that an extra brings.
+
+    Args:
+        extra: A key of `EXTRAS`.
+        package: The package, the extra's first by default.
+    """
+    package = package or EXTRAS[extra][1][0]
     purpose = EXTRAS[extra][0]
     verb = "need" if purpose.endswith("s") else "needs"
     return MissingPackageError(

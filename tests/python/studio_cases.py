@@ -20,6 +20,7 @@ import ackclock
 import random_scenarios
 from ackclock import studio
 from ackclock._core import ScenarioError, Simulation
+from ackclock.examples import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "studio" / "test" / "browser.mjs"
@@ -64,7 +65,7 @@ def cases(count: int) -> list[Case]:
     Args:
         count: How many.
     """
-    found = [_shortened(path) for path in sorted((ROOT / "scenarios").glob("*.toml")) if path.stem not in NOT_HERE]
+    found = [_shortened(path) for path in sorted(SCENARIOS.glob("*.toml")) if path.stem not in NOT_HERE]
     found.sort(key=lambda case: not case.files)  # those with files are among the first
     seed = 0
     while len(found) < count:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,12 +30,15 @@ from ackclock.claims.measured import mean
 from ackclock.claims.origin import engine, now
 from ackclock.claims.readings import read_as
 from ackclock.claims.region import Region
-from ackclock.claims.twin import welch
 from ackclock.claims.words import chance, counts, reason, record, verdict
 from ackclock.estimates import CONFIDENCE
 from ackclock.student import quantile
 from ackclock.templates import write
 from conftest import Cli
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "site" / "records"))
+
+from twin import welch
 
 FOLDERS = load_folders()
 

@@ -6,6 +6,7 @@ ACKCLOCK_UPDATE_DOCS=1 writes the page's table.
 import itertools
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,14 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import Scenario, run
-from ackclock.claims import load_folders, markdown
+from ackclock import Scenario, examples, run
+from ackclock.claims import load_folders
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
-from ackclock.evolve import network
-from ackclock.evolve.figures import Figures
-from ackclock.evolve.paths import FAMILIES, Link
 from pages import assert_written
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "site" / "records")]
+
+import record_tables  # noqa: E402
+from studies.learned.evolve import network  # noqa: E402  from the folder above
+from studies.learned.outcome import FAMILIES, Figures, Link  # noqa: E402
 
 FOLDERS = load_folders()
 CELLS = ("alone", "lossy", "cubic", "own")
@@ -37,6 +42,10 @@ def folder() -> Folder:
 @pytest.fixture(scope="module")
 def measure(folder: Folder) -> ModuleType:
     return load_module(folder.path / "measure.py")
+
+
+def test_the_example_policy_is_that_of_the_study(folder: Folder) -> None:
+    assert (examples.FOLDER / "policy.onnx").read_bytes() == (folder.path / "policy.onnx").read_bytes()
 
 
 def template(folder: Folder, part: str, family: str) -> dict[str, Any]:
@@ -149,7 +158,7 @@ def test_the_page_has_the_verdicts_on_record_as_signs(folder: Folder, measure: M
     """By kind of path and opponent: whether the goal is met in goodput, delay and loss."""
     rows = ["| | CUBIC | BBRv3 | Copa | PCC Vivace |\n|---|---|---|---|---|\n"]
     for kind in range(1, 8):
-        found = [[markdown.on_record(folder, f"L{kind}{each}{n}") for n in "123"] for each in measure.OPPONENTS]
+        found = [[record_tables.on_record(folder, f"L{kind}{each}{n}") for n in "123"] for each in measure.OPPONENTS]
         signs = ["".join(SIGN[finding.verdict] for finding in three) for three in found]
         paths = found[0][0].claim.statement.rstrip(".").split(": ")[1]
         rows.append(f"| {' | '.join([paths, *signs])} |\n")

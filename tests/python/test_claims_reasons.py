@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from ackclock import ScenarioError
-from ackclock.claims.folder import FOLDERS, load_folder
+from ackclock.claims import locations
+from ackclock.claims.folder import load_folder
 from ackclock.claims.reasons import PLACE, filled
 from ackclock.templates import write
 from conftest import Cli
 
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)-?\d+(?:[.,]\d+)*(?![\w-])")
 
-RECORDED = sorted(file.parent.name for file in FOLDERS.glob("*/recorded.json"))
+FOLDERS = {folder.name: folder for folder in locations.found()}
+RECORDED = [name for name, folder in FOLDERS.items() if (folder / "recorded.json").exists()]
 
 ENTRY = {
     "measured": 2.0,
@@ -86,7 +88,7 @@ def test_a_number_below_zero_is_one_and_a_name_is_none() -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_numbers_in_reasons_are_on_record_or_said_to_be_from_elsewhere(name: str) -> None:
     """Write `{ID:quantity}` for what the record has, and list what it has not in the claim's `elsewhere`."""
-    table = tomllib.loads((FOLDERS / name / "claims.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads((FOLDERS[name] / "claims.toml").read_text(encoding="utf-8"))
     bare = []
     for claim in table["claim"]:
         numbers = NUMBER.findall(PLACE.sub("", claim.get("reason", "")))
@@ -95,7 +97,7 @@ def test_numbers_in_reasons_are_on_record_or_said_to_be_from_elsewhere(name: str
 
 
 def test_what_is_from_elsewhere_is_in_its_reason() -> None:
-    for file in FOLDERS.glob("*/claims.toml"):
-        for claim in tomllib.loads(file.read_text(encoding="utf-8"))["claim"]:
+    for folder in FOLDERS.values():
+        for claim in tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8"))["claim"]:
             numbers = NUMBER.findall(PLACE.sub("", claim.get("reason", "")))
             assert set(claim.get("elsewhere", ())) <= set(numbers), claim["id"]

@@ -12,7 +12,7 @@ import pytest
 
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
 from ackclock.claims.adoption import adopt, main
-from ackclock.claims.folder import FOLDERS, select
+from ackclock.claims.folder import select
 from ackclock.claims.ledger import Laboratory, decisive
 from ackclock.claims.page import _is_of_another, as_json
 from ackclock.claims.readings import read_as
@@ -22,6 +22,7 @@ from ackclock.templates import write
 from conftest import Cli
 
 SHIPPED = load_folders()
+STUDIES = Path(__file__).parents[2] / "studies"
 
 MEASURE = '''\
 """Two measures, of which one uses the other's module."""
@@ -223,7 +224,7 @@ def test_every_record_that_ships_is_of_what_ships(folder: Folder) -> None:
 
 
 def test_a_copy_elsewhere_is_the_same_and_the_regions_picture_goes_with_its_grid(tmp_path: Path) -> None:
-    copy = shutil.copytree(FOLDERS / "vegas-1999", tmp_path / "copy")
+    copy = shutil.copytree(STUDIES / "vegas-1999", tmp_path / "copy")
     before = {claim.id: first_subject(claim) for folder in SHIPPED for claim in folder.claims if claim.id[0] == "V"}
     folder = load_folder(copy)
     assert {claim.id: first_subject(claim) for claim in folder.claims} == before
@@ -300,7 +301,7 @@ def test_what_a_named_file_says_is_part_of_the_scenario(mine: Path, old: str, ne
 
 
 def test_a_file_that_a_scenario_names_is_part_of_it(tmp_path: Path) -> None:
-    copy = shutil.copytree(FOLDERS / "learned", tmp_path / "copy")
+    copy = shutil.copytree(STUDIES / "learned", tmp_path / "copy")
     with (copy / "policy.onnx").open("ab") as file:
         file.write(b" ")
     assert any(map(is_edited, load_folder(copy).claims))
@@ -359,7 +360,9 @@ def test_a_picture_of_a_file_says_whose_record_it_is(folder: Folder) -> None:
 
 
 def test_pictures_of_a_copy_are_drawn_by_its_own_measures() -> None:
-    named = [file for file in FOLDERS.glob("*/*.py") if "FOLDERS" in file.read_text(encoding="utf-8")]
+    named = [
+        file for each in SHIPPED for file in each.path.glob("*.py") if "locations" in file.read_text(encoding="utf-8")
+    ]
     assert named == []
 
 

@@ -16,13 +16,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-import ackclock
 from ackclock.claims import Folder, load_folders
 from ackclock.claims.folder import load_module
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
-FOLDER = Path(ackclock.__file__).parent / "claims" / "folders" / "vegas-1999"
+FOLDER = Path(__file__).parents[2] / "studies" / "vegas-1999"
 TABLE = re.compile(r"<!-- queues -->\n.*?<!-- end of claims -->", re.DOTALL)
 PACKET_BITS = 8 * 540
 """Of a full segment of the study."""

@@ -1,13 +1,19 @@
-"""`ackclock bench cost`: the points, and the formula that is fitted to them."""
+"""`benches/engine/cost.py`: the points, and the formula that is fitted to them."""
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ackclock.bench.cost import FlowCost, PacketCost, fit, packet_costs
-from ackclock.bench.cost_points import POINTS, Point, shared, window
-from ackclock.cli import cost as command
+ENGINE = Path(__file__).parents[2] / "benches" / "engine"
+sys.path.insert(0, str(ENGINE))
+
+import cost as command  # noqa: E402  from the folder above
+from cost_model import FlowCost, PacketCost, fit, packet_costs  # noqa: E402
+from cost_points import POINTS, Point, shared, window  # noqa: E402
+from plugins import PluginCost  # noqa: E402
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
@@ -60,14 +66,21 @@ def test_the_command_prints_a_table_a_formula_and_json(monkeypatch: pytest.Monke
     monkeypatch.setattr(command, "packet_costs", lambda: measured)
     monkeypatch.setattr(command, "flow_cost", lambda: FlowCost(50.0, 40.0, 13_000.0, 32_000.0, 390.0, 22_000.0))
     monkeypatch.setattr(command, "cannot_count", lambda: "")
+    monkeypatch.setattr(command, "processor", lambda: "a processor")
     monkeypatch.setattr(command, "count", lambda _module: {"flows/1": 3_424.0})
-    command.print_cost("a processor", as_json=False)
+    command.main(as_json=False)
     said = capsys.readouterr().out
     assert "3,424" in said
     assert "ns a packet = 40 + 50 x events a packet + 60 x log10(flows)" in said
     assert "set-up of a flow 50.0 µs" in said
-    command.print_cost("a processor", as_json=True)
+    command.main(as_json=True)
     figures = json.loads(capsys.readouterr().out)
     assert figures["model"]["event_ns"] == pytest.approx(50.0)
     assert figures["packets"][0]["ns_per_packet"] == 190.0
     assert figures["machine"]["processor"] == "a processor"
+
+
+def test_what_a_plugin_costs_is_told_of_pairs() -> None:
+    cost = PluginCost("queue", built_in_ns=(100.0, 200.0, 100.0), loaded_ns=(110.0, 260.0, 140.0))
+    assert cost.ratios == pytest.approx([1.1, 1.3, 1.4])
+    assert (cost.median, cost.more_ns) == (pytest.approx(1.3), 40.0)  # 10, 60 and 40 ns more

@@ -18,6 +18,8 @@ import ackclock
 from ackclock.cli.app import app
 from ackclock.cli.bench import _GROUPS
 from ackclock.cli.commands import FORMER
+from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.examples import copy
 from ackclock.studies.design import trials
 from ackclock.studies.file import read
 from ackclock.templates import write
@@ -64,8 +66,8 @@ def _commands() -> Iterator[Block]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for folder in ("scenarios", "tests/scripts"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+    copy(None, tmp_path / "scenarios")
+    shutil.copytree(ROOT / "tests/scripts", tmp_path / "tests/scripts")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -78,6 +80,8 @@ def _of_a_page() -> list[Any]:
 
 @pytest.mark.parametrize("block", _of_a_page())
 def test_commands_do_what_a_page_says(block: Block, workplace: Path) -> None:
+    if "ackclock examples -o scenarios" in block.text:
+        shutil.rmtree(workplace / "scenarios")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in block.text.splitlines():
         done = subprocess.run(
@@ -98,7 +102,7 @@ def test_studies_on_a_page_are_studies(block: Block, workplace: Path) -> None:
     assert trials(*read(file))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "scenarios" / "studies").glob("*.toml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted((SCENARIOS / "studies").glob("*.toml")), ids=lambda file: file.stem)
 def test_examples_of_studies_are_studies(file: Path) -> None:
     assert trials(*read(file))
 
@@ -109,7 +113,7 @@ def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
         with pytest.raises(ackclock.ScenarioError):
             ackclock.Scenario.parse(block.text)
     else:
-        beside_the_examples = str(ROOT / "scenarios" / "page.toml")
+        beside_the_examples = str(SCENARIOS / "page.toml")
         ackclock.run(ackclock.Scenario.parse(block.text, beside_the_examples, ["trace=false"]))
 
 
@@ -123,7 +127,7 @@ def test_python_on_a_page_runs(block: Block, workplace: Path) -> None:
     exec(compile(block.text, str(block.page), "exec"), {})
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
 def test_examples_move_data_in_every_flow(file: Path) -> None:
     results = ackclock.run(ackclock.Scenario.load(str(file)))
     assert all(flow["delivered_bytes"] > 0 for flow in results.summary["flows"])
@@ -145,7 +149,7 @@ def test_rows_of_tables_stand_below_a_head(page: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "kind", "folder"),
     [
-        ("own-controller-python.md", "python", "scenarios"),
+        ("own-controller-python.md", "python", "python/ackclock/scenarios"),
         ("own-controller-rust.md", "rust", "examples/rust-controller/src"),
     ],
 )
@@ -226,7 +230,7 @@ def test_a_page_says_of_a_run_what_it_gives(
 ) -> None:
     """To the digits that stand there: an engine that is mended leaves such words behind."""
     assert words in " ".join((ROOT / page).read_text(encoding="utf-8").split())
-    scenario = ackclock.Scenario.load(str(ROOT / "scenarios" / file), [*overrides, "trace=false"])
+    scenario = ackclock.Scenario.load(str(SCENARIOS / file), [*overrides, "trace=false"])
     digits = len(str(said).partition(".")[2])
     assert round(measure(ackclock.run(scenario).summary), digits) == said
 

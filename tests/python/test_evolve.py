@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,11 +10,16 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario
-from ackclock.evolve import network
-from ackclock.evolve.figures import Worth, figures_of
-from ackclock.evolve.paths import Family, Link, families
-from ackclock.evolve.search import Matrix, Plan, Rates, Search, Vector
-from ackclock.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from studies.learned.evolve import network  # noqa: E402  from the folder above
+from studies.learned.evolve.paths import Family, families  # noqa: E402
+from studies.learned.evolve.search import Matrix, Plan, Rates, Search, Vector  # noqa: E402
+from studies.learned.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn  # noqa: E402
+from studies.learned.evolve.worth import Worth  # noqa: E402
+from studies.learned.outcome import Link, figures_of  # noqa: E402
 
 LINK = Link(capacity_bps=10e6, base_rtt_s=0.1)
 PATHS = """
@@ -168,7 +174,7 @@ def test_a_number_that_no_search_could_go_by_is_refused(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from ackclock.evolve.__main__ import main
+    from studies.learned.evolve.__main__ import main
 
     monkeypatch.setattr("sys.argv", ["evolve", str(tmp_path), "-o", str(tmp_path / "out"), *arguments])
     with pytest.raises(SystemExit):

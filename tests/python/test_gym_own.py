@@ -1,21 +1,19 @@
 """Environments with parts and observations of one's own."""
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
 
 from ackclock import Scenario
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.gym import FlowEnv, Own, ParallelFlows, VectorFlowEnv
 
-ROOT = Path(__file__).parents[2]
 BACKLOG = Own("cwnd_doubled", lambda values: 2 * values["cwnd_segments"], low=0, high=1000)
 SHOWN = ["cwnd_segments", BACKLOG, "rtt_ms"]
 
 
 def _scenario() -> Scenario:
-    return Scenario.load(str(ROOT / "scenarios" / "own-parts.toml"), ["duration=4 s", "trace=false"])
+    return Scenario.load(str(SCENARIOS / "own-parts.toml"), ["duration=4 s", "trace=false"])
 
 
 def test_an_agent_beside_own_parts_sees_its_own_observation_in_its_place() -> None:

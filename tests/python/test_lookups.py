@@ -12,7 +12,6 @@ import pytest
 
 from ackclock import _core
 from ackclock.bench import CASES, Case, Measurement
-from ackclock.bench.plugins import PluginCost
 from ackclock.cli.app import app
 from ackclock.cli.bench import ratios
 from ackclock.cli.catalogs import KINDS
@@ -175,22 +174,11 @@ def test_the_bench_of_learning_counts_decisions(cli: Cli) -> None:
     assert "decisions per CPU second" in said
 
 
-def test_what_a_plugin_costs_is_told_of_pairs() -> None:
-    cost = PluginCost("queue", built_in_ns=(100.0, 200.0, 100.0), loaded_ns=(110.0, 260.0, 140.0))
-    assert cost.ratios == pytest.approx([1.1, 1.3, 1.4])
-    assert (cost.median, cost.more_ns) == (pytest.approx(1.3), 40.0)  # 10, 60 and 40 ns more
-
-
-def test_the_bench_of_plugins_wants_the_sources(cli: Cli) -> None:
-    done = cli("bench", "plugins")
-    assert done.returncode == 1
-    assert "run it in the folder of ackclock's sources" in done.stderr
-
-
 def test_unknown_bench_is_wrong_input(cli: Cli) -> None:
     done = cli("bench", "q")
     assert done.returncode == 2
     assert "a, b, c, d" in done.stderr
+    assert "python benches/engine/cost.py" in cli("bench", "cost").stderr
 
 
 def test_ratios_compare_the_cost_of_a_packet() -> None:

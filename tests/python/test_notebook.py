@@ -10,10 +10,10 @@ import pytest
 
 import ackclock
 from ackclock import notebook, plots, sparks
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.figures.theme import COLOURS
 from ackclock.panels import PANELS
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 

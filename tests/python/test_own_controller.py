@@ -16,6 +16,7 @@ from ackclock import Scenario
 from ackclock._core import Simulation
 from ackclock.bench import reno
 from ackclock.controllers import Start
+from ackclock.examples import FOLDER as SCENARIOS
 from conftest import Cli
 from networks import ten_over_random_loss
 
@@ -100,7 +101,7 @@ def test_reno_in_python_gives_the_bytes_of_the_built_in(seed: int, profile: str)
 
 
 def test_a_scenario_file_finds_the_class_beside_it(cli: Cli) -> None:
-    done = cli("run", ROOT / "scenarios" / "own-controller.toml", "--trust", "--set", "duration=5 s", "--json")
+    done = cli("run", SCENARIOS / "own-controller.toml", "--trust", "--set", "duration=5 s", "--json")
     assert done.returncode == 0, done.stderr
     mine, _reno = json.loads(done.stdout)["flows"]
     assert mine["controller"] == "python:aimd:Aimd"
@@ -115,7 +116,7 @@ AIMD_ALONE = ten_over_random_loss(
 def test_aimd_has_the_throughput_of_its_law() -> None:
     # At a loss rate p AIMD(a, b) has a mean window of sqrt(a (2 - b) / (2 b p)) segments (Floyd, Handley, Padhye 2000):
     # for (1/5, 1/8) that is sqrt(1.5 / p), as Reno's. At p = 1/400: 24.5 segments of 1448 bytes in 50 ms.
-    scenario = Scenario.parse(AIMD_ALONE, str(ROOT / "scenarios" / "x.toml"))
+    scenario = Scenario.parse(AIMD_ALONE, str(SCENARIOS / "x.toml"))
     summary = json.loads(Simulation(scenario).finish().summary_json())
     goodput_bps = sum(flow["goodput_bps"] for flow in summary["flows"]) / 10
     # What the law leaves out: one of the 16 round trips between losses is recovery, without growth (a less 1/16, the

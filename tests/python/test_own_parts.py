@@ -13,9 +13,9 @@ import pytest
 import ackclock
 from ackclock import Scenario, ScenarioError
 from ackclock._core import Simulation
+from ackclock.examples import FOLDER as SCENARIOS
 from conftest import Cli
 
-ROOT = Path(__file__).parents[2]
 HEADER = """\
 from collections import deque
 from typing import Annotated, Literal
@@ -40,7 +40,7 @@ def _text(link: str = "", flow: str = 'controller = "reno"', use: str = "parts")
     return DUMBBELL.replace("USE", use).replace("LINK", link).replace("FLOW", flow)
 
 
-def _summary(text: str, overrides: tuple[str, ...] = (), folder: Path = ROOT / "scenarios") -> dict[str, Any]:
+def _summary(text: str, overrides: tuple[str, ...] = (), folder: Path = SCENARIOS) -> dict[str, Any]:
     simulation = Simulation(Scenario.parse(text, str(folder / "x.toml"), list(overrides)))
     summary: dict[str, Any] = json.loads(simulation.finish().summary_json())
     return summary
@@ -99,16 +99,16 @@ def test_a_controller_has_the_name_of_its_class_in_results() -> None:
 
 
 def test_a_run_of_the_example_names_its_files(cli: Cli, tmp_path: Path) -> None:
-    done = cli("run", ROOT / "scenarios" / "own-parts.toml", "--trust", "--set", "duration=5 s", "-o", tmp_path / "out")
+    done = cli("run", SCENARIOS / "own-parts.toml", "--trust", "--set", "duration=5 s", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    file = ROOT / "scenarios" / "parts.py"
+    file = SCENARIOS / "parts.py"
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     assert manifest["parts"] == {"parts": {"file": str(file), "sha256": sha256}}
 
 
 def test_a_copy_of_a_simulation_goes_on_alike_and_on_its_own() -> None:
-    scenario = Scenario.load(str(ROOT / "scenarios" / "own-parts.toml"), ["duration=6 s", "trace=false"])
+    scenario = Scenario.load(str(SCENARIOS / "own-parts.toml"), ["duration=6 s", "trace=false"])
     simulation = Simulation(scenario)
     simulation.run_until(2.0)
     twin = copy.copy(simulation)
@@ -117,7 +117,7 @@ def test_a_copy_of_a_simulation_goes_on_alike_and_on_its_own() -> None:
 
 
 def test_a_sweep_of_own_controller_and_own_queue_is_the_runs_one_by_one(cli: Cli, tmp_path: Path) -> None:
-    file, out = ROOT / "scenarios" / "own-parts.toml", tmp_path / "sweep"
+    file, out = SCENARIOS / "own-parts.toml", tmp_path / "sweep"
     kept, room = "flow.mine.controller.kept", "topology.bottleneck.queue.packets"
     done = cli(
         *(
@@ -373,7 +373,7 @@ def test_a_negative_delay_is_refused_where_it_is_given(own: Callable[[str], str]
 
 
 def test_validate_runs_nothing_unless_it_is_told_to(cli: Cli) -> None:
-    file = ROOT / "scenarios" / "own-parts.toml"
+    file = SCENARIOS / "own-parts.toml"
     done = cli("validate", file)
     assert done.returncode == 2 and "ackclock validate --load" in done.stderr
     done = cli("validate", "--load", file)

@@ -14,11 +14,11 @@ import pytest
 
 from ackclock import Scenario, ScenarioError, running
 from ackclock._core import agents, policy_file
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.gym import AgentSettings, FlowEnv, Own, ParallelFlows, VectorFlowEnv
 from ackclock.learn.setting import SettingError, of_scenario, registered
 from gym_scenarios import LOSSY, TWO
 
-ROOT = Path(__file__).parents[2]
 FREE = {"kind": "steady", "change": 0}
 HEADER = """\
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def write(tmp_path: Path, request: pytest.FixtureRequest) -> Write:
 
 
 def _example(*changes: str) -> Scenario:
-    return Scenario.load(str(ROOT / "scenarios" / "own-parts.toml"), ["duration=4 s", "trace=false", *changes])
+    return Scenario.load(str(SCENARIOS / "own-parts.toml"), ["duration=4 s", "trace=false", *changes])
 
 
 def _paid(values: Mapping[str, float]) -> float:
@@ -176,7 +176,7 @@ def test_a_policy_sees_them_where_the_scenario_brings_them(tmp_path: Path) -> No
     (tmp_path / "policy.onnx").write_bytes(policy_file(agent.to_json(), "relu", layers, _example()))
     with pytest.raises(ValueError, match='"waiting_ms", which is unknown'):
         policy_file(agent.to_json(), "relu", layers)
-    shutil.copy(ROOT / "scenarios" / "parts.py", tmp_path / "policy_parts.py")
+    shutil.copy(SCENARIOS / "parts.py", tmp_path / "policy_parts.py")
     text = f'use = ["policy_parts"]\n{LOSSY}'
     frozen = text.replace('"reno"', f'{{ kind = "policy", file = "{tmp_path}/policy.onnx", controller = "reno" }}')
     env = FlowEnv(Scenario.parse(text, str(tmp_path / "x.toml")), **settings)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import ackclock
+from ackclock.examples import FOLDER as SCENARIOS
 
-ROOT = Path(__file__).parents[2]
-FILE = ROOT / "scenarios" / "random-networks.toml"
+FILE = SCENARIOS / "random-networks.toml"
 RATE = "topology.bottleneck.rate"
 
 

@@ -197,8 +197,6 @@ def test_whatever_is_no_such_file_is_told(
 CONTRADICTIONS = {
     "--json and --form": ["compare", "a", "b", "--json", "--form", "csv"],
     "--lang": ["new", "claims", "mine", "--lang", "rust"],
-    "--record": ["bench", "cost", "--record"],
-    "--history": ["bench", "plugins", "--history", "a.jsonl"],
 }
 
 
@@ -273,7 +271,6 @@ PACKAGE = Path(failures.__file__).parents[1]
 ITS_OWN = (
     "bench",
     "claims/folders",
-    "evolve",
     "lessons",
     "templates",
     "validation",

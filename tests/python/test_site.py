@@ -14,6 +14,7 @@ import typer
 import ackclock
 from ackclock import _core, figures, plots
 from ackclock.cli.app import app
+from ackclock.examples import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
@@ -80,7 +81,7 @@ def test_commands_of_pictures_exist() -> None:
                 assert rest[0] in known, command
             else:
                 assert (ROOT / rest[0]).is_file(), command
-            assert all((ROOT / word).exists() for word in rest if word.startswith("scenarios/")), command
+            assert all((SCENARIOS.parent / word).exists() for word in rest if word.startswith("scenarios/")), command
 
 
 @pytest.mark.parametrize(("family", "read"), [("controllers", _core.controllers), ("queues", _core.queues)])

@@ -8,11 +8,11 @@ import pytest
 from ackclock import Scenario, ScenarioError, _core, run
 from ackclock.capacity import constant_bps
 from ackclock.dumbbells import dumbbell, rate_text
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.stacks import stacks
 from conftest import Cli
 
-ROOT = Path(__file__).parents[2]
-OPNET = (ROOT / "scenarios" / "opnet.toml").read_text(encoding="utf-8")
+OPNET = (SCENARIOS / "opnet.toml").read_text(encoding="utf-8")
 
 
 def test_a_profile_is_listed_with_its_controller_and_what_comes_with_a_switch(cli: Cli) -> None:
@@ -23,7 +23,7 @@ def test_a_profile_is_listed_with_its_controller_and_what_comes_with_a_switch(cl
 
 
 def test_what_a_profile_brought_stands_above_the_results(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", str(ROOT / "scenarios" / "opnet.toml"), "--set", "duration=1 s", "-o", str(tmp_path / "on"))
+    run = cli("run", str(SCENARIOS / "opnet.toml"), "--set", "duration=1 s", "-o", str(tmp_path / "on"))
     shown = " ".join(run.stdout.split())
     assert (
         "TCP as in opnet-17 (default controller: reno; window_scaling brings receive_buffer = unlimited, "
@@ -54,10 +54,10 @@ def test_only_what_nobody_wrote_is_a_profiles(scenario: dict[str, object], shown
 def test_window_scaling_that_changes_nothing_is_warned_of(cli: Cli) -> None:
     """RFC 7323 section 2: a window of up to 65,535 octets needs no scaling."""
     small = ["--set", 'tcp.receive_buffer="65535 B"', "--set", "duration=10 ms"]
-    told = cli("validate", str(ROOT / "scenarios" / "opnet.toml"), *small[:2])
+    told = cli("validate", str(SCENARIOS / "opnet.toml"), *small[:2])
     assert "warning: ftp: window_scaling = true changes nothing" in told.stdout
-    assert "changes nothing" not in cli("validate", str(ROOT / "scenarios" / "opnet.toml")).stdout
-    assert "changes nothing" in cli("run", str(ROOT / "scenarios" / "opnet.toml"), *small).stderr
+    assert "changes nothing" not in cli("validate", str(SCENARIOS / "opnet.toml")).stdout
+    assert "changes nothing" in cli("run", str(SCENARIOS / "opnet.toml"), *small).stderr
 
 
 def test_a_line_is_a_rate_on_the_command_line_too() -> None:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import ackclock
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.figures.curves import Curve, over
 from ackclock.figures.grid import Axis
 from ackclock.studies.design import trials
@@ -543,7 +544,7 @@ def test_wrong_input_and_what_is_asked_first(
 def test_a_controller_of_ones_own_is_run_with_trust(tmp_path: Path, cli: Cli) -> None:
     import shutil
 
-    shutil.copy(Path(__file__).parents[2] / "scenarios" / "aimd.py", tmp_path / "aimd.py")
+    shutil.copy(SCENARIOS / "aimd.py", tmp_path / "aimd.py")
     text = 'controllers = ["reno", { class = "aimd:Aimd", label = "mine" }]\nline_ups = ["pairs"]\nseeds = 1\n'
     text += 'duration = "500 ms"\nstart_within = "50 ms"\nkeep = 0\n'
     (tmp_path / "own.toml").write_text(text)

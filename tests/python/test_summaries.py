@@ -14,6 +14,7 @@ import pytest
 
 import ackclock
 from ackclock import manifests, summaries
+from ackclock.examples import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/results.md").read_text()
@@ -46,7 +47,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[ackclock.Results]:
     loaded = []
     for name, overrides in _SCENARIOS.items():
         kept = ("topology.bottleneck.capture=true",) if name == "two-algorithms" else ()
-        scenario = ackclock.Scenario.load(ROOT / f"scenarios/{name}.toml", [*overrides, *kept])
+        scenario = ackclock.Scenario.load(SCENARIOS / f"{name}.toml", [*overrides, *kept])
         loaded.append(ackclock.Results.load(ackclock.run(scenario).save(folder / name)))
     return loaded
 

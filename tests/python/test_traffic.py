@@ -9,9 +9,8 @@ import pytest
 import ackclock
 from ackclock import completions, plots
 from ackclock.arrivals import CaptureError, ListedFlow, csv_text, flows_of_capture
+from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.report import compare, write_report
-
-ROOT = Path(__file__).parents[2]
 
 ALL = """
 duration = "3 s"
@@ -56,7 +55,7 @@ def test_each_kind_of_traffic_is_in_the_results(everything: ackclock.Results) ->
 
 
 def test_a_call_is_in_the_results_and_in_the_report(everything: ackclock.Results, tmp_path: Path) -> None:
-    scenario = ackclock.Scenario.load(ROOT / "scenarios/media.toml", ["duration=20 s", "flow.download.start=15 s"])
+    scenario = ackclock.Scenario.load(SCENARIOS / "media.toml", ["duration=20 s", "flow.download.start=15 s"])
     call = ackclock.run(scenario)
     media = call.datagrams("call")["media"]
     # 30 frames a second, from 10 s on, each with Laplacian noise of 0.15 in its time: 300 with a deviation of 3.7.

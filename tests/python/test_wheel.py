@@ -20,7 +20,8 @@ def test_a_clean_environment_without_rust_runs_the_example(tmp_path: Path) -> No
     venv.create(tmp_path / "clean", with_pip=True)
     python = tmp_path / "clean" / "bin" / "python"
     environment = _without_rust()
-    _run([python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements.lock"], environment)
+    locked = ROOT / "requirements" / "base.lock"
+    _run([python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", locked], environment)
     _run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel], environment)
 
     shown = _run([tmp_path / "clean" / "bin" / "ackclock", *EXAMPLE, "-o", tmp_path / "out"], environment)

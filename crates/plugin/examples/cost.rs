@@ -1,6 +1,6 @@
 //! Cost of the boundary: the same run with parts of this program, and with those of a plug-in.
 //!
-//! `ackclock bench plugins` builds and runs it. By hand: `cargo build --release -p ackclock-plugin --examples`, then
+//! `benches/engine/plugins.py` builds and runs it. By hand: `cargo build --release -p ackclock-plugin --examples`, then
 //! `target/release/examples/cost FILE` for times in turn, as a line of JSON for each part; or `cost FILE queue loaded` and
 //! `cost FILE queue built-in` for one run under a profiler. FILE is the plug-in, `target/release/examples/libparts.so`.
 

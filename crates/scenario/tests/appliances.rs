@@ -597,7 +597,7 @@ fn an_appliance_is_part_of_what_a_scenario_is() {
 
 #[test]
 fn the_example_is_the_box_of_the_thesis_and_can_be_changed_by_name() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/appliance.toml");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios/appliance.toml");
     let load = |overrides: &[String]| Scenario::load(&path, overrides).unwrap_or_else(|error| panic!("{error}"));
     let config = load(&[]).config().clone();
     assert_eq!(names(&config), [("old", "box")]);

@@ -324,7 +324,7 @@ fn slow_start_ends_by_what_its_controller_says() {
 
 #[test]
 fn pieces_and_clones_tell_the_same() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/burst-loss.toml");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios/burst-loss.toml");
     let scenario = load(&path, &["trace.events=all".to_owned()]);
     let (whole, _) = watch(&scenario);
     let mut pieces = Simulation::new(scenario.config());
@@ -401,7 +401,7 @@ fn flows_are_chosen_by_name_wherever_they_stand() {
 
 #[test]
 fn an_appliance_holds_and_lets_go_in_turn() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/appliance.toml");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios/appliance.toml");
     let policy = "appliance.box.buffer_policy=credit".to_owned();
     let scenario = load(&path, &[policy, "trace.events=[\"relay_held\", \"relay_released\"]".to_owned()]);
     let (told, _) = watch(&scenario);

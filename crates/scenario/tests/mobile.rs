@@ -37,7 +37,7 @@ fn c2tcp_holds_the_mean_round_trip_under_its_setpoint_on_a_link_that_changes() {
 /// A round trip of 100 ms over a recorded cellular link of 5 Mbit/s in the mean, with half a second of every four dead, and room for
 /// 250 packets, as in the experiments of the authors of ABC; measured after 10 s.
 fn cellular(controller: &str, queue: &str) -> Summary {
-    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces/cell.down");
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ackclock/scenarios/traces/cell.down");
     run(&format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\

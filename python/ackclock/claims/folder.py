@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, Final, Literal, Self
 
 from ackclock import importing, input_files, usercode
-from ackclock.claims import checked, own_code, reasons, records
+from ackclock.claims import checked, locations, own_code, reasons, records
 from ackclock.claims.forms import Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
@@ -16,9 +16,6 @@ from ackclock.claims.origin import Made
 from ackclock.overrides import listed_in, places
 from ackclock.reading import mismatch
 from ackclock.shown import unknown
-
-FOLDERS = Path(__file__).parent / "folders"
-"""Where the folders are, in a checkout (which has a link `claims` to it) and in an installed package alike."""
 
 Origin = Literal["source", "reading", "ours"]
 """Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
@@ -283,9 +280,9 @@ class Folder:
     pictures: ModuleType | None = None
 
 
-def load_folders(root: Path = FOLDERS) -> list[Folder]:
-    """Read every folder of claims."""
-    return [load_folder(path.parent) for path in sorted(root.glob(f"*/{checked.FILE}"))]
+def load_folders() -> list[Folder]:
+    """Read every folder of claims that is found (`ackclock.claims.locations`)."""
+    return [load_folder(path) for path in locations.found()]
 
 
 def load_folder(path: Path) -> Folder:

@@ -6,7 +6,6 @@ import platform
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,19 +25,12 @@ from ackclock.bench import (
     queue_call_cost,
 )
 from ackclock.bench.calls import BUILT_IN, IN_PYTHON, QUEUE_BUILT_IN, QUEUE_IN_PYTHON
-from ackclock.bench.cost import GROUP as COST
-from ackclock.bench.instructions import GROUP as INSTRUCTIONS
-from ackclock.bench.instructions import HISTORY
 from ackclock.bench.learning import CONTROLLERS as LEARNING
 from ackclock.bench.learning import GROUP as LEARN
-from ackclock.bench.plugins import GROUP as PLUGINS
-from ackclock.bench.plugins import plugin_costs
 from ackclock.bench.threads import GROUP as THREADS
 from ackclock.bench.threads import SpeedUp, speed_ups
-from ackclock.cli.cost import print_cost
 from ackclock.cli.display import output, si
-from ackclock.cli.failures import InputError, WorkError, errors
-from ackclock.cli.instructions import instructions
+from ackclock.cli.failures import InputError, errors
 from ackclock.shown import unknown
 
 if TYPE_CHECKING:
@@ -47,6 +39,8 @@ if TYPE_CHECKING:
 GYM = "gym"
 
 _GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM, THREADS]))
+_IN_A_CLONE = ("cost", "instructions", "plugins")
+"""Former cases, which need the sources."""
 
 
 def _finite(value: float) -> float:
@@ -58,11 +52,7 @@ def _finite(value: float) -> float:
 def bench(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar=f"{' '.join(_GROUPS)} | instructions | cost | plugins",
-            help="Cases to run; by default all but the last three, which stand alone: what valgrind counts, what "
-            "flows, windows, queues, profiles and traces cost, and what the boundary of a plug-in does.",
-        ),
+        typer.Argument(metavar=" ".join(_GROUPS), help="Cases to run, all by default."),
     ] = None,
     min_cpu_s: Annotated[
         float,
@@ -71,20 +61,8 @@ def bench(
         ),
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    history: Annotated[
-        Path, typer.Option(metavar="FILE", help="Of `instructions`: the records, the last of which it compares with.")
-    ] = HISTORY,
-    record: Annotated[bool, typer.Option("--record", help="Of `instructions`: add what is counted to them.")] = False,
 ) -> None:
-    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios; or count instructions."""
-    if groups == [INSTRUCTIONS]:
-        return instructions(history, renew=record, as_json=as_json)
-    if record or history != HISTORY:
-        raise InputError("--record and --history are of the instructions: ackclock bench instructions --record")
-    if groups == [COST]:
-        return print_cost(_processor(), as_json=as_json)
-    if groups == [PLUGINS]:
-        return _plugins(as_json=as_json)
+    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios."""
     chosen = _chosen(groups)
     if build_info()["profile"] != "release":
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
@@ -106,34 +84,16 @@ def bench(
         _print_queue_call(_queue_call_cost(results))
         _print_paces(environments)
         _print_speed_ups(on_threads)
-        output().print(
-            f"{build_info()['version']} {build_info()['profile']}, {_processor()}", style="dim", markup=False
-        )
+        output().print(f"{build_info()['version']} {build_info()['profile']}, {processor()}", style="dim", markup=False)
 
 
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
     strange = sorted(set(groups or ()) - set(_GROUPS))
+    if strange and strange[0] in _IN_A_CLONE:
+        raise InputError(f"{strange[0]} is measured in a clone: python benches/engine/{strange[0]}.py")
     if strange:
-        also = f"{INSTRUCTIONS}, {COST} and {PLUGINS}, each alone"
-        raise InputError(f"{unknown('case', strange[0], _GROUPS)}, and {also}")
+        raise InputError(unknown("case", strange[0], _GROUPS))
     return tuple(groups or _GROUPS)
-
-
-def _plugins(*, as_json: bool) -> None:
-    try:
-        costs = plugin_costs()
-    except RuntimeError as error:
-        raise WorkError(str(error)) from error
-    if as_json:
-        print(json.dumps([cost.as_dict() for cost in costs], indent=2))
-        return
-    for cost in costs:
-        least, most = cost.ratios[0], cost.ratios[-1]
-        output().print(
-            f"(plugins) a packet with a {cost.part} of a plug-in takes {cost.median:.2f} times "
-            f"({least:.2f} to {most:.2f}) as long as with the same built in, {cost.more_ns:.0f} ns more"
-        )
-    output().print(_processor(), style="dim", markup=False)
 
 
 def _paces(min_cpu_s: float) -> "list[Pace]":
@@ -192,7 +152,7 @@ def _print_queue_call(call: CallCost | None) -> None:
 
 def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> dict[str, Any]:
     return {
-        "machine": {"processor": _processor(), "system": platform.platform()},
+        "machine": {"processor": processor(), "system": platform.platform()},
         "build": build_info(),
         "cases": [_case_json(result) for result in results],
         "ratios": ratios(results),
@@ -288,8 +248,8 @@ def _print_ratios(console: Console, results: Sequence[Measurement], memory: dict
         console.print(f"(a) peak memory {mib['peak']:.1f} MiB, {mib['before']:.1f} MiB of it before the run")
 
 
-def _processor() -> str:
-    """The processor's name, as the system tells it."""
+def processor() -> str:
+    """Return the processor's name, as the system tells it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123  read only to the first match
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))

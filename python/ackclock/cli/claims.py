@@ -11,7 +11,7 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from ackclock import extras, storage
+from ackclock import extras, input_files, storage
 from ackclock.cli.answers import apart, put
 from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, errors
@@ -28,8 +28,8 @@ def claims(
         list[str] | None,
         typer.Argument(
             metavar="[ID...]",
-            help="Claims such as O2a, or a prefix or folder of several, all by default; a path such as ./mine, which "
-            "is a folder of claims of your own; or `new DIR`, which begins one.",
+            help="Claims such as O2a, or a prefix or folder of several; `all`; a path such as ./mine, which is a "
+            "folder of claims of your own; or `new DIR`, which begins one. List the folders by default.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print claims.json, and nothing else, on stdout.")] = False,
@@ -79,13 +79,19 @@ def claims(
     ] = _FOLDER,
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
+    has_options = as_json or full or seeds is not None or settle or choices or kept or folder != _FOLDER
     if ids and ids[0] == "new":
-        if as_json or full or seeds is not None or settle or choices or kept or own or folder != _FOLDER:
+        if has_options or own:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
         _begin(ids[1:])
         return
+    if not ids and not own:
+        if has_options:
+            raise InputError("these options judge claims; name some, such as O2a, or `ackclock claims all`")
+        _list()
+        return
     extras.require("report")
-    from ackclock.claims import ledger, load_folders, page, reasons
+    from ackclock.claims import ledger, load_folders, locations, page, reasons
     from ackclock.claims.folder import load_folder, select
     from ackclock.claims.kept import held
     from ackclock.claims.readings import read_as
@@ -94,10 +100,12 @@ def claims(
     own_folders = dict.fromkeys(_checked(path) for path in paths)
     folders = [load_folder(path) for path in own_folders] if paths else load_folders()
     _check_distinct(folders)
+    names = [word for word in ids or () if not _is_path(word)]
     try:
-        chosen = read_as(select(folders, [word for word in ids or () if not _is_path(word)]), _chosen(choices or ()))
+        chosen = read_as(select(folders, [] if names == ["all"] else names), _chosen(choices or ()))
     except LookupError as error:
-        raise InputError(str(error.args[0])) from error
+        said = str(error.args[0]), "" if paths else locations.remedy()
+        raise InputError("; ".join(filter(None, said))) from error
     storage.check_folder(folder, kind=storage.CLAIMS, renews=True)
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items() if not choices}
     warnings.showwarning = _say_warning  # type: ignore[assignment]  # it takes the rest together
@@ -113,6 +121,22 @@ def claims(
         put(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
+
+
+def _list() -> None:
+    """Print the folders of claims that are found."""
+    from ackclock.claims import checked, locations
+
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("folder", "claims", "source"):
+        table.add_column(heading, justify="right" if heading == "claims" else "left", overflow="fold")
+    for folder in locations.found():
+        listed = input_files.toml(folder / checked.FILE, remedy="restore it")
+        table.add_row(Text(folder.name, "cyan"), str(len(listed["claim"])), name(listed["title"]))
+    output().print(table)
+    if remedy := locations.remedy():
+        output().print(name(remedy), style="yellow", soft_wrap=True)
+    print("judge one with `ackclock claims FOLDER`, or all with `ackclock claims all`")
 
 
 def _say_warning(message: Warning | str, *_where: object) -> None:

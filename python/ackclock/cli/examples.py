@@ -20,7 +20,7 @@ def examples(
             "-o",
             "--output",
             metavar="DIR",
-            help="Copy them, with the files that they name, into this folder.",
+            help="Copy them, with the files that they name, into this folder; without names, everything.",
             show_default=False,
         ),
     ] = None,
@@ -32,7 +32,7 @@ def examples(
 
     try:
         wanted = [example(name) for name in names] if names else every()
-        copied = copy(wanted, folder) if folder is not None else []
+        copied = copy(wanted if names else None, folder) if folder is not None else []
         if as_json:
             entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
             print(json.dumps({"examples": entries, "copied": list(map(str, copied))}, indent=1, ensure_ascii=False))

@@ -190,7 +190,7 @@ fn a_controller_that_the_kernel_lacks_is_registered_once_for_each_set_of_paramet
 #[test]
 fn a_policy_in_whole_numbers_is_loaded_and_one_in_floating_point_refused() {
     let flow = |file: &str| {
-        let file = format!("{}/../../claims/{file}", env!("CARGO_MANIFEST_DIR"));
+        let file = format!("{}/../../studies/{file}", env!("CARGO_MANIFEST_DIR"));
         format!("[[flow]]\nname = \"a\"\ncontroller = {{ kind = \"policy\", file = \"{file}\" }}\n")
     };
     let plan = planned(&flow("kernel/dqn-newreno.whole")).expect("it can");

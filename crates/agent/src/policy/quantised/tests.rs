@@ -193,7 +193,7 @@ fn a_memory_that_counts_counts_in_whole_numbers() {
 /// Files of before an LSTM was known are what they were.
 #[test]
 fn a_file_of_the_first_form_is_read() {
-    let place = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../claims/kernel/dqn-newreno.whole");
+    let place = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies/kernel/dqn-newreno.whole");
     let bytes = std::fs::read(place).expect("part of the tree");
     assert!(bytes.starts_with(b"ackclock policy in whole numbers, 1\n"));
     let (read, config) = Quantised::read(&bytes).expect("it begins with the magic line").expect("whole");

@@ -1,0 +1,34 @@
+"""Where folders of claims are found: in this package, and in the studies of a checkout or of `ackclock-studies`."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from ackclock import extras
+from ackclock.claims import checked
+
+FOLDERS: Final = Path(__file__).resolve().parent / "folders"
+"""The folders that every installation has."""
+
+_CHECKOUT: Final = FOLDERS.parents[3] / "studies"
+"""The studies beside the sources of this package, where it runs from a checkout."""
+
+
+def studies() -> Path | None:
+    """Return the folder of the studies of sources; `None` where they are not installed."""
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return _CHECKOUT
+    spec = find_spec("ackclock_studies")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def found() -> list[Path]:
+    """Return every folder of claims that has a name here, sorted by it."""
+    roots = [root for root in (FOLDERS, studies()) if root is not None]
+    folders = [file.parent for root in roots for file in root.glob(f"*/{checked.FILE}")]
+    return sorted(folders, key=lambda folder: folder.name)
+
+
+def remedy() -> str:
+    """Return how to get the studies of sources where they are not installed, else nothing."""
+    return "" if studies() is not None else str(extras.missing("studies"))

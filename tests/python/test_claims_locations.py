@@ -1,0 +1,48 @@
+"""Folders of claims are found in the package, and in the studies of a checkout or of the installed distribution."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ackclock.claims import locations
+from conftest import Cli
+
+ROOT = Path(__file__).parents[2]
+WRITTEN = 'title = "a source"\n[[claim]]\n'
+
+
+def _names() -> list[str]:
+    return [folder.name for folder in locations.found()]
+
+
+def test_a_checkout_has_every_study(cli: Cli) -> None:
+    there = {file.parent.name for file in (ROOT / "studies").glob("*/claims.toml")}
+    assert set(_names()) == there | {"opnet-17"} and "vegas-1999" in there
+    listed = cli("claims").stdout
+    assert all(name in listed for name in there) and "pip install" not in listed
+
+
+def test_a_wheel_alone_has_one_and_says_how_to_get_the_rest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(locations, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(locations, "find_spec", lambda _name: None)
+    assert _names() == ["opnet-17"]
+    assert "pip install 'ackclock[studies]'" in locations.remedy()
+
+
+def test_the_installed_distribution_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = tmp_path / "ackclock_studies"
+    (package / "mine").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "mine" / "claims.toml").write_text(WRITTEN)
+    monkeypatch.setattr(locations, "_CHECKOUT", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert _names() == ["mine", "opnet-17"] and not locations.remedy()
+    assert "ackclock_studies" not in sys.modules
+
+
+@pytest.mark.parametrize("option", [("--full",), ("--json",), ("-o", "out"), ("--seeds", "3")])
+def test_options_without_a_claim_are_refused(cli: Cli, tmp_path: Path, option: tuple[str, ...]) -> None:
+    failed = cli("claims", *option)
+    assert failed.returncode == 2 and "ackclock claims all" in failed.stderr
+    assert not list(tmp_path.iterdir())
