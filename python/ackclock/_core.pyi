@@ -785,7 +785,7 @@ class Values(Mapping[str, float]):
         """Return the value of an observation.
 
         Args:
-            name: As `ackclock agents` lists them.
+            name: The observation's name, as `ackclock list agents` shows it.
 
         Raises:
             KeyError: If there is none of this name.
@@ -801,7 +801,7 @@ class Values(Mapping[str, float]):
         """Return the value of an observation, or something else if there is none of this name.
 
         Args:
-            key: As `ackclock agents` lists them.
+            key: The observation's name, as `ackclock list agents` shows it.
             default: The other.
         """
 
@@ -1131,7 +1131,7 @@ class Environment:
 
         Args:
             agent: Its place.
-            name: As `ackclock agents` lists them.
+            name: The observation's name, as `ackclock list agents` shows it.
 
         Raises:
             KeyError: If there is no such observation.

@@ -259,7 +259,7 @@ impl<C, X> Part<C, X> {
         schema
     }
 
-    /// As `ackclock controllers` shows it.
+    /// Its entry in a catalogue, as `ackclock list` shows it.
     pub fn to_json(&self) -> Json {
         let About { name, summary, source, departures, .. } = self.about;
         let parameters: Vec<Json> = self.fields.iter().map(|field| field.to_json(field.name)).collect();
