@@ -146,10 +146,10 @@ pub struct Bbr {
 
 impl Bbr {
     pub(crate) fn new(config: &BbrConfig, start: Start) -> Self {
-        let window = start.initial_window;
+        let window = start.initial_window.0;
         Self {
             config: *config,
-            mss: start.mss,
+            mss: start.mss.0,
             initial_window: window,
             random: RandomStream::new(config.seed, "bbr"),
             state: State::Startup,
