@@ -1404,6 +1404,14 @@ def read_file(path: str | PathLike[str], most: int) -> bytes:
         OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
     """
 
+def meant(given: str, known: list[tuple[str, str]]) -> list[str]:
+    """Return the names that one which is not known may stand for, or an empty list.
+
+    Args:
+        given: The name.
+        known: Each known name with what is said of it, where other names for it may stand.
+    """
+
 def line_rates() -> dict[str, str]:
     """Return digital lines by name, such as DS3, each with its rate as a scenario writes it."""
 
