@@ -319,6 +319,9 @@ macro_rules! dispatch {
             fn len(&self) -> usize {
                 match self { $(Self::$name(queue) => queue.len(),)* }
             }
+            fn is_empty(&self) -> bool {
+                match self { $(Self::$name(queue) => queue.is_empty(),)* }
+            }
             fn octets(&self) -> u64 {
                 match self { $(Self::$name(queue) => queue.octets(),)* }
             }
