@@ -785,7 +785,7 @@ class Values(Mapping[str, float]):
         """Return the value of an observation.
 
         Args:
-            name: As `ackclock agents` lists them.
+            name: The observation's name, as `ackclock list agents` shows it.
 
         Raises:
             KeyError: If there is none of this name.
@@ -801,7 +801,7 @@ class Values(Mapping[str, float]):
         """Return the value of an observation, or something else if there is none of this name.
 
         Args:
-            key: As `ackclock agents` lists them.
+            key: The observation's name, as `ackclock list agents` shows it.
             default: The other.
         """
 
@@ -1131,7 +1131,7 @@ class Environment:
 
         Args:
             agent: Its place.
-            name: As `ackclock agents` lists them.
+            name: The observation's name, as `ackclock list agents` shows it.
 
         Raises:
             KeyError: If there is no such observation.
@@ -1402,6 +1402,14 @@ def read_file(path: str | PathLike[str], most: int) -> bytes:
 
     Raises:
         OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
+    """
+
+def meant(given: str, known: list[tuple[str, str]]) -> list[str]:
+    """Return the names that one which is not known may stand for, or an empty list.
+
+    Args:
+        given: The name.
+        known: Each known name with what is said of it, where other names for it may stand.
     """
 
 def line_rates() -> dict[str, str]:

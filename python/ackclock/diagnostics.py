@@ -77,6 +77,6 @@ def remedy(diagnostic: Diagnostic, axes: Iterable[str]) -> str:
 
 def _identity(diagnostic: Diagnostic) -> str:
     """What makes a mistake another one; of a field that is not known its value is none."""
-    is_of_its_value = not diagnostic["message"].startswith("must not hold")
+    is_of_its_value = diagnostic["message"] != "is not a known field"
     value = diagnostic["value"] if is_of_its_value else ""
     return f"{diagnostic['file']}:{diagnostic['line']}: {diagnostic['field']} {diagnostic['message']}: {value}"

@@ -1,17 +1,16 @@
 """Names as they are shown: whoever wrote a scenario or a folder of results chose them, and they may hold anything."""
 
-import difflib
-import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from ackclock import _core
 
 _HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Categories of Unicode of what moves a cursor, begins a line or cannot be written as UTF-8."""
 
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that turn the direction of the text around them, so that it reads as what it is not."""
-
-_MOST_MEANT = 3
 
 
 def plain(text: object) -> str:
@@ -56,11 +55,7 @@ def for_matplotlib(text: object) -> str:
     return f" {said}" if said.startswith("_") else said
 
 
-_A_SLIP, _NEAR = 0.9, 0.6
-"""How alike two names are (`difflib`) that differ by a letter, and that may be meant for one another."""
-
-
-def meant(given: str, names: Iterable[str]) -> str:
+def meant(given: str, names: Iterable[str], said: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the question whether a name was meant: of the same words, or with these among its words, or the nearest.
 
     Case, signs between words and the order of words do not count: papers write DQN-CUBIC and DropTail.
@@ -74,26 +69,14 @@ def meant(given: str, names: Iterable[str]) -> str:
         >>> meant("PCC", known), meant("cubics", known), meant("xyz", known)
         ('did you mean "pcc_allegro" or "pcc_vivace"?', 'did you mean "cubic"?', '')
     """
-    known = list(names)
-    words = _words(given)
-    same = [name for name in known if _words(name) == words or "".join(_words(name)) == "".join(words)]
-    same = same or [name for name in known if sorted(_words(name)) == sorted(words)]
-    says = any(len(word) > 1 for word in words)  # a letter is in too many names
-    among = [name for name in known if says and set(words) <= set(_words(name))][:_MOST_MEANT]
-    squeezed = {"".join(_words(name)): name for name in reversed(known)}
-    close, near = (
-        [squeezed[found] for found in difflib.get_close_matches("".join(words), squeezed, 1, cutoff)]
-        for cutoff in (_A_SLIP, _NEAR)
-    )
-    found = " or ".join(f'"{name}"' for name in same[:1] or close or among or near)
-    return f"did you mean {found}?" if found else ""
+    found = _core.meant(plain(given), [(plain(name), said.get(name, "")) for name in names])
+    listed = " or ".join(f'"{name}"' for name in found)
+    return f"did you mean {listed}?" if found else ""
 
 
-def _words(name: str) -> list[str]:
-    return re.findall(r"[^\W_]+", name.casefold())
-
-
-def unknown(what: str, given: str, known: Iterable[str], *, lists: bool = True) -> str:
+def unknown(
+    what: str, given: str, known: Iterable[str], *, lists: bool = True, said: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the message that a name is unknown: the nearest that there is, and all.
 
     Args:
@@ -101,6 +84,7 @@ def unknown(what: str, given: str, known: Iterable[str], *, lists: bool = True) 
         given: The name.
         known: Those that there are.
         lists: Whether they are listed: of hundreds nobody reads any.
+        said: What is said of some of them.
 
     Examples:
         >>> unknown("figure", "shares", ["share", "rtt"])
@@ -109,6 +93,6 @@ def unknown(what: str, given: str, known: Iterable[str], *, lists: bool = True) 
         'unknown claim "x"'
     """
     names = list(known)
-    hint = meant(given, names)
-    said = " ".join(part for part in (hint, f"known: {', '.join(names)}" if lists else "") if part)
-    return f'unknown {what} "{plain(given)}"' + (f"; {said}" if said else "")
+    hint = meant(given, names, said)
+    told = " ".join(part for part in (hint, f"known: {', '.join(names)}" if lists else "") if part)
+    return f'unknown {what} "{plain(given)}"' + (f"; {told}" if told else "")

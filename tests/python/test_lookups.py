@@ -224,7 +224,10 @@ def test_the_bench_of_environments_counts_steps(cli: Cli) -> None:
         ("controllers", "CUBIC", '"cubic"'),
         ("controllers", "modified Vegas", '"vegas_modified"'),
         ("controllers", "PCC", '"pcc_allegro" or "pcc_vivace"'),
+        ("controllers", "hstcp", '"highspeed"'),
         ("queues", "DropTail", '"drop_tail"'),
+        ("queues", "pfifo", '"drop_tail"'),
+        ("traffic", "FTP", '"bulk"'),
         ("profiles", "ns-3", '"ns3-3.4x"'),
     ],
 )

@@ -244,7 +244,7 @@ def test_mistakes_of_parameters_are_told_as_those_of_built_in_parts() -> None:
     with pytest.raises(ScenarioError) as caught:
         _summary(_text(', queue = { kind = "head_drop", packets = 0, size = 1 }'))
     assert "topology.bottleneck.queue.packets must be at least 1" in str(caught.value)
-    assert 'must not hold a field "size"' in str(caught.value)
+    assert "queue.size is not a known field" in str(caught.value)
     with pytest.raises(ScenarioError, match='did you mean "head_drop"'):
         _summary(_text(', queue = "head_drops"'))
 

@@ -113,10 +113,10 @@ impl RoundMarks {
 impl Abc {
     pub(crate) fn new(config: &AbcConfig, start: Start) -> Self {
         let cubic = LinuxCubic::new(&CubicConfig { hystart: Hystart::Off, ..CubicConfig::linux() }, start);
-        let window = start.initial_window as f64;
+        let window = start.initial_window.0 as f64;
         Self {
             config: *config,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             window,
             cubic,
             srtt: SimDuration::ZERO,
@@ -241,7 +241,7 @@ mod tests {
     const MSS: u64 = 1_000;
 
     fn abc(segments: u64) -> Abc {
-        Abc::new(&AbcConfig::default(), Start { mss: MSS, initial_window: segments * MSS, initial_ssthresh: None })
+        Abc::new(&AbcConfig::default(), Start::of(MSS, segments * MSS, None))
     }
 
     fn at(acked: u64, braked: u64) -> AckEvent {

@@ -25,10 +25,10 @@ pub(crate) struct Allowance {
 impl Allowance {
     pub(crate) fn new(start: Start) -> Self {
         Self {
-            mss: start.mss,
+            mss: start.mss.0,
             in_flight: 0,
-            left: start.initial_window,
-            window: start.initial_window,
+            left: start.initial_window.0,
+            window: start.initial_window.0,
             is_timed_out: false,
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     const MSS: u64 = 1_000;
 
     fn ten_in_flight() -> Allowance {
-        let mut allowance = Allowance::new(Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None });
+        let mut allowance = Allowance::new(Start::of(MSS, 10 * MSS, None));
         (0..10).for_each(|_| allowance.on_send(&sent(MSS)));
         allowance
     }

@@ -77,7 +77,7 @@ impl C2tcp {
         let cubic = LinuxCubic::new(&CubicConfig { hystart: Hystart::Linux, ..CubicConfig::linux() }, start);
         Self {
             config: *config,
-            mss: start.mss,
+            mss: start.mss.0,
             cubic,
             setpoint: SimDuration::ZERO,
             counted: 0.0,
@@ -207,7 +207,7 @@ mod tests {
 
     /// In congestion avoidance, with a least round trip of 50 ms: a setpoint and an interval of 100.
     fn c2tcp(segments: u64) -> C2tcp {
-        let start = Start { mss: MSS, initial_window: segments * MSS, initial_ssthresh: Some(2 * MSS) };
+        let start = Start::of(MSS, segments * MSS, Some(2 * MSS));
         C2tcp::new(&C2tcpConfig::default(), start)
     }
 

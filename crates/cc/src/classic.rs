@@ -125,12 +125,12 @@ impl Classic {
     }
 
     fn new(rule: impl Rule + Clone + Send + Sync + 'static, start: Start) -> Self {
-        let segments = |bytes: u64| bytes as f64 / start.mss as f64;
+        let segments = |bytes: u64| bytes as f64 / start.mss.0 as f64;
         Self {
             rule: Box::new(rule),
-            mss: start.mss,
-            cwnd: segments(start.initial_window),
-            ssthresh: start.initial_ssthresh.map(segments),
+            mss: start.mss.0,
+            cwnd: segments(start.initial_window.0),
+            ssthresh: start.ssthresh().map(segments),
             slow_start: SlowStart::new(Hystart::Off),
             before_episode: None,
         }
@@ -301,7 +301,7 @@ mod testing {
     /// In congestion avoidance with a window of so many segments.
     pub(super) fn avoiding(config: &impl Algorithm, segments: f64) -> Classic {
         let window = (segments * MSS as f64) as u64;
-        let start = Start { mss: MSS, initial_window: window, initial_ssthresh: Some(window) };
+        let start = Start::of(MSS, window, Some(window));
         let Controller::Classic(classic) = config.start(start) else { panic!("a rule of this module") };
         *classic
     }

@@ -171,12 +171,28 @@ pub trait CongestionController: Debug + Send {
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What every controller starts from.
+/// What every controller starts from, one of this crate or from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
-    pub(crate) mss: u64,
-    pub(crate) initial_window: u64,
-    pub(crate) initial_ssthresh: Option<u64>,
+pub struct Start {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// The initial window (RFC 6928).
+    pub initial_window: Bytes,
+    /// The slow-start threshold to begin with; `None` is arbitrarily high.
+    pub initial_ssthresh: Option<Bytes>,
+    /// Seed of the random stream of a controller from outside, if it wants one: the flow's own, from the scenario's.
+    pub seed: u64,
+}
+
+impl Start {
+    /// A start from numbers of octets.
+    pub(crate) fn of(mss: u64, initial_window: u64, ssthresh: Option<u64>) -> Self {
+        Self { mss: Bytes(mss), initial_window: Bytes(initial_window), initial_ssthresh: ssthresh.map(Bytes), seed: 0 }
+    }
+
+    pub(crate) fn ssthresh(&self) -> Option<u64> {
+        self.initial_ssthresh.map(|bytes| bytes.0)
+    }
 }
 
 /// The algorithms of this crate, one line each: what a configuration holds, and the controllers that it can start as,
@@ -228,11 +244,9 @@ macro_rules! controllers {
             fn start(&self, start: Start) -> Controller {
                 match self {
                     $(Self::$config(config) => config.start(start),)*
-                    Self::External(config) => Controller::External(config.make(
-                        Bytes(start.mss),
-                        Bytes(start.initial_window),
-                        start.initial_ssthresh.map(Bytes),
-                    )),
+                    Self::External(config) => {
+                        Controller::External(config.start(&Start { seed: config.seed(), ..start }))
+                    }
                 }
             }
         }
@@ -280,6 +294,8 @@ macro_rules! dispatch {
             }
         }
 
+        // A method that a controller has and this one forgets would have the trait's default for each.
+        #[deny(clippy::missing_trait_methods)]
         impl CongestionController for Controller {
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $(Self::$variant(inner) => inner.on_ack(ack),)* }
@@ -435,11 +451,7 @@ impl Controller {
 
     /// A controller for a connection with this segment size, initial window (RFC 6928) and initial ssthresh.
     pub fn new(config: &ControllerConfig, mss: Bytes, initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
-        config.start(Start {
-            mss: mss.0,
-            initial_window: initial_window.0,
-            initial_ssthresh: initial_ssthresh.map(|bytes| bytes.0),
-        })
+        config.start(Start { mss, initial_window, initial_ssthresh, seed: 0 })
     }
 }
 

@@ -171,12 +171,12 @@ pub struct Copa {
 
 impl Copa {
     pub(crate) fn new(config: &CopaConfig, start: Start) -> Self {
-        let window = start.initial_window as f64;
+        let window = start.initial_window.0 as f64;
         Self {
             config: *config,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             window,
-            ssthresh: start.initial_ssthresh,
+            ssthresh: start.ssthresh(),
             in_slow_start: true,
             velocity: Velocity::new(),
             losses: Losses::default(),
@@ -337,7 +337,7 @@ mod tests {
     use crate::testing::ack;
 
     fn copa(window: u64) -> Copa {
-        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: Some(1) };
+        let start = Start::of(1_000, window, Some(1));
         Copa::new(&CopaConfig::default(), start)
     }
 

@@ -166,13 +166,13 @@ pub struct Cubic {
 
 impl Cubic {
     pub(crate) fn new(config: &CubicConfig, start: Start) -> Self {
-        let segments = |bytes: u64| bytes as f64 / start.mss as f64;
+        let segments = |bytes: u64| bytes as f64 / start.mss.0 as f64;
         Self {
             config: *config,
-            mss: start.mss,
+            mss: start.mss.0,
             state: State {
-                cwnd: segments(start.initial_window),
-                ssthresh: start.initial_ssthresh.map(segments),
+                cwnd: segments(start.initial_window.0),
+                ssthresh: start.ssthresh().map(segments),
                 w_max: None,
                 cwnd_prior: 0.0,
                 after_timeout: false,
@@ -180,7 +180,7 @@ impl Cubic {
                 epoch: None,
             },
             slow_start: SlowStart::new(config.hystart),
-            cwnd: Bytes(start.initial_window),
+            cwnd: start.initial_window,
             before_episode: None,
             unlimited_since: None,
             alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
@@ -397,7 +397,7 @@ mod tests {
     const MSS: u64 = 1_000;
 
     fn cubic(initial_window: u64) -> Cubic {
-        Cubic::new(&CubicConfig::default(), Start { mss: MSS, initial_window, initial_ssthresh: Some(2 * MSS) })
+        Cubic::new(&CubicConfig::default(), Start::of(MSS, initial_window, Some(2 * MSS)))
     }
 
     //= rfc9438-5.1-c
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn before_the_first_loss_a_segment_for_twenty_is_the_least_if_so_wanted() {
         let config = CubicConfig { slowest_at_first: Some(20), reno_friendly: false, ..CubicConfig::default() };
-        let start = Start { mss: MSS, initial_window: 1_000 * MSS, initial_ssthresh: Some(2 * MSS) };
+        let start = Start::of(MSS, 1_000 * MSS, Some(2 * MSS));
         let grown_by = |cubic: &mut Cubic| {
             let before = cubic.cwnd().0;
             for _ in 0..50 {
@@ -499,7 +499,7 @@ mod tests {
     #[test]
     fn a_mark_may_keep_more_than_a_loss() {
         let config = CubicConfig { beta_ecn: Some(0.85), ..CubicConfig::default() };
-        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: None };
+        let start = Start::of(MSS, 100 * MSS, None);
         let mut cubic = Cubic::new(&config, start);
         cubic.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(100 * MSS) });
         assert_eq!(cubic.cwnd(), Bytes(85 * MSS)); // RFC 8511

@@ -121,7 +121,7 @@ pub struct Dctcp {
 impl Dctcp {
     pub(crate) fn new(config: &DctcpConfig, start: Start) -> Self {
         Self {
-            mss: start.mss,
+            mss: start.mss.0,
             window: Reno::new(&RenoConfig::default(), start),
             marks: MarkedFraction::new(config.gain, config.initial_alpha),
             round: 0,
@@ -200,7 +200,7 @@ mod tests {
     const MSS: u64 = 1_000;
 
     fn dctcp(initial_alpha: f64) -> Dctcp {
-        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: Some(50 * MSS) };
+        let start = Start::of(MSS, 100 * MSS, Some(50 * MSS));
         Dctcp::new(&DctcpConfig { initial_alpha, ..DctcpConfig::default() }, start)
     }
 

@@ -30,7 +30,7 @@ use crate::controller::{Controller, ControllerConfig, Start};
 /// warm-up, for measuring what that costs. Returns the steps of learning; `None` if the controller has no agent.
 #[doc(hidden)]
 pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> {
-    let start = Start { mss: 1, initial_window: 1, initial_ssthresh: None };
+    let start = Start::of(1, 1, None);
     match config {
         ControllerConfig::DqnNewReno(config) => Some(DqnNewReno::new(config, start).exercise(decisions)),
         ControllerConfig::DqnCubic(config) => Some(DqnCubic::new(config, start).exercise(decisions)),

@@ -9,22 +9,7 @@ use std::any::Any;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use ackclock_units::Bytes;
-
-use crate::controller::CongestionController;
-
-/// What every controller starts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
-    /// Payload of a full segment.
-    pub mss: Bytes,
-    /// The initial window (RFC 6928).
-    pub initial_window: Bytes,
-    /// The slow-start threshold to begin with; `None` is arbitrarily high.
-    pub initial_ssthresh: Option<Bytes>,
-    /// Seed of the controller's random stream, if it wants one: the flow's own, from the scenario's.
-    pub seed: u64,
-}
+use crate::controller::{CongestionController, Start};
 
 /// A controller from outside. Every [`CongestionController`] that can be cloned and shared between threads is one.
 pub trait ExternalController: CongestionController + Sync {
@@ -92,13 +77,8 @@ impl ExternalConfig {
         self.seed = seed;
     }
 
-    pub(crate) fn make(
-        &self,
-        mss: Bytes,
-        initial_window: Bytes,
-        initial_ssthresh: Option<Bytes>,
-    ) -> Box<dyn ExternalController> {
-        self.start(&Start { mss, initial_window, initial_ssthresh, seed: self.seed })
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// A controller that starts from this.
@@ -121,6 +101,8 @@ impl PartialEq for ExternalConfig {
 
 #[cfg(test)]
 mod tests {
+    use ackclock_units::Bytes;
+
     use super::*;
     use crate::testing::{ack, loss};
     use crate::{AckEvent, CongestionEvent, Controller, ControllerConfig};

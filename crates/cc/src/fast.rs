@@ -75,14 +75,14 @@ pub struct Fast {
 
 impl Fast {
     pub(crate) fn new(config: &FastConfig, start: Start) -> Self {
-        let window = start.initial_window as f64;
+        let window = start.initial_window.0 as f64;
         Self {
             config: *config,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             window,
             target: window,
             origin: window,
-            ssthresh: start.initial_ssthresh,
+            ssthresh: start.ssthresh(),
             base_rtt: 0.0,
             mean_rtt: 0.0,
             round: 0,
@@ -209,7 +209,7 @@ mod tests {
     use crate::testing::loss;
 
     fn fast(window: u64, base_ms: f64, mean_ms: f64) -> Fast {
-        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
+        let start = Start::of(1_000, window, None);
         let mut fast = Fast::new(&FastConfig { alpha: 20.0, ..FastConfig::default() }, start);
         (fast.base_rtt, fast.mean_rtt) = (base_ms * 1e6, mean_ms * 1e6);
         fast

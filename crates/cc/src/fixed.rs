@@ -52,7 +52,7 @@ pub struct Fixed {
 
 impl Fixed {
     pub(crate) fn new(config: &FixedConfig, start: Start) -> Self {
-        Self { window: config.window.in_bytes(start.mss) }
+        Self { window: config.window.in_bytes(start.mss.0) }
     }
 }
 

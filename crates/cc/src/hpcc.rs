@@ -79,10 +79,10 @@ pub struct Hpcc {
 impl Hpcc {
     pub(crate) fn new(config: &HpccConfig, start: Start) -> Self {
         let path = config.line_rate.zip(config.base_rtt).map(|(rate, rtt)| rate.bytes_in(rtt).0);
-        let window = path.unwrap_or(start.initial_window) as f64;
+        let window = path.unwrap_or(start.initial_window.0) as f64;
         Self {
             config: *config,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             telemetry: Telemetry::default(),
             base_rtt: config.base_rtt.unwrap_or(SimDuration::ZERO),
             window,
@@ -201,7 +201,7 @@ mod tests {
             line_rate: Some(Bandwidth(8_000_000_000)),
             ..HpccConfig::default()
         };
-        Hpcc::new(&config, Start { mss: 1_000, initial_window: 3_000, initial_ssthresh: None })
+        Hpcc::new(&config, Start::of(1_000, 3_000, None))
     }
 
     fn hop(at_us: u64, sent: u64, queue: u64) -> HopRecord {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_timeout_leaves_the_loss_window_and_what_it_does_not_know_it_learns() {
-        let start = Start { mss: 1_000, initial_window: 3_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 3_000, None);
         let mut hpcc = Hpcc::new(&HpccConfig::default(), start);
         assert_eq!((hpcc.cwnd(), hpcc.pacing_rate()), (Bytes(3_000), None));
         take(&mut hpcc, &[hop(0, 0, 0)], 1_000);

@@ -90,10 +90,10 @@ impl Ledbat {
     pub(crate) fn new(config: &LedbatConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             //= rfc6817-2.4.2-init-window
-            window: start.initial_window as f64,
-            ssthresh: start.initial_ssthresh,
+            window: start.initial_window.0 as f64,
+            ssthresh: start.ssthresh(),
             in_slow_start: config.slow_start,
             clocks: Clocks::new(None),
             delay: BaseDelay::new(config.base_history, config.current_filter),
@@ -204,7 +204,7 @@ mod tests {
     use crate::testing::{ack, loss, restart, timeout, unused};
 
     fn ledbat() -> Ledbat {
-        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 10_000, None);
         Ledbat::new(&LedbatConfig { delay: LedbatDelay::RoundTrip, ..LedbatConfig::default() }, start)
     }
 

@@ -96,9 +96,9 @@ impl LedbatPlusPlus {
     pub(crate) fn new(config: &LedbatPlusPlusConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss as f64,
-            window: start.initial_window as f64,
-            ssthresh: start.initial_ssthresh,
+            mss: start.mss.0 as f64,
+            window: start.initial_window.0 as f64,
+            ssthresh: start.ssthresh(),
             phase: Phase::SlowStart,
             delay: BaseDelay::new(config.base_history, config.current_filter),
             queueing: SimDuration::ZERO,
@@ -262,7 +262,7 @@ mod tests {
     use crate::testing::ack;
 
     fn plus_plus(window: u64) -> LedbatPlusPlus {
-        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
+        let start = Start::of(1_000, window, None);
         LedbatPlusPlus::new(&LedbatPlusPlusConfig::default(), start)
     }
 

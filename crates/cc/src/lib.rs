@@ -89,7 +89,7 @@ pub use classic::{
     HighSpeedResponse, Htcp, HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno,
     VenoConfig, Westwood, WestwoodConfig, Yeah, YeahConfig,
 };
-pub use controller::{CongestionController, Controller, ControllerConfig, controllers};
+pub use controller::{CongestionController, Controller, ControllerConfig, Start, controllers};
 #[doc(inline)]
 pub use copa::{Copa, CopaConfig};
 #[doc(inline)]
@@ -109,7 +109,7 @@ pub use event::{
     SendEvent,
 };
 #[doc(inline)]
-pub use external::{ExternalConfig, ExternalController, Start};
+pub use external::{ExternalConfig, ExternalController};
 #[doc(inline)]
 pub use fast::{Fast, FastConfig};
 #[doc(inline)]

@@ -92,7 +92,7 @@ mod tests {
 
     fn reno(initial_window: u64, config: RenoConfig) -> LinuxReno {
         let config = RenoConfig { increase: Increase::Segments, ..config };
-        LinuxReno::new(&config, Start { mss: MSS, initial_window, initial_ssthresh: None })
+        LinuxReno::new(&config, Start::of(MSS, initial_window, None))
     }
 
     #[test]

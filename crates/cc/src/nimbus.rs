@@ -138,8 +138,8 @@ impl Nimbus {
     pub(crate) fn new(config: &NimbusConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss,
-            initial_window: start.initial_window,
+            mss: start.mss.0,
+            initial_window: start.initial_window.0,
             mode: if config.mode_switch { Mode::Competing } else { Mode::Holding },
             switched: SimTime::ZERO,
             cubic: cubic(start),
@@ -253,7 +253,7 @@ impl Nimbus {
         self.switched = now;
         let window = (self.arrived.oldest().unwrap_or_default() * self.rtt) as u64;
         let window = window.max(2 * self.mss);
-        self.cubic = cubic(Start { mss: self.mss, initial_window: window, initial_ssthresh: Some(window) });
+        self.cubic = cubic(Start::of(self.mss, window, Some(window)));
         self.follow_cubic();
     }
 
@@ -400,8 +400,7 @@ mod tests {
 
     fn nimbus(mode: Mode) -> Nimbus {
         let config = NimbusConfig { link_rate: Some(Bandwidth(8_000_000)), ..NimbusConfig::default() };
-        let mut nimbus =
-            Nimbus::new(&config, Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: Some(10_000) });
+        let mut nimbus = Nimbus::new(&config, Start::of(1_000, 10_000, Some(10_000)));
         (nimbus.mode, nimbus.rtt, nimbus.min_rtt) = (mode, 0.125, 0.1);
         (nimbus.srtt, nimbus.began) = (SimDuration::from_millis(125), Some(SimTime::ZERO));
         nimbus

@@ -103,7 +103,7 @@ impl<S: Strategy> Pcc<S> {
             strategy,
             monitor: Monitor::default(),
             random: RandomStream::new(seed, S::NAME),
-            initial_window: start.initial_window,
+            initial_window: start.initial_window.0,
             srtt: SimDuration::ZERO,
             rate: 0,
             loss_window: LossWindow::default(),

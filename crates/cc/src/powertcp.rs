@@ -130,11 +130,11 @@ pub struct PowerTcp {
 impl PowerTcp {
     fn new(config: &PowerTcpConfig, feedback: Feedback, start: Start) -> Self {
         let path = config.line_rate.zip(config.base_rtt).map(|(rate, rtt)| rate.bytes_in(rtt).0);
-        let window = path.unwrap_or(start.initial_window) as f64;
+        let window = path.unwrap_or(start.initial_window.0) as f64;
         Self {
             config: *config,
             feedback,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             telemetry: Telemetry::default(),
             base_rtt: config.base_rtt.map_or(0.0, SimDuration::as_secs_f64),
             window,
@@ -290,7 +290,7 @@ mod tests {
             flows: 20,
             ..PowerTcpConfig::default()
         };
-        PowerTcp::new(&config, feedback, Start { mss: 1_000, initial_window: 3_000, initial_ssthresh: None })
+        PowerTcp::new(&config, feedback, Start::of(1_000, 3_000, None))
     }
 
     fn hop(at_us: u64, sent: u64, queue: u64) -> HopRecord {

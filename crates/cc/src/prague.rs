@@ -115,9 +115,9 @@ impl Prague {
     pub(crate) fn new(config: &PragueConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss as f64,
-            cwnd: start.initial_window as f64,
-            ssthresh: start.initial_ssthresh.map(|octets| octets as f64),
+            mss: start.mss.0 as f64,
+            cwnd: start.initial_window.0 as f64,
+            ssthresh: start.ssthresh().map(|octets| octets as f64),
             marks: MarkedFraction::new(config.gain, config.initial_alpha),
             observed: VirtualRound::default(),
             answered: Answered::default(),
@@ -190,11 +190,7 @@ impl CongestionController for Prague {
     /// Reno runs where marks are not counted (the authors' `prague_reno`).
     //= rfc9331-4.2-counted-marks
     fn in_its_place(&self, counted: bool) -> Option<Controller> {
-        let start = Start {
-            mss: self.mss as u64,
-            initial_window: self.cwnd as u64,
-            initial_ssthresh: self.ssthresh.map(|octets| octets as u64),
-        };
+        let start = Start::of(self.mss as u64, self.cwnd as u64, self.ssthresh.map(|octets| octets as u64));
         (!counted).then(|| RenoConfig::default().start(start))
     }
 
@@ -279,7 +275,7 @@ mod tests {
     const MSS: u64 = 1_000;
 
     fn prague(initial_alpha: f64) -> Prague {
-        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: Some(50 * MSS) };
+        let start = Start::of(MSS, 100 * MSS, Some(50 * MSS));
         Prague::new(&PragueConfig { initial_alpha, ..PragueConfig::default() }, start)
     }
 
@@ -372,7 +368,7 @@ mod tests {
     //= rfc9331-4.2-counted-marks
     #[test]
     fn without_counted_marks_it_declines_ecn_and_is_reno() {
-        let start = Start { mss: MSS, initial_window: 100 * MSS, initial_ssthresh: Some(50 * MSS) };
+        let start = Start::of(MSS, 100 * MSS, Some(50 * MSS));
         let mut controller = PragueConfig::default().start(start);
         assert!(controller.on_feedback(true));
         assert!(controller.demands().marks);

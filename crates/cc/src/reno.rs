@@ -104,9 +104,9 @@ impl Reno {
     pub(crate) fn new(config: &RenoConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss,
-            cwnd: start.initial_window,
-            ssthresh: start.initial_ssthresh,
+            mss: start.mss.0,
+            cwnd: start.initial_window.0,
+            ssthresh: start.ssthresh(),
             slow_start: SlowStart::new(config.hystart),
             remainder: 0,
             before_episode: None,
@@ -224,7 +224,7 @@ mod tests {
     use crate::testing::{ack, loss, timeout, unused};
 
     fn reno(increase: Increase) -> Reno {
-        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 10_000, None);
         Reno::new(&RenoConfig { increase, ..RenoConfig::default() }, start)
     }
 
@@ -251,7 +251,7 @@ mod tests {
         // 5,896, and not 6,164.
         for (segments, kept) in [(24, 6_432), (23, 5_896)] {
             let config = RenoConfig { whole_segments: true, ..RenoConfig::default() };
-            let start = Start { mss: 536, initial_window: 10 * 536, initial_ssthresh: None };
+            let start = Start::of(536, 10 * 536, None);
             let mut reno = Reno::new(&config, start);
             reno.on_congestion(&loss(segments * 536));
             assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(kept), Some(Bytes(kept))));
@@ -296,7 +296,7 @@ mod tests {
         for (segments, added) in [(495, 2), (2_000, 1)] {
             let config = RenoConfig { increase: Increase::AcksRounded, ..RenoConfig::default() };
             let window = Bytes(segments * 1_448);
-            let start = Start { mss: 1_448, initial_window: window.0, initial_ssthresh: Some(window.0) };
+            let start = Start::of(1_448, window.0, Some(window.0));
             let mut reno = Reno::new(&config, start);
             reno.on_ack(&ack(2 * 1_448));
             assert_eq!(reno.cwnd() - window, Bytes(added));
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_mark_may_keep_more_than_a_loss() {
         let config = RenoConfig { beta_ecn: Some(0.8), ..RenoConfig::default() };
-        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 10_000, None);
         let mut reno = Reno::new(&config, start);
         reno.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(10_000) });
         assert_eq!(reno.cwnd(), Bytes(8_000)); // RFC 8511
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn hystart_plus_plus_slows_slow_start_down_and_ends_it() {
         let config = RenoConfig { hystart: Hystart::Rfc9406, ..RenoConfig::default() };
-        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 10_000, None);
         let mut reno = Reno::new(&config, start);
         let mut feed = |round, count, rtt_ms| {
             let rtt_sample = Some(ackclock_units::SimDuration::from_millis(rtt_ms));

@@ -33,9 +33,9 @@ pub(crate) struct SegmentWindow {
 impl SegmentWindow {
     pub(crate) fn new(start: Start) -> Self {
         Self {
-            mss: start.mss,
-            cwnd: (start.initial_window / start.mss).max(1),
-            ssthresh: start.initial_ssthresh.map(|bytes| bytes / start.mss),
+            mss: start.mss.0,
+            cwnd: (start.initial_window.0 / start.mss.0).max(1),
+            ssthresh: start.ssthresh().map(|bytes| bytes / start.mss.0),
             counted: 0,
             fraction: 0,
             changed_from: None,
@@ -150,11 +150,7 @@ mod tests {
 
     fn window(cwnd: u64, ssthresh: Option<u64>) -> SegmentWindow {
         let in_bytes = |segments| segments * 1_000;
-        SegmentWindow::new(Start {
-            mss: 1_000,
-            initial_window: in_bytes(cwnd),
-            initial_ssthresh: ssthresh.map(in_bytes),
-        })
+        SegmentWindow::new(Start::of(1_000, in_bytes(cwnd), ssthresh.map(in_bytes)))
     }
 
     #[test]

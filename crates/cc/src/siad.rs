@@ -79,13 +79,13 @@ pub struct Siad {
 
 impl Siad {
     pub(crate) fn new(config: &SiadConfig, start: Start) -> Self {
-        let cwnd = start.initial_window as f64;
+        let cwnd = start.initial_window.0 as f64;
         Self {
             rounds: f64::from(config.rounds),
             tick: config.tick,
-            mss: start.mss as f64,
+            mss: start.mss.0 as f64,
             cwnd,
-            ssthresh: start.initial_ssthresh.map(|octets| octets as f64),
+            ssthresh: start.ssthresh().map(|octets| octets as f64),
             increase: cwnd,
             target: cwnd,
             last_limit: cwnd,
@@ -307,7 +307,7 @@ mod tests {
 
     /// A flow whose path is 100 ms long, with a window of 150 segments that keeps half of that queued.
     fn siad() -> Siad {
-        let start = Start { mss: MSS, initial_window: 150 * MSS, initial_ssthresh: Some(100 * MSS) };
+        let start = Start::of(MSS, 150 * MSS, Some(100 * MSS));
         let mut siad = Siad::new(&SiadConfig::default(), start);
         siad.take_sample(SimDuration::from_millis(100));
         siad.take_sample(SimDuration::from_millis(150));

@@ -88,7 +88,7 @@ impl Sprout {
     pub(crate) fn new(config: SproutConfig, start: Start) -> Self {
         Self {
             config,
-            mss: start.mss,
+            mss: start.mss.0,
             forecaster: Forecaster::new(),
             ends: VecDeque::new(),
             last_sent: SimTime::ZERO,
@@ -204,7 +204,7 @@ mod tests {
     const MSS: u64 = 1_000;
 
     fn sprout() -> Sprout {
-        let start = Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None };
+        let start = Start::of(MSS, 10 * MSS, None);
         Sprout::new(SproutConfig::default(), start)
     }
 

@@ -88,8 +88,8 @@ pub struct Swift {
 
 impl Swift {
     pub(crate) fn new(config: &SwiftConfig, start: Start) -> Self {
-        let mss = start.mss as f64;
-        let window = start.initial_window as f64 / mss;
+        let mss = start.mss.0 as f64;
+        let window = start.initial_window.0 as f64 / mss;
         let (rtt, last_decrease) = (SimDuration::ZERO, SimTime::ZERO);
         Self { config: *config, mss, window, rtt, last_decrease, timeouts: 0 }
     }
@@ -188,7 +188,7 @@ mod tests {
     use crate::testing::{ack, loss, restart, timeout};
 
     fn swift(window: u64) -> Swift {
-        let start = Start { mss: 1_000, initial_window: window, initial_ssthresh: None };
+        let start = Start::of(1_000, window, None);
         Swift::new(&SwiftConfig::new(SimDuration::from_millis(50)), start)
     }
 

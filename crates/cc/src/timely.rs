@@ -105,8 +105,8 @@ impl Timely {
     pub(crate) fn new(config: &TimelyConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss,
-            initial_window: start.initial_window,
+            mss: start.mss.0,
+            initial_window: start.initial_window.0,
             rate: 0.0,
             srtt: SimDuration::ZERO,
             acked: 0,
@@ -248,7 +248,7 @@ mod tests {
             initial_rate: Some(Bandwidth(1_000_000_000)),
             ..TimelyConfig::default()
         };
-        let mut timely = Timely::new(&config, Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None });
+        let mut timely = Timely::new(&config, Start::of(1_000, 10_000, None));
         complete(&mut timely, 100);
         timely
     }

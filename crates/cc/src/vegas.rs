@@ -235,14 +235,14 @@ impl Vegas {
     pub(crate) fn new(config: &VegasConfig, start: Start) -> Self {
         let delays = match config.delay {
             VegasDelay::RoundTrip => Delays::RoundTrip,
-            VegasDelay::Forward => Delays::Forward(Box::new(ForwardDelay::new(config.receiver_tick, start.mss))),
+            VegasDelay::Forward => Delays::Forward(Box::new(ForwardDelay::new(config.receiver_tick, start.mss.0))),
             VegasDelay::SkewTolerant => Delays::SkewTolerant(Box::new(SkewTolerantDelay::new(config.receiver_tick))),
         };
         Self {
             config: *config,
-            mss: start.mss,
-            cwnd: start.initial_window,
-            ssthresh: start.initial_ssthresh,
+            mss: start.mss.0,
+            cwnd: start.initial_window.0,
+            ssthresh: start.ssthresh(),
             delays,
             least_rtt: 0,
             round: Round::default(),

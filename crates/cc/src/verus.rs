@@ -131,14 +131,14 @@ impl Verus {
     pub(crate) fn new(config: &VerusConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss,
+            mss: start.mss.0,
             profile: Profile::default(),
             in_slow_start: true,
             leaves_slow_start: false,
             in_loss_phase: false,
             delays: Delays::default(),
             wanted: 0.0,
-            window: (start.initial_window / start.mss) as f64,
+            window: (start.initial_window.0 / start.mss.0) as f64,
             windows: VecDeque::new(),
             allowance: Allowance::new(start),
             session: SimTime::ZERO,
@@ -427,7 +427,7 @@ mod tests {
 
     /// After slow start, with delays of 50 ms up to 25 packets and 2 ms more for each above.
     fn verus(wanted: f64, largest: f64) -> Verus {
-        let start = Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None };
+        let start = Start::of(MSS, 10 * MSS, None);
         let mut verus = Verus::new(&VerusConfig::default(), start);
         for window in 1..=100_usize {
             verus.profile.learn(window, 0.05 + 0.002 * window as f64);

@@ -85,7 +85,18 @@ pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
         Json::Array(_) => "a list".to_owned(),
         Json::Object(_) => "a table".to_owned(),
     };
-    format!("is {found}, and must be {wanted}; write {wanted}", wanted = T::wanted())
+    let wanted = T::wanted();
+    let write = unquoted::<T>(raw).unwrap_or_else(|| wanted.clone());
+    format!("is {found}, and must be {wanted}; write {write}")
+}
+
+/// The value that a text in quotes means, where it belongs there without them: a number of bytes, too.
+fn unquoted<T: Value>(raw: &Json) -> Option<String> {
+    let text = raw.as_str()?;
+    let in_bytes = || text.parse::<Bytes>().ok().map(|bytes| (Json::from(bytes.0), "in bytes, without quotes"));
+    let plain = serde_json::from_str::<Json>(text).ok().map(|value| (value, "without quotes"));
+    let (value, how) = plain.or_else(in_bytes).filter(|(value, _)| T::read(value).is_ok())?;
+    Some(format!("{}, {how}", written(&value)))
 }
 
 // Schemas are made in one place: hundreds of fields ask for them.
@@ -406,6 +417,10 @@ mod tests {
             "is 0.5, and must be a whole number of at most 4294967295; \
              write a whole number of at most 4294967295"
         );
+        for (text, written) in [("1460", "1460, without quotes"), ("2 kB", "2000, in bytes, without quotes")] {
+            assert!(u32::read(&json!(text)).expect_err("a text").ends_with(&format!("; write {written}")), "{text}");
+        }
+        assert!(bool::read(&json!("true")).expect_err("a text").ends_with("; write true, without quotes"));
         assert!(SimDuration::read(&json!("30")).expect_err("no unit").contains("with a unit; write "));
     }
 }

@@ -157,6 +157,36 @@ pub trait QueueDiscipline: Debug + Send {
     fn inspect(&self, _now: SimTime, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
+/// What every discipline answers of itself: `$packets` holds what waits, its `tally` what it dropped and marked; with `room`, the field
+/// of this name is the room that can change.
+macro_rules! accounts {
+    ($packets:ident) => {
+        fn len(&self) -> usize {
+            self.$packets.len()
+        }
+
+        fn octets(&self) -> u64 {
+            self.$packets.octets()
+        }
+
+        fn counters(&self) -> QueueCounters {
+            self.tally.counters()
+        }
+
+        fn tally(&mut self) -> &mut Tally {
+            &mut self.tally
+        }
+    };
+    ($packets:ident, room) => {
+        super::accounts!($packets);
+
+        fn room(&mut self) -> Option<&mut Room> {
+            Some(&mut self.room)
+        }
+    };
+}
+use accounts;
+
 /// Where a queue stands: what a discipline may need beside its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuePlace<'a> {
@@ -268,6 +298,8 @@ impl Queue {
 
 macro_rules! dispatch {
     ($($name:ident)*) => {
+        // A method that a discipline has and this one forgets would have the trait's default for each.
+        #[deny(clippy::missing_trait_methods)]
         impl QueueDiscipline for Queue {
             fn enqueue(&mut self, now: SimTime, arrival: Queued) {
                 match self { $(Self::$name(queue) => queue.enqueue(now, arrival),)* }
@@ -286,6 +318,9 @@ macro_rules! dispatch {
             }
             fn len(&self) -> usize {
                 match self { $(Self::$name(queue) => queue.len(),)* }
+            }
+            fn is_empty(&self) -> bool {
+                match self { $(Self::$name(queue) => queue.is_empty(),)* }
             }
             fn octets(&self) -> u64 {
                 match self { $(Self::$name(queue) => queue.octets(),)* }

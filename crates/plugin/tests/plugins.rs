@@ -113,7 +113,7 @@ fn parameters_are_those_that_the_plug_in_declares() {
     let (of_plugin, of_program) = (read(&text, &loaded()), read(&text, &parts::plugin().library()));
     let error = of_plugin.expect_err("three mistakes");
     assert!(error.contains("flow[0].controller.beta must be more than 0 and less than 1"), "{error}");
-    assert!(error.contains("must not hold a field \"gain\""), "{error}");
+    assert!(error.contains("controller.gain is not a known field"), "{error}");
     assert!(error.contains("flow[1].app.count is missing"), "{error}");
     assert_eq!(Err(error), of_program.map(|_| ()));
 }

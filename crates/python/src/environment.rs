@@ -159,13 +159,14 @@ impl PyEnvironment {
     ///
     /// Args:
     ///     agent: Its place.
-    ///     name: As `ackclock agents` lists them.
+    ///     name: The observation's name, as `ackclock list agents` shows it.
     ///
     /// Raises:
     ///     KeyError: If there is no such observation.
     fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
-        let observation = ackclock_agent::Observation::named(name)
-            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))?;
+        let observation = ackclock_agent::Observation::named(name).ok_or_else(|| {
+            PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them"))
+        })?;
         let agent = self.place(agent)?;
         Ok(self.get_mut()?.read(agent, observation))
     }

@@ -123,6 +123,18 @@ mod _core {
         Ok(PyBytes::new(py, &ackclock_scenario::read_file(&path, most)?))
     }
 
+    /// Return the names that one which is not known may stand for, or an empty list.
+    ///
+    /// Args:
+    ///     given: The name.
+    ///     known: Each known name with what is said of it, where other names for it may stand.
+    #[pyfunction]
+    #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a list")]
+    fn meant(given: &str, known: Vec<(String, String)>) -> Vec<String> {
+        let known: Vec<(&str, &str)> = known.iter().map(|(name, said)| (name.as_str(), said.as_str())).collect();
+        ackclock_declare::meant(given, &known).into_iter().map(str::to_owned).collect()
+    }
+
     /// Return digital lines by name, such as DS3, each with its rate as a scenario writes it.
     #[pyfunction]
     fn line_rates() -> BTreeMap<&'static str, String> {

@@ -23,11 +23,11 @@ mod topology;
 mod trace;
 mod traffic;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_cc::ControllerConfig;
-use ackclock_declare::Value;
+use ackclock_declare::{Value, meant};
 use ackclock_net::{NetworkConfig, NodeId, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_tcp::TcpConfig;
@@ -40,13 +40,13 @@ use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
-use crate::tree::{FieldPath, Node, Step};
+use crate::tree::{FieldPath, Node};
 
 /// A year: timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
-/// No reader looks at more places where a field might belong.
-const MOST_MEANT: usize = 3;
+/// The most names that a remedy lists.
+const MOST_LISTED: usize = 24;
 
 /// Characters of a name.
 const MAX_NAME: usize = 100;
@@ -94,15 +94,8 @@ fn prune_at_or_above(tree: &mut Node, mut path: FieldPath) -> bool {
 fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
     match &error.problem {
         Problem::UnknownField { known } => {
-            let name = match path.0.last() {
-                Some(Step::Key(name)) => name.as_str(),
-                _ => "",
-            };
-            let remedy = match &diagnostics.meant_by(path, name)[..] {
-                [] => suggest(name, known),
-                meant => format!("write {}", meant[..meant.len().min(MOST_MEANT)].join(", or ")),
-            };
-            diagnostics.report_key(path, format!("must not hold a field {name:?}"), remedy);
+            let remedy = diagnostics.instead_of_field(path, known);
+            diagnostics.report_key(path, "is not a known field", remedy);
         }
         Problem::UnknownKind { found, known } => {
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
@@ -110,7 +103,10 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
             } else if known.is_empty() {
                 "name a part that an entry of `use` brings; none is built in".to_owned()
             } else {
-                suggest(found, known)
+                let said = diagnostics.kinds_at(path);
+                let about = |name| said.iter().find(|(kind, _)| *kind == name).map_or("", |(_, about)| *about);
+                let known: Vec<_> = known.iter().map(|name| (*name, about(*name))).collect();
+                suggest_described(found, &known).0
             };
             diagnostics.report(path, format!("must be one of the names known here, not {found:?}"), remedy);
         }
@@ -121,17 +117,29 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
     }
 }
 
-/// The known name nearest to `name`, if one is near, and all of them.
+/// The known names that `name` may stand for, and all of them.
 pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
-    let mut listed = BTreeSet::new();
-    let names: Vec<&str> = known.iter().map(AsRef::as_ref).filter(|name| listed.insert(*name)).collect();
-    let nearest = names.iter().map(|known| (strsim::damerau_levenshtein(name, known), *known)).min();
-    let listed = if names.len() > 24 { quoted(&names[..24]) + ", ..." } else { quoted(&names) };
-    match nearest {
-        None => "none are allowed here".to_owned(),
-        Some((distance, near)) if distance <= 1 + near.len() / 3 => format!("did you mean {near:?}? known: {listed}"),
-        Some(_) => format!("use one of {listed}"),
-    }
+    let known: Vec<(&str, &str)> = known.iter().map(|known| (known.as_ref(), "")).collect();
+    suggest_described(name, &known).0
+}
+
+/// The same of names with what is said of each, and those that may be meant.
+pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (String, Vec<&'a str>) {
+    let mut names: Vec<&str> = Vec::new();
+    known.iter().for_each(|(name, _)| {
+        if !names.contains(name) {
+            names.push(name)
+        }
+    });
+    let found = meant(name, known);
+    let listed = if names.len() > MOST_LISTED { quoted(&names[..MOST_LISTED]) + ", ..." } else { quoted(&names) };
+    let remedy = match (&found[..], names.len()) {
+        (_, 0) => "none are allowed here".to_owned(),
+        ([], _) => format!("use one of {listed}"),
+        (found, MOST_LISTED..) => format!("did you mean {}?", quoted(found).replace(", ", " or ")),
+        (found, _) => format!("did you mean {}? known: {listed}", quoted(found).replace(", ", " or ")),
+    };
+    (remedy, found)
 }
 
 /// Checks one scenario.

@@ -344,10 +344,26 @@ impl<'source> Diagnostics<'source> {
         self.blamed.iter().any(|blamed| blamed.touches(path))
     }
 
-    /// The fields that the unknown `name` at `path` may stand for, each as it is written.
-    pub(crate) fn meant_by(&self, path: &FieldPath, name: &str) -> Vec<String> {
-        let table = FieldPath(path.0[..path.0.len().saturating_sub(1)].to_vec());
-        Meaning::at(self.tree, &table).meant_by(name)
+    /// What to write in place of the unknown field at `path` in a table with the fields `known`. Nothing is said of a field
+    /// that is missing because it was given this name.
+    pub(crate) fn instead_of_field(&mut self, path: &FieldPath, known: &[&str]) -> String {
+        let Some((Step::Key(name), above)) = path.0.split_last() else { return String::new() };
+        let table = FieldPath(above.to_vec());
+        let (remedy, meant) = Meaning::at(self.tree, &table).instead_of(name, self.tree.at(&table), known, &table);
+        for field in meant.iter().map(|name| table.key(name)) {
+            if !self.is_written(&field) {
+                self.blame(field);
+            }
+        }
+        remedy
+    }
+
+    /// The kinds that may stand at `path`, or whose `kind` does, each with what the format says of it.
+    pub(crate) fn kinds_at(&self, path: &FieldPath) -> Vec<(&'static str, &'static str)> {
+        let is_kind = path.0.last() == Some(&Step::Key("kind".to_owned()));
+        let value = &path.0[..path.0.len() - usize::from(is_kind)];
+        let Some((last, above)) = value.split_last() else { return Vec::new() };
+        Meaning::at(self.tree, &FieldPath(above.to_vec())).below(last).kinds()
     }
 
     /// Says nothing more of `path`.

@@ -1,4 +1,4 @@
-//! The kinds of traffic, as JSON for `ackclock traffic`.
+//! The kinds of traffic, as JSON for `ackclock list traffic`.
 
 use ackclock_declare::{Entry, Part};
 use ackclock_sim::{
@@ -21,13 +21,19 @@ pub fn traffic() -> Value {
 
 fn applications() -> Vec<Value> {
     vec![
-        entry("bulk", "app: data without end", "every study of congestion control", "none", &[]),
+        entry(
+            "bulk",
+            "app: data without end (ns-2's FTP, ns-3's BulkSend)",
+            "every study of congestion control",
+            "none",
+            &[],
+        ),
         FileApp::part().to_json(),
         FilesApp::part().to_json(),
         OnOffApp::part().to_json(),
         entry(
             "request_response",
-            "app: requests on one connection, each answered by the receiving end",
+            "app: requests on one connection, each answered by the receiving end (RPC, HTTP)",
             "RPC; HTTP/1.1 on a connection that persists",
             "one request at a time: no pipelining",
             &[

@@ -377,13 +377,13 @@ fn mistakes_say_what_is_wrong_and_what_to_do() {
             "node = \"left\"\nfar = { controller = \"python:mine:Own\" }",
             "far.controller",
             "must be a built-in controller",
-            "ackclock controllers",
+            "`ackclock list controllers`",
         ),
         (
             "node = \"left\"\nfar = { controller = { kind = \"external\", name = \"own\" } }",
             "far.controller",
             "must be a built-in controller",
-            "ackclock controllers",
+            "`ackclock list controllers`",
         ),
         (
             "node = \"left\"\nnear = { controller = { kind = \"policy\", file = \"nowhere.onnx\" } }",

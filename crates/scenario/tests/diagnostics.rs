@@ -89,6 +89,79 @@ fn a_wrong_value_is_one_mistake_and_not_others_that_follow_from_it() {
     }
 }
 
+/// What papers, Linux, ns-2, ns-3 and OPNET call what these parts and keys are: RFC 3649 is HighSpeed TCP (HSTCP), Linux's pfifo a
+/// queue that drops at its tail, ns-2's FTP data without end, and the RTT twice a one-way delay.
+#[test]
+fn names_of_elsewhere_lead_to_the_part_or_key_that_is_meant() {
+    let controllers = [
+        ("CUBIC", "cubic"),
+        ("BBR", "bbr"),
+        ("BBRv1", "bbr"),
+        ("BBRv3", "bbr3"),
+        ("BBRv2", "bbr\" or \"bbr3"),
+        ("pcc", "pcc_allegro\" or \"pcc_vivace"),
+        ("DQN-CUBIC", "dqn_cubic"),
+        ("hstcp", "highspeed"),
+        ("HSTCP", "highspeed"),
+        ("TcpHighSpeed", "highspeed"),
+        ("TcpNewReno", "newreno"),
+        ("LEDBAT++", "ledbat_plus_plus"),
+    ];
+    let queues = [
+        ("FQ-CoDel", "fq_codel"),
+        ("DropTail", "drop_tail"),
+        ("tail drop", "drop_tail"),
+        ("FIFO", "drop_tail"),
+        ("pfifo", "drop_tail"),
+        ("bfifo", "drop_tail"),
+        ("random early detection", "red"),
+    ];
+    let apps = [("ftp", "bulk"), ("BulkSend", "bulk"), ("http", "request_response"), ("OnOff", "on_off")];
+    let cases =
+        controllers.map(|(given, meant)| ("controller = \"cubic\"", format!("controller = \"{given}\""), meant));
+    let cases =
+        cases.into_iter().chain(queues.map(|(given, meant)| ("kind = \"red\"", format!("kind = \"{given}\""), meant)));
+    let app = |(given, meant)| ("controller = \"cubic\"", format!("app = {{ kind = \"{given}\" }}"), meant);
+    for (old, new, meant) in cases.chain(apps.map(app)) {
+        let found = mistakes(&with(old, &new));
+        let remedy = found.first().map_or("", |one| &one.remedy);
+        assert!(found.len() == 1 && remedy.starts_with(&format!("did you mean \"{meant}\"?")), "{new}: {found:#?}");
+    }
+    for (old, new, remedy) in [
+        ("delay = \"8 ms\"", "rtt = \"16 ms\"", "write delay = ..., which is half of the RTT"),
+        ("delay = \"8 ms\"", "latency = \"8 ms\"", "write delay = ..."),
+        ("rate = \"10 Mbit/s\"", "bandwidth = \"10 Mbit/s\"", "write rate = ..."),
+        ("rate = \"10 Mbit/s\"", "DataRate = \"10 Mbit/s\"", "write rate = ..., which is ns-3's DataRate"),
+        ("mss = 1448", "selective_ack = true", "write sack = ..., which is OPNET's Selective ACK"),
+        ("mss = 1448", "maximum_segment_size = 1448", "write mss = ..., which is OPNET's Maximum Segment Size"),
+        ("mss = 1448", "fast_retransmit = 3", "write dup_thresh = ..., which is fast retransmit"),
+        ("mss = 1448", "rto_min = \"200 ms\"", "write rto = { min = ... }"),
+        (
+            "mss = 1448",
+            "slow_start_initial_count = 2",
+            "write initial_window = ..., which is OPNET's Slow-Start Initial Count",
+        ),
+        ("mss = 1448", "mss = \"1448 B\"", "write 1448, in bytes, without quotes"),
+        ("mss = 1448", "profile = \"ns-3\"", "did you mean \"ns3-3.4x\"? known: "),
+        ("controller = \"cubic\"", "congestion_control = \"cubic\"", "write controller = ..."),
+        ("controller = \"cubic\"", "cc = \"cubic\"", "write controller = ..."),
+        ("count = 3", "count = 0", "write 1 or more, or remove this flow"),
+    ] {
+        let found = mistakes(&with(old, new));
+        let is_told = |one: &Diagnostic| one.remedy.starts_with(remedy);
+        assert!(found.len() == 1 && found.iter().all(is_told), "{new}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_list_of_tables_by_another_name_is_the_only_mistake() {
+    let text = "duration = \"1 s\"\n[topology]\nkind = \"explicit\"\nnodes = [\"a\", \"b\"]\n\
+                link = [{ from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"1 ms\" }]\n[[flow]]\nfrom = \"a\"\nto = \"b\"\n";
+    let found = mistakes(text);
+    let remedy = "did you mean \"node\"? known: \"node\", \"link\"; write [[topology.node]] for each";
+    assert_eq!((found.len(), found[0].remedy.as_str()), (1, remedy), "{found:#?}");
+}
+
 #[test]
 fn a_mistake_is_printed_as_compilers_do() {
     let shown = mistakes(&with("\"10 s\"", "\"0 s\""))[0].to_string();

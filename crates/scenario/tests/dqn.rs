@@ -245,7 +245,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
         ("{ kind = \"dqn_cubic\", dropout = 1.0 }", ["dropout", "must be at least 0 and at most 0.9", "0.1"]),
         ("{ kind = \"dqn_cubic\", discount = 1.0 }", ["discount", "at most 0.9999", "0.9"]),
         ("{ kind = \"dqn_newreno\", recurrent = true }", ["recurrent", "needs two readings", "recent = 8"]),
-        ("{ kind = \"dqn_cubic\", store_on = \"ack\" }", ["store_on", "must not hold a field", "formula_c"]),
+        ("{ kind = \"dqn_cubic\", store_on = \"ack\" }", ["store_on", "is not a known field", "formula_c"]),
     ] {
         let error = Scenario::parse(&text(&[controller]), "test.toml", &[]).expect_err("a mistake").to_string();
         for part in parts {

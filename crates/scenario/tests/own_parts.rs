@@ -169,7 +169,7 @@ fn a_source_writes_and_closes() {
 fn mistakes_are_told_as_those_of_built_in_parts() {
     let error = read(&scenario("", "controller = { kind = \"holds\", segments = 0, gain = 1 }")).unwrap_err();
     assert!(error.contains("flow[0].controller.segments must be at least 1"), "{error}");
-    assert!(error.contains("must not hold a field \"gain\""), "{error}");
+    assert!(error.contains("controller.gain is not a known field"), "{error}");
     let error = read(&scenario("", "controller = \"hold\"")).unwrap_err();
     assert!(error.contains("did you mean \"holds\"?"), "{error}");
 }

@@ -39,9 +39,9 @@ declare! {
     /// PRR.
     #[derive(Copy)]
     pub struct TcpConfig {
-        /// Largest payload of a segment in bytes, without headers and options.
+        /// Largest payload of a segment in bytes, without headers and options (OPNET's Maximum Segment Size).
         mss: u32 = default(1448).at_least(1).at_most(MAX_MSS).unit("bytes"),
-        /// Offer selective acknowledgements (RFC 2018), unless `loss_recovery` has no use for them; used when both ends offer them.
+        /// Offer selective acknowledgements (RFC 2018; OPNET's Selective ACK), unless `loss_recovery` has no use for them; used when both ends offer them.
         sack: bool = true,
         /// Report duplicates in a first SACK block (RFC 2883).
         dsack: bool = true,
@@ -59,7 +59,7 @@ declare! {
         loss_recovery: LossRecovery = LossRecovery::Sack,
         /// Method of loss detection.
         loss_detection: LossDetection = LossDetection::DupAcks,
-        /// Duplicate ACKs that mean a loss.
+        /// Duplicate ACKs that mean a loss (fast retransmit; OPNET's Duplicate ACK Threshold).
         dup_thresh: u32 = default(3).at_least(1).source("RFC 5681 section 3.2"),
         /// Largest value to which `dup_thresh` may grow with observed reordering (Linux's `tcp_max_reordering`).
         max_dup_thresh: u32 = 3,
@@ -136,7 +136,7 @@ declare! {
         receive_buffer: Bytes as Buffer = default(Buffer::None).at_least(Bytes(1)).at_most(MAX_WINDOW),
         /// Send buffer; "unlimited" is the largest window that can be advertised with or without scaling.
         send_buffer: Bytes as Buffer = default(Buffer::None).at_least(Bytes(1)).at_most(MAX_WINDOW),
-        /// Congestion window to start with.
+        /// Congestion window to start with (OPNET's Slow-Start Initial Count).
         //= rfc6928-2-ten-segments
         initial_window: Bytes as Amount = default(Amount::Segments(10)).at_least(1).unit("segments").source("RFC 6928 section 2"),
         /// Slow-start threshold to start with.

@@ -84,7 +84,8 @@ def _entries(kind: str, name: str | None = None) -> list[dict[str, Any]]:
         entries = [{"kind": table.removesuffix("s"), **row} for table, rows in entries.items() for row in rows]
     found = [entry for entry in entries if name in (None, entry["name"])]
     if not found:
-        raise InputError(unknown(KINDS[kind][0], str(name), dict.fromkeys(entry["name"] for entry in entries)))
+        said = {entry["name"]: _about(entry) for entry in entries}
+        raise InputError(unknown(KINDS[kind][0], str(name), said, said=said))
     return found
 
 

@@ -121,8 +121,8 @@ pub struct LinuxBbr {
 
 impl LinuxBbr {
     pub(crate) fn new(config: &BbrConfig, start: Start) -> Self {
-        let segments = Segments(start.mss);
-        let initial_window = segments.of(start.initial_window);
+        let segments = Segments(start.mss.0);
+        let initial_window = segments.of(start.initial_window.0);
         let high_gain = gain_of(config.high_gain);
         Self {
             config: *config,
@@ -151,7 +151,7 @@ impl LinuxBbr {
             cwnd: initial_window,
             prior_cwnd: 0,
             initial_window,
-            ssthresh: start.initial_ssthresh.map(|octets| segments.of(octets)),
+            ssthresh: start.ssthresh().map(|octets| segments.of(octets)),
             prior_ssthresh: 0,
             pacing_rate: segments.octets_per_second(rate_of(initial_window, 1_000), high_gain),
             has_rtt: false,

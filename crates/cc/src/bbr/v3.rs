@@ -169,10 +169,10 @@ pub struct Bbr3 {
 
 impl Bbr3 {
     pub(crate) fn new(config: &Bbr3Config, start: Start) -> Self {
-        let window = start.initial_window;
+        let window = start.initial_window.0;
         Self {
             config: *config,
-            mss: start.mss,
+            mss: start.mss.0,
             initial_window: window,
             random: RandomStream::new(config.seed, "bbr3"),
             state: State::Startup,

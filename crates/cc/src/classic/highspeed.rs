@@ -67,7 +67,7 @@ declare! {
 
 impl Algorithm for HighSpeedConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "HighSpeed TCP: increase and decrease depend on the window",
+        summary: "HighSpeed TCP (HSTCP): increase and decrease depend on the window",
         source: "RFC 3649",
         departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("highspeed")

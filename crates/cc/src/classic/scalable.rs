@@ -27,7 +27,7 @@ declare! {
 
 impl Algorithm for ScalableConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "grows by a fraction of itself in a round trip, falls by a fraction",
+        summary: "grows by a fraction of itself in a round trip, falls by a fraction (STCP)",
         source: "Kelly, CCR 33(2), 2003",
         departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("scalable")

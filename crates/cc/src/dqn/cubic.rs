@@ -228,7 +228,7 @@ mod tests {
     fn w_max_and_the_pace_by_hand() {
         let mut config = DqnCubicConfig::default();
         config.dqn.below_ssthresh = BelowSsthresh::Avoidance;
-        let start = Start { mss: 1_000, initial_window: 100_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 100_000, None);
         let mut dqn = DqnCubic::new(&config, start);
         dqn.on_congestion(&loss(100_000));
         assert_eq!(dqn.cwnd(), Bytes(70_000));

@@ -179,7 +179,7 @@ mod tests {
     fn controller(change: impl FnOnce(&mut DqnNewRenoConfig)) -> DqnNewReno {
         let mut config = DqnNewRenoConfig::default();
         change(&mut config);
-        DqnNewReno::new(&config, Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None })
+        DqnNewReno::new(&config, Start::of(1_000, 10_000, None))
     }
 
     fn told(controller: &DqnNewReno, wanted: &str) -> f64 {

@@ -66,9 +66,9 @@ pub(super) struct LearnedWindow {
 impl LearnedWindow {
     pub(super) fn new(rules: WindowRules, start: Start) -> Self {
         Self {
-            mss: start.mss,
-            cwnd: start.initial_window,
-            ssthresh: start.initial_ssthresh,
+            mss: start.mss.0,
+            cwnd: start.initial_window.0,
+            ssthresh: start.ssthresh(),
             rtt: SimDuration::ZERO,
             rules,
             slow_start: SlowStart::new(rules.hystart),

@@ -7,7 +7,7 @@ const MSS: u64 = 1_448;
 /// In congestion avoidance with a window of `segments`, no loss so far.
 fn cubic(segments: u64) -> LinuxCubic {
     let window = segments * MSS;
-    LinuxCubic::new(&CubicConfig::linux(), Start { mss: MSS, initial_window: window, initial_ssthresh: Some(window) })
+    LinuxCubic::new(&CubicConfig::linux(), Start::of(MSS, window, Some(window)))
 }
 
 /// After losses at these windows, segments.
@@ -164,7 +164,7 @@ fn silence_does_not_count() {
 #[test]
 fn hystart_ends_the_first_slow_start_without_a_plateau() {
     let config = CubicConfig { hystart: Hystart::Linux, ..CubicConfig::linux() };
-    let mut cubic = LinuxCubic::new(&config, Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None });
+    let mut cubic = LinuxCubic::new(&config, Start::of(MSS, 10 * MSS, None));
     let mut clock = AckClock::new(SimDuration::from_micros(120), SimDuration::from_millis(60), MSS);
     while cubic.ssthresh().is_none() {
         cubic.on_ack(&clock.next_ack(segments(&cubic)));

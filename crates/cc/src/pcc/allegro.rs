@@ -114,8 +114,8 @@ impl AllegroStrategy {
     pub(super) fn new(config: &AllegroConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss,
-            initial_window: start.initial_window,
+            mss: start.mss.0,
+            initial_window: start.initial_window.0,
             state: State::Starting { awaits: false },
             stage: 0,
             rate: 0.0,
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     fn strategy() -> AllegroStrategy {
-        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 10_000, None);
         AllegroStrategy::new(&AllegroConfig::default(), start)
     }
 

@@ -139,7 +139,7 @@ impl VivaceStrategy {
     pub(super) fn new(config: &VivaceConfig, start: Start) -> Self {
         Self {
             config: *config,
-            mss: start.mss,
+            mss: start.mss.0,
             state: State::Starting { last: None, awaits: false },
             step: 0,
             rate: 0.0,
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn strategy(rate: f64, least_step: f64) -> VivaceStrategy {
-        let start = Start { mss: 1_000, initial_window: 10_000, initial_ssthresh: None };
+        let start = Start::of(1_000, 10_000, None);
         let mut strategy = VivaceStrategy::new(&VivaceConfig { least_step, ..VivaceConfig::default() }, start);
         strategy.probe(rate);
         strategy

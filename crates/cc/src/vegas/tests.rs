@@ -5,7 +5,7 @@ use crate::event::SegmentTimestamps;
 use crate::testing::{ack, loss, sent, timeout};
 
 fn start(window: u64, ssthresh: Option<u64>) -> Start {
-    Start { mss: 1_000, initial_window: window, initial_ssthresh: ssthresh }
+    Start::of(1_000, window, ssthresh)
 }
 
 /// One round trip: an ACK for every segment of the window, `rtt_ms` each.

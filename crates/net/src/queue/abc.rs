@@ -21,6 +21,7 @@ use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
+use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
@@ -63,8 +64,7 @@ impl Parameters for AbcQueueConfig {
 pub struct Abc {
     config: AbcQueueConfig,
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
     /// mu, octets/s.
     rate: f64,
     /// What left in the last `span`: when, and how many octets.
@@ -82,8 +82,7 @@ impl Abc {
         Self {
             config: *config,
             room: Room::new(config.limit),
-            packets: VecDeque::new(),
-            octets: 0,
+            packets: Fifo::default(),
             rate: 0.0,
             left: VecDeque::new(),
             left_octets: 0,
@@ -119,7 +118,7 @@ impl Abc {
     /// Algorithm 1.
     fn judge(&mut self, now: SimTime, leaving: &mut Queued) {
         let leaves_at = self.on_leaving(now, leaving.octets);
-        self.fraction = (0.5 * self.target(self.octets + leaving.octets) / leaves_at).clamp(0.0, 1.0);
+        self.fraction = (0.5 * self.target(self.packets.octets() + leaving.octets) / leaves_at).clamp(0.0, 1.0);
         self.tokens = (self.tokens + self.fraction).min(self.config.tokens);
         if leaving.packet.ecn() == Ecn::Ce {
             return;
@@ -134,17 +133,15 @@ impl Abc {
 
 impl QueueDiscipline for Abc {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        if !self.room.takes(self.packets.len(), self.octets, arrival.octets) {
+        if !self.room.takes(self.packets.len(), self.packets.octets(), arrival.octets) {
             self.tally.drop(&arrival.packet);
             return;
         }
-        self.octets += arrival.octets;
-        self.packets.push_back(arrival);
+        self.packets.push(arrival);
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
-        let mut first = self.packets.pop_front()?;
-        self.octets -= first.octets;
+        let mut first = self.packets.pop()?;
         if first.packet.ecn() != Ecn::NotEct {
             self.judge(now, &mut first);
         }
@@ -164,21 +161,7 @@ impl QueueDiscipline for Abc {
         self.rate = rate.0 as f64 / 8.0; // until it is measured
     }
 
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    super::accounts!(packets);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("accelerate_fraction", self.fraction);

@@ -262,21 +262,7 @@ impl QueueDiscipline for Cake {
         self.hosts.set_table(hosts);
     }
 
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.queues.octets()
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    super::accounts!(queues);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.flows[self.last as usize].cobalt.inspect(record);

@@ -268,25 +268,7 @@ impl QueueDiscipline for Codel {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.queue.octets()
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn room(&mut self) -> Option<&mut Room> {
-        Some(&mut self.room)
-    }
+    super::accounts!(queue, room);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.control.inspect(record);

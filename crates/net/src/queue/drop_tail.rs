@@ -1,10 +1,9 @@
 //! DropTail: first in, first out; what does not fit is dropped. The discipline of every simple router.
 
-use std::collections::VecDeque;
-
 use ackclock_declare::{About, declare};
 use ackclock_units::{Bandwidth, SimTime};
 
+use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
@@ -22,7 +21,7 @@ impl Parameters for DropTailConfig {
     const ABOUT: About = About {
         name: "drop_tail",
         aliases: &[],
-        summary: "first in, first out; what does not fit is dropped",
+        summary: "first in, first out (FIFO, tail drop; Linux's pfifo, bfifo); what does not fit is dropped",
         source: "the queue of every simple router",
         departures: "none; the packet in service does not count, framing does",
     };
@@ -36,31 +35,28 @@ impl Parameters for DropTailConfig {
 #[derive(Clone, Debug)]
 pub struct DropTail {
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
     tally: Tally,
 }
 
 impl DropTail {
     /// An empty queue with these parameters.
     pub fn new(config: &DropTailConfig, _place: &QueuePlace<'_>) -> Self {
-        Self { room: Room::new(config.limit), packets: VecDeque::new(), octets: 0, tally: Tally::default() }
+        Self { room: Room::new(config.limit), packets: Fifo::default(), tally: Tally::default() }
     }
 }
 
 impl QueueDiscipline for DropTail {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        if self.room.takes(self.packets.len(), self.octets, arrival.octets) {
-            self.octets += arrival.octets;
-            self.packets.push_back(arrival);
+        if self.room.takes(self.packets.len(), self.packets.octets(), arrival.octets) {
+            self.packets.push(arrival);
         } else {
             self.tally.drop(&arrival.packet);
         }
     }
 
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
-        let first = self.packets.pop_front()?;
-        self.octets -= first.octets;
+        let first = self.packets.pop()?;
         Some(first)
     }
 
@@ -68,25 +64,7 @@ impl QueueDiscipline for DropTail {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn room(&mut self) -> Option<&mut Room> {
-        Some(&mut self.room)
-    }
+    super::accounts!(packets, room);
 }
 
 #[cfg(test)]

@@ -72,25 +72,7 @@ impl QueueDiscipline for Drr {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.flows.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.flows.octets()
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn room(&mut self) -> Option<&mut Room> {
-        Some(&mut self.room)
-    }
+    super::accounts!(flows, room);
 }
 
 #[cfg(test)]

@@ -23,28 +23,37 @@ pub(super) struct Fifo {
 }
 
 impl Fifo {
+    #[inline]
     pub(super) fn push(&mut self, arrival: Queued) {
         self.octets += arrival.octets;
         self.packets.push_back(arrival);
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }
 
+    #[inline]
+    pub(super) fn front(&self) -> Option<&Queued> {
+        self.packets.front()
+    }
+
     /// When the first packet arrived.
     pub(super) fn head_since(&self) -> Option<SimTime> {
-        self.packets.front().map(|first| first.since)
+        self.front().map(|first| first.since)
     }
 }
 
 impl Head for Fifo {
+    #[inline]
     fn pop(&mut self) -> Option<Queued> {
         let first = self.packets.pop_front()?;
         self.octets -= first.octets;
         Some(first)
     }
 
+    #[inline]
     fn octets(&self) -> u64 {
         self.octets
     }

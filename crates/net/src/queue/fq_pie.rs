@@ -135,25 +135,7 @@ impl QueueDiscipline for FqPie {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.queues.octets()
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn room(&mut self) -> Option<&mut Room> {
-        Some(&mut self.room)
-    }
+    super::accounts!(queues, room);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let waiting = self.queues.octets_of(self.last);

@@ -4,11 +4,10 @@
 //!
 //! Departures: none; a band that is always busy starves those after it.
 
-use std::collections::VecDeque;
-
 use ackclock_declare::{About, Review, declare, required, unset};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
 use super::{FlowSet, Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::config::PacketClass;
@@ -92,8 +91,7 @@ pub struct Priority {
 struct Band {
     config: BandConfig,
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
 }
 
 impl Priority {
@@ -102,8 +100,7 @@ impl Priority {
         let band = |config: &BandConfig| Band {
             config: config.clone(),
             room: Room::new(config.limit),
-            packets: VecDeque::new(),
-            octets: 0,
+            packets: Fifo::default(),
         };
         Self { bands: config.bands.iter().map(band).collect(), packets: 0, octets: 0, tally: Tally::default() }
     }
@@ -114,9 +111,8 @@ impl QueueDiscipline for Priority {
         let last = self.bands.len() - 1;
         let place = self.bands.iter().position(|band| band.config.takes(&arrival.packet)).unwrap_or(last);
         let band = &mut self.bands[place];
-        if band.room.takes(band.packets.len(), band.octets, arrival.octets) {
-            band.octets += arrival.octets;
-            band.packets.push_back(arrival);
+        if band.room.takes(band.packets.len(), band.packets.octets(), arrival.octets) {
+            band.packets.push(arrival);
             self.packets += 1;
             self.octets += arrival.octets;
         } else {
@@ -125,9 +121,8 @@ impl QueueDiscipline for Priority {
     }
 
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
-        let band = self.bands.iter_mut().find(|band| !band.packets.is_empty())?;
-        let first = band.packets.pop_front()?;
-        band.octets -= first.octets;
+        let band = self.bands.iter_mut().find(|band| band.packets.len() > 0)?;
+        let first = band.packets.pop()?;
         self.packets -= 1;
         self.octets -= first.octets;
         Some(first)

@@ -11,12 +11,11 @@
 
 mod adaptive;
 
-use std::collections::VecDeque;
-
 use ackclock_declare::{About, Review, declare, default, unset};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 
 use self::adaptive::Adaptive;
+use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
@@ -155,8 +154,7 @@ pub struct Red {
     idle_since: Option<SimTime>,
     random: RandomStream,
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
     tally: Tally,
 }
 
@@ -189,8 +187,7 @@ impl Red {
             idle_since: Some(SimTime::ZERO),
             random: place.random(),
             room: Room::new(config.limit),
-            packets: VecDeque::new(),
-            octets: 0,
+            packets: Fifo::default(),
             tally: Tally::default(),
         }
     }
@@ -199,7 +196,7 @@ impl Red {
     fn update_average(&mut self, now: SimTime) {
         self.catch_up(now);
         self.idle_since = None;
-        let queue = if self.in_octets { self.octets as f64 } else { self.packets.len() as f64 };
+        let queue = if self.in_octets { self.packets.octets() as f64 } else { self.packets.len() as f64 };
         self.average += self.weight * (queue - self.average);
     }
 
@@ -279,21 +276,19 @@ impl QueueDiscipline for Red {
             Verdict::Early => self.ecn && self.tally.mark(&mut arrival.packet),
             Verdict::Drop => false,
         };
-        if goes_on && self.room.takes(self.packets.len(), self.octets, arrival.octets) {
-            self.octets += arrival.octets;
-            self.packets.push_back(arrival);
+        if goes_on && self.room.takes(self.packets.len(), self.packets.octets(), arrival.octets) {
+            self.packets.push(arrival);
         } else {
             self.tally.drop(&arrival.packet);
         }
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
-        let Some(first) = self.packets.pop_front() else {
+        let first = self.packets.pop();
+        if first.is_none() {
             self.idle_since.get_or_insert(now);
-            return None;
-        };
-        self.octets -= first.octets;
-        Some(first)
+        }
+        first
     }
 
     fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
@@ -309,25 +304,7 @@ impl QueueDiscipline for Red {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn room(&mut self) -> Option<&mut Room> {
-        Some(&mut self.room)
-    }
+    super::accounts!(packets, room);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let (average, max_p) = (self.average_at(now), self.max_p_at(now));

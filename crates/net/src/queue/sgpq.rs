@@ -5,11 +5,10 @@
 //!
 //! Departures: the limit of each class is its own, as the source leaves the sharing of room open.
 
-use std::collections::VecDeque;
-
 use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
@@ -56,14 +55,13 @@ pub struct Sgpq {
 #[derive(Clone, Debug)]
 struct Class {
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
 }
 
 impl Sgpq {
     /// Two empty queues with these parameters.
     pub fn new(config: &SgpqConfig, _place: &QueuePlace<'_>) -> Self {
-        let class = |limit| Class { room: Room::new(limit), packets: VecDeque::new(), octets: 0 };
+        let class = |limit| Class { room: Room::new(limit), packets: Fifo::default() };
         Self {
             threshold: config.threshold.0,
             small: class(config.small_limit),
@@ -77,18 +75,16 @@ impl QueueDiscipline for Sgpq {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
         let is_small = u64::from(arrival.packet.size) <= self.threshold;
         let class = if is_small { &mut self.small } else { &mut self.large };
-        if class.room.takes(class.packets.len(), class.octets, arrival.octets) {
-            class.octets += arrival.octets;
-            class.packets.push_back(arrival);
+        if class.room.takes(class.packets.len(), class.packets.octets(), arrival.octets) {
+            class.packets.push(arrival);
         } else {
             self.tally.drop(&arrival.packet);
         }
     }
 
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
-        let class = if self.small.packets.is_empty() { &mut self.large } else { &mut self.small };
-        let first = class.packets.pop_front()?;
-        class.octets -= first.octets;
+        let class = if self.small.packets.len() == 0 { &mut self.large } else { &mut self.small };
+        let first = class.packets.pop()?;
         Some(first)
     }
 
@@ -102,7 +98,7 @@ impl QueueDiscipline for Sgpq {
     }
 
     fn octets(&self) -> u64 {
-        self.small.octets + self.large.octets
+        self.small.packets.octets() + self.large.packets.octets()
     }
 
     fn counters(&self) -> QueueCounters {

@@ -195,21 +195,7 @@ impl QueueDiscipline for SharedBuffer {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.flows.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.flows.octets()
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    super::accounts!(flows);
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@
 //!
 //! Departures from Linux: no peak rate, no minimum packet size.
 
-use std::collections::VecDeque;
-
 use ackclock_declare::{About, Review, declare, required};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
+use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
@@ -64,8 +63,7 @@ pub struct Tbf {
     /// When `tokens` was right.
     updated: SimTime,
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
     tally: Tally,
 }
 
@@ -79,8 +77,7 @@ impl Tbf {
             tokens: capacity,
             updated: SimTime::ZERO,
             room: Room::new(config.limit),
-            packets: VecDeque::new(),
-            octets: 0,
+            packets: Fifo::default(),
             tally: Tally::default(),
         }
     }
@@ -93,9 +90,8 @@ impl Tbf {
 
 impl QueueDiscipline for Tbf {
     fn enqueue(&mut self, _now: SimTime, arrival: Queued) {
-        if self.room.takes(self.packets.len(), self.octets, arrival.octets) {
-            self.octets += arrival.octets;
-            self.packets.push_back(arrival);
+        if self.room.takes(self.packets.len(), self.packets.octets(), arrival.octets) {
+            self.packets.push(arrival);
         } else {
             self.tally.drop(&arrival.packet);
         }
@@ -105,8 +101,7 @@ impl QueueDiscipline for Tbf {
         let first = self.packets.front()?;
         let rest = self.tokens_at(now).checked_sub(u128::from(first.octets) * PER_OCTET)?;
         (self.tokens, self.updated) = (rest, now);
-        self.octets -= first.octets;
-        self.packets.pop_front()
+        self.packets.pop()
     }
 
     fn ready_at(&self, now: SimTime) -> Option<SimTime> {
@@ -119,21 +114,7 @@ impl QueueDiscipline for Tbf {
         self.room.set_rate(rate.min(self.rate)); // what waits leaves no faster than either lets it
     }
 
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    super::accounts!(packets);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("tokens_bytes", (self.tokens_at(now) / PER_OCTET) as f64);

@@ -5,11 +5,10 @@
 //!
 //! Departures: none. A packet that allows no mark (it is not ECN-capable) is kept as any other.
 
-use std::collections::VecDeque;
-
 use ackclock_declare::{About, declare, required};
 use ackclock_units::{Bandwidth, SimTime};
 
+use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
@@ -46,8 +45,7 @@ pub struct Threshold {
     /// What may wait without marks.
     unmarked: Room,
     room: Room,
-    packets: VecDeque<Queued>,
-    octets: u64,
+    packets: Fifo,
     tally: Tally,
 }
 
@@ -57,8 +55,7 @@ impl Threshold {
         Self {
             unmarked: Room::new(config.threshold),
             room: Room::new(config.limit),
-            packets: VecDeque::new(),
-            octets: 0,
+            packets: Fifo::default(),
             tally: Tally::default(),
         }
     }
@@ -66,25 +63,23 @@ impl Threshold {
 
 impl QueueDiscipline for Threshold {
     fn enqueue(&mut self, _now: SimTime, mut arrival: Queued) {
-        if !self.room.takes(self.packets.len(), self.octets, arrival.octets) {
+        if !self.room.takes(self.packets.len(), self.packets.octets(), arrival.octets) {
             self.tally.drop(&arrival.packet);
             return;
         }
         // As many packets, or octets, as the threshold itself are not more than it.
         let is_above = match self.packets.len() {
             0 => false,
-            waiting => !self.unmarked.takes(waiting - 1, self.octets, 0),
+            waiting => !self.unmarked.takes(waiting - 1, self.packets.octets(), 0),
         };
         if is_above {
             self.tally.mark(&mut arrival.packet);
         }
-        self.octets += arrival.octets;
-        self.packets.push_back(arrival);
+        self.packets.push(arrival);
     }
 
     fn dequeue(&mut self, _now: SimTime) -> Option<Queued> {
-        let first = self.packets.pop_front()?;
-        self.octets -= first.octets;
+        let first = self.packets.pop()?;
         Some(first)
     }
 
@@ -93,25 +88,7 @@ impl QueueDiscipline for Threshold {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn room(&mut self) -> Option<&mut Room> {
-        Some(&mut self.room)
-    }
+    super::accounts!(packets, room);
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use ackclock_declare::{Excerpt, FieldInfo, Json, Mistake, Table, TableInfo, harmless};
+use ackclock_declare::{Excerpt, FieldInfo, Json, Mistake, Table, TableInfo, harmless, meant};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -111,9 +111,11 @@ impl<'text> Source<'text> {
     fn unknown_key(&self, path: &str, key: &str, fields: &[FieldInfo]) -> Diagnostic {
         let mut names: Vec<&str> = fields.iter().map(|field| field.name).collect();
         names.sort_unstable();
-        let near = names.iter().min_by_key(|name| strsim::damerau_levenshtein(key, name));
-        let near = near.filter(|name| strsim::damerau_levenshtein(key, name) <= 2);
-        let meant = near.map_or_else(String::new, |name| format!("did you mean {name}? "));
+        let said: Vec<(&str, &str)> = fields.iter().map(|field| (field.name, field.meaning.as_str())).collect();
+        let meant = match &meant(key, &said)[..] {
+            [] => String::new(),
+            found => format!("did you mean {}? ", found.join(" or ")),
+        };
         let remedy = format!("{meant}use one of {}", names.join(", "));
         self.diagnostic(path, self.keys.get(path).cloned(), "is not a known field", &remedy)
     }

@@ -21,13 +21,13 @@ impl PyValues {
     /// Return the value of an observation.
     ///
     /// Args:
-    ///     name: As `ackclock agents` lists them.
+    ///     name: The observation's name, as `ackclock list agents` shows it.
     ///
     /// Raises:
     ///     KeyError: If there is none of this name.
     fn __getitem__(&self, name: &str) -> PyResult<f64> {
         self.find(name)
-            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock agents` lists them")))
+            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them")))
     }
 
     fn __len__(&self) -> usize {
@@ -45,7 +45,7 @@ impl PyValues {
     /// Return the value of an observation, or something else if there is none of this name.
     ///
     /// Args:
-    ///     key: As `ackclock agents` lists them.
+    ///     key: The observation's name, as `ackclock list agents` shows it.
     ///     default: The other.
     #[pyo3(signature = (key, /, default=None))]
     fn get(&self, py: Python<'_>, key: &str, default: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {

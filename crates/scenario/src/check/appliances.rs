@@ -200,7 +200,7 @@ impl<'a> Checker<'a, '_> {
             let profile = self.profile(layers);
             return self.controller(&controller.over(&profile.controllers), mss, path);
         }
-        let remedy = "use one of `ackclock controllers`; an appliance's ends run no others";
+        let remedy = "use one of `ackclock list controllers`; an appliance's ends run no others";
         self.report(path, "must be a built-in controller", remedy);
         self.controller(&Controller::default(), mss, path)
     }

@@ -82,11 +82,14 @@ impl<'a> Checker<'a, '_> {
             let mut count = table.count.unwrap_or(1);
             let room = MAX_FLOWS.saturating_sub(plans.len() as u64);
             if count == 0 || count > room {
-                let must = match count {
-                    0 => "must be 1 or more".to_owned(),
-                    _ => format!("must leave the scenario at most {MAX_FLOWS} flows in all, {room} from here on"),
+                let (must, remedy) = match count {
+                    0 => ("must be 1 or more".to_owned(), "write 1 or more, or remove this flow".to_owned()),
+                    _ => (
+                        format!("must leave the scenario at most {MAX_FLOWS} flows in all, {room} from here on"),
+                        format!("let the scenario have 1 to {MAX_FLOWS} flows"),
+                    ),
                 };
-                self.report(&path.key("count"), must, format!("let the scenario have 1 to {MAX_FLOWS} flows"));
+                self.report(&path.key("count"), must, remedy);
                 if room == 0 {
                     break;
                 }

@@ -341,7 +341,7 @@ impl Checker<'_, '_> {
             self.missing(&path.key("link"), "[[topology.link]] with from, to, rate and delay");
         }
         let mut names = (0..nodes.0.len()).map(|index| path.key("node").index(index).key("name"));
-        let are_named = names.all(|name| !self.diagnostics.is_unread(&name));
+        let are_named = !nodes.0.is_empty() && names.all(|name| !self.diagnostics.is_unread(&name));
         for (index, link) in links.iter() {
             let link_path = path.key("link").index(index);
             let ends = [("from", link.from.as_ref()), ("to", link.to.as_ref())]
@@ -366,7 +366,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// The node at an end; `are_named` is false where nodes have names that could not be read.
+    /// The node at an end; `are_named` is false where nodes, or names of theirs, could not be read.
     fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath, are_named: bool) -> Option<NodeId> {
         let path = path.key(field);
         let Some(name) = name else {

@@ -10,17 +10,17 @@ use super::{Fields, RequestResponseApp, Source};
 kinds! {
     /// What is written into a connection.
     pub(crate) enum App {
-        /// Without end.
+        /// Data without end (ns-2's FTP, ns-3's BulkSend).
         "bulk" = Bulk(Empty),
-        /// One file.
+        /// One file; the connection closes after it.
         "file" = File(Fields<FileApp>),
-        /// Several files in turn.
+        /// Files in turn, each begun when the receiver has read the last.
         "files" = Files(Fields<FilesApp>),
-        /// During on periods.
+        /// Writes during on periods, and is silent during off periods; also for UDP, with a rate.
         "on_off" = OnOff(Fields<OnOffApp>),
-        /// Requests, each answered by the receiving end.
+        /// Requests on one connection, each answered by the receiving end (RPC, HTTP).
         "request_response" = RequestResponse(RequestResponseApp),
-        /// A video whose bitrate adapts.
+        /// A video client that chooses the bitrate of each segment (DASH).
         "video" = Video(Fields<VideoApp>),
         /// UDP only: evenly spaced datagrams.
         "cbr" = Cbr(Fields<RateApp>),

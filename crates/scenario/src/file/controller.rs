@@ -28,7 +28,7 @@ impl Kind for Controllers {
     }
 }
 
-/// Congestion control; `ackclock controllers` explains each.
+/// Congestion control; `ackclock list controllers` explains each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Controller {
     /// One of `cc`.

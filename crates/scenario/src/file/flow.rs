@@ -14,7 +14,7 @@ table! {
     pub(crate) struct FlowTable {
         /// Unique; "flow1", "flow2", ... by default.
         name: String,
-        /// Congestion control; by default that of the sender's profile of TCP.
+        /// Congestion control (CC); by default that of the sender's profile of TCP.
         controller: Controller,
         /// What is sent; "bulk" by default.
         app: App,

@@ -69,14 +69,14 @@ macro_rules! layer {
 macro_rules! kinds {
     (
         $(#[$meta:meta])* $vis:vis enum $name:ident {
-            $($(#[$variant_meta:meta])* $word:literal = $variant:ident($content:ty),)*
+            $($(#[doc = $doc:literal])+ $word:literal = $variant:ident($content:ty),)*
         }
         own $own:ident($own_type:ty);
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         $vis enum $name {
-            $($(#[$variant_meta])* $variant($content),)*
+            $($(#[doc = $doc])+ $variant($content),)*
             /// A part of one's own.
             $own($own_type),
         }
@@ -117,9 +117,9 @@ macro_rules! kinds {
             }
         }
 
-        $crate::file::macros::kinds! { @schema $name { $($word = $content,)* } }
+        $crate::file::macros::kinds! { @schema $name { $($word = $content, concat!($($doc),+);)* } }
     };
-    (@schema $name:ident { $($word:literal = $content:ty,)* }) => {
+    (@schema $name:ident { $($word:literal = $content:ty, $doc:expr;)* }) => {
         impl JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
@@ -127,17 +127,21 @@ macro_rules! kinds {
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let variants = vec![
-                    $($crate::file::macros::kind_schema($word, <$content>::json_schema(generator)),)*
+                    $({
+                        let mut variant = $crate::file::macros::kind_schema($word, <$content>::json_schema(generator));
+                        variant.insert("description".to_owned(), $doc.trim().into());
+                        variant
+                    },)*
                 ];
                 $crate::file::macros::kinds_schema(variants)
             }
         }
     };
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$variant_meta:meta])* $word:literal = $variant:ident($content:ty),)* }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[doc = $doc:literal])+ $word:literal = $variant:ident($content:ty),)* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Deserialize)]
         $vis enum $name {
-            $($(#[$variant_meta])* #[serde(rename = $word)] $variant($content),)*
+            $($(#[doc = $doc])+ #[serde(rename = $word)] $variant($content),)*
         }
 
         impl $name {
@@ -158,7 +162,7 @@ macro_rules! kinds {
             }
         }
 
-        $crate::file::macros::kinds! { @schema $name { $($word = $content,)* } }
+        $crate::file::macros::kinds! { @schema $name { $($word = $content, concat!($($doc),+);)* } }
     };
 }
 

@@ -42,7 +42,7 @@ macro_rules! parts {
 }
 
 parts! {
-    /// The disciplines of `net`; `ackclock queues` explains each.
+    /// The disciplines of `net`; `ackclock list queues` explains each.
     Queues, Queue = "Queue": QueueConfig, queues;
     /// How a link loses packets after it has sent them.
     Losses, Loss = "Loss": LossConfig, losses;
@@ -56,7 +56,7 @@ parts! {
     Sources, Source = "Source": ExternalSourceConfig, own_sources;
     /// One rule of a discarder: which of the packets it looks at are dropped. Positions count from 1.
     DiscardRules, DiscardRule = "DiscardRule": NamedRule, discard_rules;
-    /// How much of a direction an appliance keeps; `ackclock buffer-policies` explains each.
+    /// How much of a direction an appliance keeps; `ackclock list buffer-policies` explains each.
     BufferPolicies, BufferPolicy = "Discipline": DisciplineConfig, buffer_policies;
 }
 

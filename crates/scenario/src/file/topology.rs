@@ -10,7 +10,7 @@ use super::{
 };
 
 kinds! {
-    /// Nodes and links; `ackclock topologies` explains each.
+    /// Nodes and links; `ackclock list topologies` explains each.
     pub(crate) enum Topology {
         /// Two routers; every flow has a host of its own on either side.
         "dumbbell" = Dumbbell(Dumbbell),
@@ -118,15 +118,15 @@ pub(crate) enum NodeKind {
 layer! {
     /// A link, with its way back.
     pub(crate) struct LinkTable {
-        /// Clock rate.
+        /// Clock rate (bandwidth, capacity; ns-3's DataRate).
         #[schemars(required)]
         rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay.
+        /// One-way propagation delay (latency), half of the RTT.
         #[schemars(required)]
         delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
-        /// What waits for the link.
+        /// What waits for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
@@ -162,13 +162,13 @@ layer! {
 layer! {
     /// What differs on a link's way back.
     pub(crate) struct HalfLink {
-        /// Clock rate.
+        /// Clock rate (bandwidth, capacity; ns-3's DataRate).
         rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay.
+        /// One-way propagation delay (latency), half of the RTT.
         delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet.
         framing: Framing,
-        /// What waits for the link.
+        /// What waits for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
@@ -210,15 +210,15 @@ table! {
         to: String,
         /// False for a link without a way back.
         duplex: bool,
-        /// Clock rate.
+        /// Clock rate (bandwidth, capacity; ns-3's DataRate).
         #[schemars(required)]
         rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay.
+        /// One-way propagation delay (latency), half of the RTT.
         #[schemars(required)]
         delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
-        /// What waits for the link.
+        /// What waits for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,

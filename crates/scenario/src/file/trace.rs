@@ -21,7 +21,7 @@ table! {
         per: Per,
         /// Series of flows; "all" by default.
         flows: SeriesChoice<FlowSeriesWord>,
-        /// What controllers tell of themselves, by name; `ackclock controllers NAME` lists the names. None by default.
+        /// What controllers tell of themselves, by name; `ackclock list controllers NAME` lists the names. None by default.
         internals: List<String>,
         /// Series of links; "all" by default.
         links: SeriesChoice<LinkSeriesWord>,

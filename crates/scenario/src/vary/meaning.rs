@@ -3,9 +3,14 @@
 
 use std::sync::LazyLock;
 
+use ackclock_declare::known_as;
 use serde_json::Value as Json;
 
+use crate::check::suggest_described;
 use crate::tree::{FieldPath, Node, Step, Value};
+
+/// No reader looks at more places where a field might belong.
+const MOST_MEANT: usize = 3;
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(crate::file::ScenarioFile).to_value());
 
@@ -24,19 +29,27 @@ impl Meaning {
         let kind = node.child(&Step::Key("kind".to_owned())).map(|kind| &kind.value);
         if let Some(Value::Text(kind)) = kind {
             let is_other = |known: &Json| known.as_str() != Some(kind);
-            self.0.retain(|schema| !schema.pointer("/properties/kind/const").is_some_and(is_other));
+            self.0.retain(|schema| !kind_of(schema).is_some_and(is_other));
         }
         self
     }
 
     /// That of the field `key` of this table.
     pub(crate) fn of_field(&self, key: &str) -> Self {
-        self.below(|schema| schema.get("properties")?.get(key))
+        self.found_by(|schema| schema.get("properties")?.get(key))
     }
 
     /// That of each item of this list.
     pub(crate) fn of_item(&self) -> Self {
-        self.below(|schema| schema.get("items"))
+        self.found_by(|schema| schema.get("items"))
+    }
+
+    /// That of what stands at `step` of this table or list.
+    pub(crate) fn below(&self, step: &Step) -> Self {
+        match step {
+            Step::Key(key) => self.of_field(key),
+            Step::Index(_) => self.of_item(),
+        }
     }
 
     /// True if a table has a field `key` here, or any field.
@@ -62,10 +75,7 @@ impl Meaning {
     pub(crate) fn at(scenario: &Node, path: &FieldPath) -> Self {
         let mut meaning = Self::of_scenario().of_node(scenario);
         for depth in 1..=path.0.len() {
-            meaning = match &path.0[depth - 1] {
-                Step::Key(key) => meaning.of_field(key),
-                Step::Index(_) => meaning.of_item(),
-            };
+            meaning = meaning.below(&path.0[depth - 1]);
             if let Some(node) = scenario.at(&FieldPath(path.0[..depth].to_vec())) {
                 meaning = meaning.of_node(node);
             }
@@ -73,15 +83,48 @@ impl Meaning {
         meaning
     }
 
-    /// The fields that `key`, which is not in this table, may stand for: those that say that another system calls them so, and
-    /// those of tables that stand here. Each as it is written, with the system's name.
-    pub(crate) fn meant_by(&self, key: &str) -> Vec<String> {
-        let own = self.fields().filter_map(|(name, field)| Some(format!("{name} = ..., {}", known_as(field, key)?)));
-        let own: Vec<String> = own.collect();
-        if !own.is_empty() || key == "kind" {
-            return own;
+    /// The kinds that may stand here, each with what is said of it.
+    pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str)> {
+        let of_kind = |schema: &&'static Json| Some((kind_of(schema)?.as_str()?, said_of(schema)));
+        self.0.iter().filter_map(of_kind).collect()
+    }
+
+    /// What to write in place of `key`, which `table` here, with fields `known`, must not hold; and the fields that it names.
+    pub(crate) fn instead_of<'a>(
+        &self,
+        key: &str,
+        table: Option<&Node>,
+        known: &[&'a str],
+        path: &FieldPath,
+    ) -> (String, Vec<&'a str>) {
+        let said =
+            |name: &str| self.fields().find(|(field, _)| *field == name).map_or("", |(_, schema)| said_of(schema));
+        let described: Vec<(&'a str, &str)> = known.iter().map(|name| (*name, said(name))).collect();
+        let own = |&(name, said): &(&'a str, &str)| Some((name, format!("{name} = ...{}", note(known_as(said, key)?))));
+        let (names, written): (Vec<_>, Vec<_>) = described.iter().filter_map(own).unzip();
+        let written = if names.is_empty() && key != "kind" { self.in_tables(key, table) } else { written };
+        if !written.is_empty() {
+            return (format!("write {}", written[..written.len().min(MOST_MEANT)].join(", or ")), names);
         }
-        self.fields().filter_map(|(name, field)| Self::of(field).meant_within(name, key)).collect()
+        let (mut remedy, meant) = suggest_described(key, &described);
+        if let [name] = meant[..]
+            && self.of_field(name).is_list_of_tables()
+        {
+            let keys =
+                path.0.iter().filter_map(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None });
+            remedy += &format!("; write [[{}]] for each", keys.chain([name]).collect::<Vec<_>>().join("."));
+        }
+        (remedy, meant)
+    }
+
+    /// The fields of tables in this one that `key` may stand for, each as it is written.
+    fn in_tables(&self, key: &str, table: Option<&Node>) -> Vec<String> {
+        let within = |(name, field): (&String, &'static Json)| {
+            let written = table.and_then(|table| table.child(&Step::Key(name.clone())));
+            let meaning = Self::of(field);
+            written.map_or(meaning.clone(), |node| meaning.of_node(node)).meant_within(name, key)
+        };
+        self.fields().filter_map(within).collect()
     }
 
     /// The same of a table called `name`: the first of its kinds with such a field.
@@ -89,13 +132,18 @@ impl Meaning {
         self.0.iter().find_map(|table| {
             let fields = table.get("properties").and_then(Json::as_object)?;
             let (field, other) = fields.iter().find_map(|(field, schema)| {
-                let other = known_as(schema, key).map(|other| format!(", {other}"));
-                (field == key || other.is_some()).then(|| (field, other.unwrap_or_default()))
+                let other = known_as(said_of(schema), key).map(note);
+                let is_named = field == key || known_as(&format!("({name} {field}, {field} {name})"), key).is_some();
+                (is_named || other.is_some()).then(|| (field, other.unwrap_or_default()))
             })?;
-            let kind =
-                table.pointer("/properties/kind/const").map_or_else(String::new, |kind| format!("kind = {kind}, "));
+            let kind = kind_of(table).map_or_else(String::new, |kind| format!("kind = {kind}, "));
             Some(format!("{name} = {{ {kind}{field} = ... }}{other}"))
         })
+    }
+
+    fn is_list_of_tables(&self) -> bool {
+        let items = self.of_item().0;
+        !items.is_empty() && items.iter().all(|item| item.get("properties").is_some())
     }
 
     /// Every field of the tables that may stand here.
@@ -109,27 +157,23 @@ impl Meaning {
         Self(found)
     }
 
-    fn below(&self, find: impl Fn(&'static Json) -> Option<&'static Json>) -> Self {
+    fn found_by(&self, find: impl Fn(&'static Json) -> Option<&'static Json>) -> Self {
         Self(self.0.iter().filter_map(|schema| find(schema)).flat_map(|schema| Self::of(schema).0).collect())
     }
 }
 
-/// "which is OPNET's Initial RTO", if the description of `field` says that another system calls it `key`, however that is spelt:
-/// `initial_rto`.
-fn known_as(field: &Json, key: &str) -> Option<String> {
-    let said = field.get("description")?.as_str()?;
-    said.match_indices("'s ").find_map(|(at, mark)| {
-        let system = said[..at].rsplit(|letter: char| !letter.is_alphanumeric() && letter != '-').next()?;
-        let name = said[at + mark.len()..].split([',', ')', '.', ';', ':']).next()?;
-        let is_name = name.starts_with(char::is_uppercase) || name.contains('_');
-        (is_name && words(name).eq(words(key))).then(|| format!("which is {system}'s {name}"))
-    })
+/// ", which is OPNET's Initial RTO", where a system, another measure or a mechanism is named.
+fn note(mention: &str) -> String {
+    let is_telling = mention.contains("'s ") || mention.contains(' ') && mention.starts_with(char::is_lowercase);
+    if is_telling { format!(", which is {mention}") } else { String::new() }
 }
 
-/// The words of a name in small letters: `initial`, `rto` of "Initial RTO" and of `initial_rto`.
-fn words(name: &str) -> impl Iterator<Item = String> {
-    let words = name.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|word| !word.is_empty());
-    words.map(|word| word.replace('\'', "").to_lowercase()).collect::<Vec<_>>().into_iter()
+fn said_of(schema: &'static Json) -> &'static str {
+    schema.get("description").and_then(Json::as_str).unwrap_or_default()
+}
+
+fn kind_of(schema: &'static Json) -> Option<&'static Json> {
+    schema.pointer("/properties/kind/const")
 }
 
 /// `schema`, or what it refers to, or each that it is any of.
@@ -175,23 +219,26 @@ mod tests {
         assert!(!at(&["no", "such", "place"]).is_real());
     }
 
+    fn instead_of(keys: &[&str], key: &str) -> String {
+        let meaning = at(keys);
+        let known: Vec<&str> = meaning.fields().map(|(name, _)| name.as_str()).collect();
+        meaning.instead_of(key, None, &known, &FieldPath::default()).0
+    }
+
     #[test]
-    fn a_name_of_another_system_is_known_however_it_is_spelt() {
-        let rto = at(&["tcp", "rto"]);
+    fn a_name_of_another_system_leads_to_the_field() {
         for key in ["Initial RTO", "initial_rto", "INITIAL-RTO"] {
-            assert_eq!(rto.meant_by(key), ["initial = ..., which is OPNET's Initial RTO"], "{key}");
+            assert_eq!(instead_of(&["tcp", "rto"], key), "write initial = ..., which is OPNET's Initial RTO", "{key}");
         }
-        assert_eq!(at(&["tcp"]).meant_by("initial_rto"), ["rto = { initial = ... }, which is OPNET's Initial RTO"]);
-        // The words of a sentence are not a name: "Karn's rule", "the host's own link".
-        assert_eq!((rto.meant_by("rule"), at(&["tcp"]).meant_by("own_link")), (vec![], vec![]));
+        let in_rto = "write rto = { initial = ... }, which is OPNET's Initial RTO";
+        assert_eq!(instead_of(&["tcp"], "initial_rto"), in_rto);
+        assert_eq!(instead_of(&["tcp"], "rto_min"), "write rto = { min = ... }");
     }
 
     #[test]
     fn a_field_of_a_table_here_is_written_with_the_table() {
-        let app = "app = { kind = \"file\", size = ... }";
-        assert!(at(&["flow", "[]"]).meant_by("size").iter().any(|written| written == app));
-        let of_dumbbell = at(&["topology"]).meant_by("delay");
-        assert!(of_dumbbell.contains(&"bottleneck = { delay = ... }".to_owned()), "{of_dumbbell:?}");
+        assert!(instead_of(&["flow", "[]"], "size").contains("app = { kind = \"file\", size = ... }"));
+        assert!(instead_of(&["topology"], "delay").contains("bottleneck = { delay = ... }"));
     }
 
     #[test]

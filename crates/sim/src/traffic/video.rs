@@ -97,7 +97,7 @@ impl Entry for VideoApp {
     const ABOUT: About = About {
         name: "video",
         aliases: &[],
-        summary: "app: a video client that chooses the bitrate of each segment",
+        summary: "app: a video client that chooses the bitrate of each segment (DASH)",
         source: "BBA-0: Huang et al. 2014; rate-based: Yin et al. 2015; ladder: Mao et al. 2017",
         departures: "constant bitrate: a segment has exactly its bitrate times its playing time",
     };

@@ -4,7 +4,7 @@ use crate::testing;
 const MSS: u64 = 1_000;
 
 fn bbr() -> LinuxBbr {
-    let start = Start { mss: MSS, initial_window: 10 * MSS, initial_ssthresh: None };
+    let start = Start::of(MSS, 10 * MSS, None);
     LinuxBbr::new(&BbrConfig::linux(), start)
 }
 

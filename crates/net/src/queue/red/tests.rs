@@ -49,8 +49,7 @@ fn the_gaps_between_drops_are_uniform_up_to_the_inverse_of_p() {
             total += 1;
             gap = 0;
         }
-        red.packets.clear();
-        red.octets = 0;
+        red.packets = Fifo::default();
     }
     let mean = gaps.iter().zip(0_u32..).map(|(n, gap)| f64::from(n * gap)).sum::<f64>() / f64::from(drops);
     // standard deviation of one gap sqrt((20^2 - 1) / 12) = 5.77, of the mean 0.041
@@ -86,7 +85,7 @@ fn the_average_follows_a_step_as_its_weight_says() {
     );
     red.idle_since = None;
     for _ in 0..10 {
-        red.packets.push_back(packet(1500, Ecn::NotEct));
+        red.packets.push(packet(1500, Ecn::NotEct));
     }
     for _ in 0..500 {
         red.update_average(SimTime::ZERO);
