@@ -175,7 +175,7 @@ def page_of(requirements: list[Requirement]) -> str:
         f"Of {len(requirements)} requirements of {len(rfcs)} RFCs {counts['met']} are met, "
         f"{counts['departs']} are departed from, {counts['not-applicable']} do not apply to a simulated endpoint. "
         "The tables are about the profile `rfc`, unless they name another switch; what a switch changes is in "
-        "[the scenario](scenario.md#tcp). The level `describes` marks a text without key words.",
+        "[the scenario](tcp.md). The level `describes` marks a text without key words.",
         "",
         "## Departures",
         "",

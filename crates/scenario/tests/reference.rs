@@ -1,4 +1,4 @@
-//! The tables of docs/reference/scenario.md that come from declarations are as the declarations are.
+//! The tables of docs/reference that come from declarations are as the declarations are.
 //!
 //! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`,
 //! `buffer_policies`, `links`, `traffic`) and `<!-- end of declared -->`; parts of the same fields share one. `declared tcp: switches` are
@@ -16,8 +16,12 @@ use ackclock_tcp::TcpConfig;
 const BEGIN: &str = "<!-- declared ";
 const END: &str = "<!-- end of declared -->";
 
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md")
+/// The pages of the scenario format.
+fn pages() -> impl Iterator<Item = PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    ["scenario", "queues", "traffic", "appliances", "controllers", "tcp"]
+        .into_iter()
+        .map(move |name| folder.join(name).with_extension("md"))
 }
 
 /// The table of the parts of these names.
@@ -89,8 +93,21 @@ fn renewed(page: &str) -> (String, Vec<String>) {
 
 #[test]
 fn the_tables_are_what_is_declared() {
-    let text = fs::read_to_string(page()).expect("the page is there");
-    let (wanted, mut found) = renewed(&text);
+    let (mut stale, mut found) = (Vec::new(), Vec::new());
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("the page is there");
+        let (wanted, named) = renewed(&text);
+        found.extend(named);
+        if text == wanted {
+            continue;
+        }
+        if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
+            fs::write(&page, wanted).expect("the page can be written");
+        } else {
+            let line = wanted.lines().zip(text.lines()).find(|(wanted, found)| wanted != found);
+            stale.push(format!("{}: {line:?}", page.display()));
+        }
+    }
     let parts = controllers().names().iter().chain(queues().names()).chain(&["switches", "words"]).copied();
     let mut names: Vec<String> = parts.chain(with_fields(buffer_policies())).map(str::to_owned).collect();
     names.extend(
@@ -104,13 +121,8 @@ fn the_tables_are_what_is_declared() {
     names.sort();
     let without: Vec<&String> = names.iter().filter(|name| !found.contains(name)).collect();
     let mark = "add a line '<!-- declared controllers: NAME -->' (or queues: ...) and one '<!-- end of declared -->'";
-    assert!(without.is_empty(), "docs/reference/scenario.md has no table of {without:?}; {mark}, then write it anew");
+    assert!(without.is_empty(), "docs/reference has no table of {without:?}; {mark}, then write it anew");
     assert_eq!(found, names, "each is declared, and has one table");
-    if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
-        fs::write(page(), wanted).expect("the page can be written");
-        return;
-    }
-    let stale: Vec<_> = wanted.lines().zip(text.lines()).filter(|(wanted, found)| wanted != found).take(3).collect();
     let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite reference";
-    assert!(text == wanted, "docs/reference/scenario.md is stale; write it anew with\n  {how}\n{stale:#?}");
+    assert!(stale.is_empty(), "pages are stale; write them anew with\n  {how}\n{stale:#?}");
 }
