@@ -126,11 +126,11 @@ pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
 /// The same of names with what is said of each, and those that may be meant.
 pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (String, Vec<&'a str>) {
     let mut names: Vec<&str> = Vec::new();
-    known.iter().for_each(|(name, _)| {
+    for (name, _) in known {
         if !names.contains(name) {
-            names.push(name)
+            names.push(name);
         }
-    });
+    }
     let found = meant(name, known);
     let listed = if names.len() > MOST_LISTED { quoted(&names[..MOST_LISTED]) + ", ..." } else { quoted(&names) };
     let remedy = match (&found[..], names.len()) {

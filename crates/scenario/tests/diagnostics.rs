@@ -89,7 +89,7 @@ fn a_wrong_value_is_one_mistake_and_not_others_that_follow_from_it() {
     }
 }
 
-/// What papers, Linux, ns-2, ns-3 and OPNET call what these parts and keys are: RFC 3649 is HighSpeed TCP (HSTCP), Linux's pfifo a
+/// What papers, Linux, ns-2, ns-3 and OPNET call what these parts and keys are: HSTCP is the TCP of RFC 3649, Linux's pfifo a
 /// queue that drops at its tail, ns-2's FTP data without end, and the RTT twice a one-way delay.
 #[test]
 fn names_of_elsewhere_lead_to_the_part_or_key_that_is_meant() {
@@ -131,7 +131,7 @@ fn names_of_elsewhere_lead_to_the_part_or_key_that_is_meant() {
         ("delay = \"8 ms\"", "rtt = \"16 ms\"", "write delay = ..., which is half of the RTT"),
         ("delay = \"8 ms\"", "latency = \"8 ms\"", "write delay = ..."),
         ("rate = \"10 Mbit/s\"", "bandwidth = \"10 Mbit/s\"", "write rate = ..."),
-        ("rate = \"10 Mbit/s\"", "DataRate = \"10 Mbit/s\"", "write rate = ..., which is ns-3's DataRate"),
+        ("rate = \"10 Mbit/s\"", "DataRate = \"10 Mbit/s\"", "write rate = ..., which is ns-3's data rate"),
         ("mss = 1448", "selective_ack = true", "write sack = ..., which is OPNET's Selective ACK"),
         ("mss = 1448", "maximum_segment_size = 1448", "write mss = ..., which is OPNET's Maximum Segment Size"),
         ("mss = 1448", "fast_retransmit = 3", "write dup_thresh = ..., which is fast retransmit"),

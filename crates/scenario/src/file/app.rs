@@ -10,7 +10,7 @@ use super::{Fields, RequestResponseApp, Source};
 kinds! {
     /// What is written into a connection.
     pub(crate) enum App {
-        /// Data without end (ns-2's FTP, ns-3's BulkSend).
+        /// Data without end (ns-2's FTP, ns-3's bulk send).
         "bulk" = Bulk(Empty),
         /// One file; the connection closes after it.
         "file" = File(Fields<FileApp>),

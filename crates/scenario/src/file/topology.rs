@@ -118,7 +118,7 @@ pub(crate) enum NodeKind {
 layer! {
     /// A link, with its way back.
     pub(crate) struct LinkTable {
-        /// Clock rate (bandwidth, capacity; ns-3's DataRate).
+        /// Clock rate (bandwidth, capacity; ns-3's data rate).
         #[schemars(required)]
         rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay (latency), half of the RTT.
@@ -162,7 +162,7 @@ layer! {
 layer! {
     /// What differs on a link's way back.
     pub(crate) struct HalfLink {
-        /// Clock rate (bandwidth, capacity; ns-3's DataRate).
+        /// Clock rate (bandwidth, capacity; ns-3's data rate).
         rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay (latency), half of the RTT.
         delay: TextOr<Duration, Fields<ChangingDelay>>,
@@ -210,7 +210,7 @@ table! {
         to: String,
         /// False for a link without a way back.
         duplex: bool,
-        /// Clock rate (bandwidth, capacity; ns-3's DataRate).
+        /// Clock rate (bandwidth, capacity; ns-3's data rate).
         #[schemars(required)]
         rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay (latency), half of the RTT.

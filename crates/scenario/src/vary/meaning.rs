@@ -106,15 +106,15 @@ impl Meaning {
         if !written.is_empty() {
             return (format!("write {}", written[..written.len().min(MOST_MEANT)].join(", or ")), names);
         }
-        let (mut remedy, meant) = suggest_described(key, &described);
-        if let [name] = meant[..]
-            && self.of_field(name).is_list_of_tables()
-        {
-            let keys =
-                path.0.iter().filter_map(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None });
-            remedy += &format!("; write [[{}]] for each", keys.chain([name]).collect::<Vec<_>>().join("."));
+        let (remedy, meant) = suggest_described(key, &described);
+        let keys = path.0.iter().filter_map(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None });
+        match meant[..] {
+            [name] if self.of_field(name).is_list_of_tables() => {
+                let table = keys.chain([name]).collect::<Vec<_>>().join(".");
+                (format!("{remedy}; write [[{table}]] for each"), meant)
+            }
+            _ => (remedy, meant),
         }
-        (remedy, meant)
     }
 
     /// The fields of tables in this one that `key` may stand for, each as it is written.
