@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock.estimates import deviation, estimate, half_width
+from ackclock.estimates import Estimate, deviation, estimate, half_width
 from ackclock.figures import (
     Axis,
     Cloud,
@@ -29,7 +29,6 @@ from ackclock.studies.measures import SECOND, Measured, jain_over_time, seconds_
 from ackclock.studies.plan import LineUp, Plan, title, value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.studies.tabled import Groups, grouped
-from ackclock.tables import Estimate
 
 _BARS: Final = "bars: 95 % confidence intervals over seeds"
 _MOST_LINES: Final = 8

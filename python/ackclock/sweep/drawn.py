@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.figure import Figure
 
-from ackclock.estimates import estimate
+from ackclock.estimates import Estimate, estimate
 from ackclock.figures import Axis, Cloud, Dot, dots, over, scatter
 from ackclock.figures.grid import MOST_PANELS
 from ackclock.studies.drawn import Drawn, curve
 from ackclock.studies.plan import value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.sweep.ending import MEANS, OF_LINK
-from ackclock.tables import Column, Estimate
+from ackclock.tables import Column
 
 if TYPE_CHECKING:
     from ackclock.sweep.ending import Group, Sweep
