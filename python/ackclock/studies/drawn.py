@@ -25,8 +25,9 @@ from ackclock.figures import (
 )
 from ackclock.figures.grid import MOST_PANELS
 from ackclock.labels import distinct
+from ackclock.setting_values import value_key
 from ackclock.studies.measures import SECOND, Measured, jain_over_time, seconds_of
-from ackclock.studies.plan import LineUp, Plan, title, value_key
+from ackclock.studies.plan import LineUp, Plan, title
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.studies.tabled import Groups, grouped
 

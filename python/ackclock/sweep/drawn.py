@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from ackclock.estimates import Estimate, estimate
 from ackclock.figures import Axis, Cloud, Dot, dots, over, scatter
 from ackclock.figures.grid import MOST_PANELS
+from ackclock.setting_values import value_key
 from ackclock.studies.drawn import Drawn, curve
-from ackclock.studies.plan import value_key
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.sweep.ending import MEANS, OF_LINK
 from ackclock.tables import Column
