@@ -75,7 +75,7 @@ _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSumm
 
 
 class _Views(Protocol):
-    """What rooms above this one make of results; `ackclock` gives it to `Results`."""
+    """Views of results that rooms above this one draw; `ackclock` gives them to `Results`."""
 
     def figure(self, results: "Results", series: "SeriesName") -> "Figure": ...
 
