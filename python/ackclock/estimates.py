@@ -11,12 +11,34 @@ from dataclasses import dataclass
 from typing import Final
 
 from ackclock import student
-from ackclock.tables.table import Estimate
 
 CONFIDENCE: Final = 0.95
 
 _ROUNDED: Final = 16 * sys.float_info.epsilon
 """Of a number that took a few operations, by how much of itself rounding may have moved it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval.
+
+    Attributes:
+        mean: Of the sample.
+        half: Half width of the 95 % confidence interval; None if the sample is too small to know it.
+        count: Size of the sample.
+    """
+
+    mean: float
+    half: float | None
+    count: int
+
+    def scaled(self, factor: float) -> "Estimate":
+        """Return it in another unit.
+
+        Args:
+            factor: From its unit to the other.
+        """
+        return Estimate(self.mean * factor, None if self.half is None else self.half * abs(factor), self.count)
 
 
 def rounding(values: Iterable[float]) -> float:

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ackclock._core import Scenario
 from ackclock.input_files import spelled
-from ackclock.manifests import ControllerSource
 from ackclock.usercode import place, said
+
+if TYPE_CHECKING:
+    from ackclock.manifests import ControllerSource
 
 
 class RefusedError(ValueError):
@@ -78,7 +81,7 @@ def _of_file(path: Path) -> ModuleType:
             raise not_importable(file.stem, file.parent, error) from error
 
 
-def sources(scenario: Scenario) -> dict[str, ControllerSource]:
+def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
     """Say which files the entries of a scenario's `use` are, for manifests.
 
     Args:
@@ -98,11 +101,11 @@ def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     return described
 
 
-_seen_sources: WeakKeyDictionary[ModuleType, tuple[object, ControllerSource | None]] = WeakKeyDictionary()
+_seen_sources: "WeakKeyDictionary[ModuleType, tuple[object, ControllerSource | None]]" = WeakKeyDictionary()
 """Each module that was looked at with its specification, which another import of it replaces, and its file then."""
 
 
-def source_of(imported: ModuleType) -> ControllerSource | None:
+def source_of(imported: ModuleType) -> "ControllerSource | None":
     """Return the file of a module as it was when the module was first looked at; None of one without a file.
 
     A file that was edited since then is not what runs: Python imports a module once.
@@ -115,7 +118,7 @@ def source_of(imported: ModuleType) -> ControllerSource | None:
     return source
 
 
-def _source(file: Path) -> ControllerSource | None:
+def _source(file: Path) -> "ControllerSource | None":
     try:
         return {"file": spelled(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
     except OSError:  # it is in an archive, or gone

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ackclock.studies.plan import value_text
+from ackclock.setting_values import value_text
 
 if TYPE_CHECKING:
     from ackclock.results import Results

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ackclock.summaries import LimitShares
-from ackclock.tables import Entry
 
 LIMITS: Final[Mapping[str, str]] = {
     "cwnd": "cwnd",
@@ -42,7 +41,7 @@ def of_socket(busy: float, rwnd: float, send_buffer: float) -> LimitShares:
     }
 
 
-def largest(flow: Entry) -> str | None:
+def largest(flow: Mapping[str, Any]) -> str | None:
     """Name what limited a flow for the greatest share of its time, within the measurement window where there is one.
 
     A socket of Linux does not split the rest of its busy time: that is `busy`, and the rest of all time `idle`.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ackclock.report.widget import ReportWidget
     from ackclock.results import Results
     from ackclock.studies.study import Study
-    from ackclock.studies.widget import StudyWidget
 
 _ROWS = 10
 
@@ -71,7 +70,7 @@ def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "R
     """
     if window_s is not None and not window_s[0] < window_s[1]:
         raise ValueError(f"window_s = {window_s}: a time to show has to begin before it ends")
-    if (instead := _without_packages(results)) is not None:
+    if (instead := without_packages(results)) is not None:
         return instead
     from ackclock.report.content import Window
     from ackclock.report.widget import ReportWidget
@@ -79,17 +78,8 @@ def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "R
     return ReportWidget(results, None if window_s is None else Window(*window_s))
 
 
-def study_widget(study: "Study") -> "StudyWidget | Static":
-    """Return a study as a widget, or as it is shown without one."""
-    if (instead := _without_packages([study])) is not None:
-        return instead
-    from ackclock.studies.widget import StudyWidget
-
-    return StudyWidget(study)
-
-
-def _without_packages(shown: "Sequence[Results | Study]") -> Static | None:
-    """What is shown in place of a widget of these, where its packages are missing."""
+def without_packages(shown: "Sequence[Results | Study]") -> Static | None:
+    """Return what is shown in place of a widget where its packages are missing; None where they are there."""
     try:
         extras.require("report", "notebook")
     except extras.MissingPackageError as missing:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
 
 from ackclock import storage
 from ackclock.manifests import Engine, KernelRun, Manifest, Recording
@@ -74,6 +74,18 @@ __all__ = [
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
 
+class _Views(Protocol):
+    """Views of results that rooms above this one draw; `ackclock` gives them to `Results`."""
+
+    def figure(self, results: "Results", series: "SeriesName") -> "Figure": ...
+
+    def widget(self, results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static": ...
+
+    def html(self, results: "Results", origin: Manifest) -> str: ...
+
+    def recorded(self, trace: Path, name: str) -> "Results": ...
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Results:
     """The results of one run.
@@ -84,6 +96,8 @@ class Results:
     Attributes:
         captures: The pcapng file of each captured link or flow, for results that were loaded or saved.
     """
+
+    _views: ClassVar[_Views]
 
     _read_summary: Callable[[], RunSummary]
     _origin: Manifest
@@ -281,9 +295,7 @@ class Results:
             KeyError: If there is no such panel.
             ValueError: If the results hold no such series.
         """
-        from ackclock import plots
-
-        return plots.figure(self, series)
+        return self._views.figure(self, series)
 
     def widget(self, *others: "Results", window_s: tuple[float, float] | None = None) -> "ReportWidget | Static":
         """Return the plots of the report for a notebook, linked in time: a drag in one shows that time in all.
@@ -301,15 +313,11 @@ class Results:
         Raises:
             ValueError: If the window ends before it begins.
         """
-        from ackclock import notebook
-
-        return notebook.widget([self, *others], window_s)
+        return self._views.widget([self, *others], window_s)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""
-        from ackclock import notebook, sparks
-
-        return notebook.html(self.summary, self._origin, sparks.of_results(self))
+        return self._views.html(self, self._origin)
 
     def write_qlog(self, directory: str | Path) -> list[Path]:
         """Write the events as qlog: a file for each flow, appliance and link that has any.
@@ -408,9 +416,7 @@ class Results:
         """
         path = Path(directory)
         if (path / TRACE).is_file() and not (path / storage.MANIFEST).exists():
-            from ackclock.recording import read
-
-            return read([path / TRACE], name=path.name, by="ackclock-proxy record")
+            return cls._views.recorded(path / TRACE, path.name)
         check_complete(path)
         manifest = manifest_of(path)
         summary, tables = summary_of(path, manifest), tables_of(path, manifest)

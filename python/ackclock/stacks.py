@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from ackclock import _core
-from ackclock.studies.plan import value_text
+from ackclock.setting_values import value_text
 
 _TCP = ("tcp", "sender_tcp", "receiver_tcp")
 

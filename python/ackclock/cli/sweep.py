@@ -15,7 +15,7 @@ from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
 from ackclock.results import parquet
-from ackclock.studies.plan import value_key
+from ackclock.setting_values import value_key
 from ackclock.sweep import (
     Axis,
     GridError,

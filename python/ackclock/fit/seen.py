@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ackclock.metrics import Floats
-from ackclock.validation.series import Flags
+from ackclock.metrics import Flags, Floats
 from ackclock.windows import until_completed
 
 if TYPE_CHECKING:

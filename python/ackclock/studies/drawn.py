@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock.estimates import deviation, estimate, half_width
+from ackclock.estimates import Estimate, deviation, estimate, half_width
 from ackclock.figures import (
     Axis,
     Cloud,
@@ -26,11 +26,11 @@ from ackclock.figures import (
 )
 from ackclock.figures.grid import MOST_PANELS
 from ackclock.labels import distinct
+from ackclock.setting_values import value_key
 from ackclock.studies.measures import SECOND, Measured, jain_over_time, seconds_of
-from ackclock.studies.plan import LineUp, Plan, goes_with, title, value_key
+from ackclock.studies.plan import LineUp, Plan, goes_with, title
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.studies.tabled import Groups, grouped
-from ackclock.tables import Estimate
 
 BARS: Final = "bars: 95 % confidence intervals over seeds"
 POINTS: Final = "a point a seed, means, ellipses of one standard deviation"

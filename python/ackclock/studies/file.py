@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from ackclock import input_files
 from ackclock.decoding import decoded, decoded_toml
+from ackclock.setting_values import each_once
 from ackclock.studies.line_ups import line_ups_of
 from ackclock.studies.mistakes import Mistakes, read_toml
 from ackclock.studies.places import Key, spots
-from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan, Settings, each_once
+from ackclock.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan, Settings
 from ackclock.studies.quantities import seconds
 
 _KEYS: Final = (

@@ -138,7 +138,11 @@ class Study:
         """
         from ackclock import notebook
 
-        return notebook.study_widget(self)
+        if (instead := notebook.without_packages([self])) is not None:
+            return instead
+        from ackclock.studies.widget import StudyWidget
+
+        return StudyWidget(self)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was run, the first figure, and the table of means."""

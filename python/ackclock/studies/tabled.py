@@ -5,11 +5,12 @@ from itertools import combinations
 from typing import Any, Final
 
 from ackclock.bottlenecks import whose
-from ackclock.estimates import Difference, estimate, holm, paired
+from ackclock.estimates import Difference, Estimate, estimate, holm, paired
 from ackclock.limits import buffer_notes
+from ackclock.setting_values import value_text
 from ackclock.studies.measures import Measured, Part
-from ackclock.studies.plan import LineUp, Plan, value_text
-from ackclock.tables import Column, Estimate, Table
+from ackclock.studies.plan import LineUp, Plan
+from ackclock.tables import Column, Table
 
 SIGNIFICANT: Final = 0.05
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ackclock.setting_values import value_key, value_text
 from ackclock.studies.measures import Measured
-from ackclock.studies.plan import Plan, Settings, title, value_key, value_text
+from ackclock.studies.plan import Plan, Settings, title
 from ackclock.version import __version__
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ackclock.crowds import are_a_group, stem
-from ackclock.studies.plan import value_key
+from ackclock.setting_values import value_key
 
 Row = Mapping[str, Any]
 

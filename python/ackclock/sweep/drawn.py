@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ackclock.estimates import estimate
+from ackclock.estimates import Estimate, estimate
 from ackclock.figures import Axis, Cloud, Dot, dots, over, scatter
+from ackclock.setting_values import value_key
 from ackclock.studies.drawn import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, pages
-from ackclock.studies.plan import goes_with, value_key
+from ackclock.studies.plan import goes_with
 from ackclock.studies.quantities import is_wide, scale
 from ackclock.sweep.ending import MEANS, OF_LINK
-from ackclock.tables import Column, Estimate
+from ackclock.tables import Column
 
 if TYPE_CHECKING:
     from ackclock.sweep.ending import Group, Sweep

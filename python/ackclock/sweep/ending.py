@@ -11,7 +11,7 @@ from ackclock.estimates import estimate
 from ackclock.labels import distinct
 from ackclock.limits import LIMITS, buffer, buffer_notes
 from ackclock.reading import DamagedError, content, frame, inside
-from ackclock.studies.plan import value_key, value_text
+from ackclock.setting_values import value_key, value_text
 from ackclock.studies.told import axes_in_words
 from ackclock.sweep import tidy
 from ackclock.sweep.connections import CONNECTIONS, NOTE, averaged

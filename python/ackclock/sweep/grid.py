@@ -14,7 +14,8 @@ from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.decoding import decoded_toml
 from ackclock.diagnostics import joined, remedy
 from ackclock.imported import own_code
-from ackclock.studies.plan import MOST_RUNS, each_once, value_key
+from ackclock.setting_values import each_once, value_key
+from ackclock.studies.plan import MOST_RUNS
 from ackclock.toml_text import toml_text
 from ackclock.version import __version__
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from ackclock import storage, system
 from ackclock.reading import DamagedError, content, document, inside
-from ackclock.studies.plan import each_once, value_key
+from ackclock.setting_values import each_once, value_key
 from ackclock.summaries import RunSummary
 from ackclock.sweep.grid import GridError, Point
 from ackclock.version import __version__

@@ -12,8 +12,9 @@ from html import escape
 from io import StringIO
 from typing import Any, Final
 
+from ackclock.estimates import Estimate
 from ackclock.shown import plain
-from ackclock.tables.table import MINUS, NONE, Column, Estimate, Table, Tag
+from ackclock.tables.table import MINUS, NONE, Column, Table, Tag
 
 _LATEX_SIGNS: Final = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

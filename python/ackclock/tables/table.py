@@ -5,30 +5,13 @@ from dataclasses import dataclass, field, replace
 from math import floor, isfinite, isnan, log10
 from typing import Any, Final
 
+from ackclock.estimates import Estimate
+
 MINUS: Final = "\N{MINUS SIGN}"
 NONE: Final = "\N{EN DASH}"
 
 _LEAST: Final = 1e-4
 """Numbers nearer to zero are written with an exponent: six decimals would not show them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean with its interval.
-
-    Attributes:
-        mean: Of the sample.
-        half: Half width of the 95 % confidence interval; None if the sample is too small to know it.
-        count: Size of the sample.
-    """
-
-    mean: float
-    half: float | None
-    count: int
-
-    def scaled(self, factor: float) -> "Estimate":
-        """Return it in another unit."""
-        return Estimate(self.mean * factor, None if self.half is None else self.half * abs(factor), self.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ackclock.metrics import Flags
 from ackclock.validation.recorded import FLOW_COLUMNS, QUEUE_COLUMNS, in_recovery, read_table
-from ackclock.validation.series import DENSE_S, Flags, kept_samples
+from ackclock.validation.series import DENSE_S, kept_samples
 
 _QUEUE_LEAD_S = 0.5
 """The emulator started about so long before the first flow."""

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from ackclock import input_files
-from ackclock.metrics import Floats
-from ackclock.validation.series import Flags, FlowSeries, QueueSeries
+from ackclock.metrics import Flags, Floats
+from ackclock.validation.series import FlowSeries, QueueSeries
 
 FOLDER = Path(__file__).parent / "recordings" / "linux-6.18"
 """The recordings that come with the package; a checkout has a link `validation` to the folder of folders."""

@@ -7,11 +7,8 @@ one, as a window does.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ackclock.metrics import Floats
-
-Flags = NDArray[np.bool_]
+from ackclock.metrics import Flags, Floats
 
 STEP_S = 0.05
 """Samples are this far apart where nothing happens."""

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from ackclock import _core
-from ackclock.metrics import Floats
+from ackclock.metrics import Flags, Floats
 from ackclock.results import Results
 from ackclock.validation.recorded import FlowSettings, Recording
-from ackclock.validation.series import Flags, FlowSeries, QueueSeries
+from ackclock.validation.series import FlowSeries, QueueSeries
 
 MSS_BYTES = 1448
 RTT_FACTORS = (1.0, 0.995, 0.9975, 1.0025, 1.005)
