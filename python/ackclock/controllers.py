@@ -21,11 +21,11 @@ from ackclock._core import (
     SendEvent,
     Start,
 )
-from ackclock.importing import RefusedError, module, source_of
-from ackclock.naming import Named
+from ackclock.scenario.named_modules import RefusedError, module, source_of
+from ackclock.scenario.part_names import Named
 
 if TYPE_CHECKING:
-    from ackclock.manifests import ControllerSource
+    from ackclock.results.manifests import ControllerSource
 
 __all__ = [
     "AckEvent",

@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.manifests import Manifest
-    from ackclock.notebook import Static
-    from ackclock.plots import SeriesName
-    from ackclock.report.widget import ReportWidget
+    from ackclock.plotting.notebook import Static
+    from ackclock.plotting.plots import SeriesName
+    from ackclock.plotting.report.report_widget import ReportWidget
     from ackclock.results import Results
+    from ackclock.results.manifests import Manifest
 
 MODULES: Final = {
     "controllers": "ackclock.controllers",
-    "diagnostics": "ackclock.diagnostics",
-    "estimates": "ackclock.estimates",
-    "events": "ackclock.events",
-    "figures": "ackclock.figures",
+    "diagnostics": "ackclock.scenario.diagnostics",
+    "estimates": "ackclock.stats.estimates",
+    "events": "ackclock.running.events",
+    "figures": "ackclock.plotting.figures",
     "gym": "ackclock.gym",
-    "kernel_agent": "ackclock.kernel_agent",
-    "manifests": "ackclock.manifests",
-    "metrics": "ackclock.metrics",
+    "kernel_agent": "ackclock.running.kernel_agent",
+    "manifests": "ackclock.results.manifests",
+    "metrics": "ackclock.stats.metrics",
     "parts": "ackclock.parts",
-    "plots": "ackclock.plots",
-    "report": "ackclock.report",
-    "summaries": "ackclock.summaries",
-    "tables": "ackclock.tables",
+    "plots": "ackclock.plotting.plots",
+    "report": "ackclock.plotting.report",
+    "summaries": "ackclock.results.summaries",
+    "tables": "ackclock.plotting.tables",
 }
 """The modules, by the name under which others import each."""
 
-STUDY: Final = "ackclock.studies.study"
+STUDY: Final = "ackclock.experiments.studies.study_folder"
 STUDIES: Final = ("Study", "load_study", "study")
 """Names of the face that `STUDY` has."""
 
@@ -91,21 +91,21 @@ def listen() -> None:
 
 def figure(results: "Results", series: "SeriesName") -> "Figure":
     """Return one panel of results: `Results.plot`."""
-    from ackclock import plots
+    from ackclock.plotting import plots
 
     return plots.figure(results, series)
 
 
 def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static":
     """Return the plots of the report for a notebook: `Results.widget`."""
-    from ackclock import notebook
+    from ackclock.plotting import notebook
 
     return notebook.widget(results, window_s)
 
 
 def html(results: "Results", origin: "Manifest") -> str:
     """Return what a notebook shows of results."""
-    from ackclock import notebook, sparks
+    from ackclock.plotting import notebook, sparks
 
     return notebook.html(results.summary, origin, sparks.of_results(results))
 

@@ -77,7 +77,7 @@ def test_every_command_is_where_the_table_says(name: str) -> None:
 
 def test_pictures_and_environments_are_there_when_they_are_asked_for() -> None:
     assert "matplotlib" not in _loaded("import ackclock; assert {'gym', 'plots'} <= set(dir(ackclock))")
-    assert "ackclock.plots" in _loaded("import ackclock; assert callable(ackclock.plots.figure)")
+    assert "ackclock.plotting.plots" in _loaded("import ackclock; assert callable(ackclock.plots.figure)")
     assert "gymnasium" in _loaded("import ackclock; assert callable(ackclock.gym.FlowEnv)")
 
 

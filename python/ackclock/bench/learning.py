@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from ackclock._core import exercise_agent
-from ackclock.dumbbells import dumbbell
+from ackclock.scenario.dumbbells import dumbbell
 
 GROUP = "learn"
 """What names it on the command line."""

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ackclock._core import ScenarioError
-from ackclock.dumbbells import dumbbell
 from ackclock.lessons import theory
 from ackclock.lessons.exercise import Exercise, function, near, word
 from ackclock.results import Results
 from ackclock.running import run as simulated
+from ackclock.scenario.dumbbells import dumbbell
 
 RATE, RTT = "10 Mbit/s", "40 ms"
 LONGEST_MS, LEAST_USE = 20.0, 0.95
