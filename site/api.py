@@ -4,18 +4,21 @@ from stage import Stage
 
 PAGES = {
     "run": ("Scenarios and runs", "What to simulate, and doing it.", [
-        "ackclock.dumbbells.dumbbell", "ackclock._core.Scenario", "ackclock._core.ScenarioError",
-        "ackclock.running.run", "ackclock.events.watch", "ackclock.diagnostics",
+        "ackclock.scenario.dumbbells.dumbbell", "ackclock._core.Scenario", "ackclock._core.ScenarioError",
+        "ackclock.running.run", "ackclock.running.events.watch", "ackclock.scenario.diagnostics",
     ]),
     "results": ("Results", "What comes out: summaries, tables, folders.", [
-        "ackclock.results.Results", "ackclock.summaries", "ackclock.manifests", "ackclock.metrics",
+        "ackclock.results.Results", "ackclock.results.summaries", "ackclock.results.manifests",
+        "ackclock.stats.metrics",
     ]),
     "studies": ("Studies", "Controllers, paths and seeds; means, differences and their intervals.", [
-        "ackclock.studies.study", "ackclock.estimates", "ackclock.tables.table",
+        "ackclock.experiments.studies.study_folder", "ackclock.stats.estimates", "ackclock.plotting.tables.table",
     ]),
     "plots": ("Plots and figures", "Pictures of results, and the forms that studies are drawn in.", [
-        "ackclock.plots", "ackclock.figures.curves", "ackclock.figures.planes", "ackclock.figures.matrices",
-        "ackclock.figures.intervals", "ackclock.figures.grid", "ackclock.figures.theme", "ackclock.figures.files",
+        "ackclock.plotting.plots", "ackclock.plotting.figures.curves", "ackclock.plotting.figures.planes",
+        "ackclock.plotting.figures.matrices",
+        "ackclock.plotting.figures.interval_dots", "ackclock.plotting.figures.panel_grid",
+        "ackclock.plotting.figures.theme", "ackclock.plotting.figures.figure_files",
     ]),
     "controllers": ("Controllers of your own", "The class that a controller derives from, and what it is told.", [
         "ackclock.controllers.CongestionController", "ackclock._core.Start", "ackclock._core.AckEvent",

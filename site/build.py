@@ -28,7 +28,7 @@ import links  # noqa: E402
 from stage import PROJECT, ROOT, Stage, in_groups, in_order, title  # noqa: E402
 
 from ackclock import dumbbell  # noqa: E402
-from ackclock.studio import link  # noqa: E402
+from ackclock.cli.studio_server import link  # noqa: E402
 
 TARGET = ROOT / "target" / "site"
 HTML = TARGET / "html"

@@ -15,10 +15,10 @@ import numpy as np
 
 import ackclock
 from ackclock import _core
-from ackclock.examples import FOLDER as SCENARIOS
-from ackclock.figures.theme import PAGE_IN, PAPER, look
-from ackclock.metrics import extremes_per_bucket
-from ackclock.pictures import Picture
+from ackclock.plotting.figures.theme import PAGE_IN, PAPER, look
+from ackclock.plotting.notebook_figures import Picture
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
+from ackclock.stats.metrics import extremes_per_bucket
 
 HERE = Path(__file__).parent
 STANDARD: dict[str, Any] = tomllib.loads((HERE / "standard.toml").read_text(encoding="utf-8"))

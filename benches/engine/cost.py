@@ -17,7 +17,7 @@ from rich.table import Table
 
 from ackclock._core import build_info
 from ackclock.cli.bench import processor
-from ackclock.cli.display import output
+from ackclock.plotting.terminal import output
 
 _FITTED = ("flows", "window", "queue")
 

@@ -10,7 +10,7 @@ import time
 from cost_points import Point, shared, window
 
 from ackclock._core import Simulation
-from ackclock.system import resident_bytes
+from ackclock.base.system import resident_bytes
 
 
 def main(point: Point, to_s: float) -> None:

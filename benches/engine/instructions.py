@@ -21,10 +21,11 @@ from pathlib import Path
 from counted import SHORT_CASES, ShortCase
 from rich.table import Table
 
-from ackclock import _core, input_files
-from ackclock.cli.display import output
-from ackclock.decoding import decoded
-from ackclock.version import __version__
+from ackclock import _core
+from ackclock.base import input_files
+from ackclock.base.decoding import decoded
+from ackclock.base.version import __version__
+from ackclock.plotting.terminal import output
 
 _HERE = Path(__file__).parent
 HISTORY = _HERE.parent / "instructions.jsonl"

@@ -12,7 +12,7 @@ from peer_rounds import OURS, Round
 from rich.console import Console
 from rich.table import Table
 
-from ackclock import student
+from ackclock.stats import student_t
 
 LEVEL = 0.95
 
@@ -34,7 +34,7 @@ def interval(ratios: Sequence[float]) -> dict[str, float | None]:
     mean, count = statistics.fmean(logs), len(logs)
     ends: dict[str, float | None] = {"low": None, "high": None}
     if count > 1:
-        half = student.quantile(count - 1, LEVEL) * statistics.stdev(logs) / math.sqrt(count)
+        half = student_t.quantile(count - 1, LEVEL) * statistics.stdev(logs) / math.sqrt(count)
         ends = {"low": math.exp(mean - half), "high": math.exp(mean + half)}
     return {"mean": math.exp(mean), **ends, "min": min(ratios), "max": max(ratios)}
 

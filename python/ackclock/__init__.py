@@ -12,53 +12,51 @@ Importing the package loads the compiled core and nothing heavy: Polars and Matp
 so are the modules `ackclock.plots`, for pictures, and `ackclock.gym`, for environments.
 """
 
-from ackclock import early as _early
+from ackclock.base import early_signals as _early
 
 _early.listen()
 
-from importlib import import_module as _import_module  # noqa: E402  a signal is heard from here on
-from typing import TYPE_CHECKING  # noqa: E402
+from typing import TYPE_CHECKING  # noqa: E402  a signal is heard from here on
 
+from ackclock import face as _face  # noqa: E402
 from ackclock._core import Scenario, ScenarioError  # noqa: E402
+from ackclock.base.version import __version__  # noqa: E402
 from ackclock.controllers import CongestionController  # noqa: E402
-from ackclock.dumbbells import dumbbell  # noqa: E402
-from ackclock.events import watch  # noqa: E402
 from ackclock.results import Results  # noqa: E402
 from ackclock.running import run  # noqa: E402
-from ackclock.version import __version__  # noqa: E402
+from ackclock.running.events import watch  # noqa: E402
+from ackclock.scenario.dumbbells import dumbbell  # noqa: E402
 
 if TYPE_CHECKING:
     from ackclock import controllers as controllers
-    from ackclock import diagnostics as diagnostics
-    from ackclock import events as events
-    from ackclock import figures as figures
     from ackclock import gym as gym
-    from ackclock import manifests as manifests
-    from ackclock import plots as plots
-    from ackclock import summaries as summaries
-    from ackclock import tables as tables
-    from ackclock.studies.study import Study as Study
-    from ackclock.studies.study import load_study as load_study
-    from ackclock.studies.study import study as study
+    from ackclock import parts as parts
+    from ackclock.experiments.studies.study_folder import Study as Study
+    from ackclock.experiments.studies.study_folder import load_study as load_study
+    from ackclock.experiments.studies.study_folder import study as study
+    from ackclock.plotting import figures as figures
+    from ackclock.plotting import plots as plots
+    from ackclock.plotting import report as report
+    from ackclock.plotting import tables as tables
+    from ackclock.results import manifests as manifests
+    from ackclock.results import summaries as summaries
+    from ackclock.running import events as events
+    from ackclock.running import kernel_agent as kernel_agent
+    from ackclock.scenario import diagnostics as diagnostics
+    from ackclock.stats import estimates as estimates
+    from ackclock.stats import metrics as metrics
 
 __all__ = ["CongestionController", "Results", "Scenario", "ScenarioError", "__version__", "dumbbell", "run", "watch"]
 
-_MODULES = ("controllers", "diagnostics", "events", "figures", "gym", "manifests", "plots", "summaries", "tables")
-"""Modules that are part of the package's face, loaded when they are first asked for."""
-
-_STUDIES = {"Study": "Study", "load_study": "load_study", "study": "study"}
-"""Names of the package's face in `studies.study`, loaded likewise."""
+Results._views = _face
+_face.listen()
 
 
 def __getattr__(name: str) -> object:
-    """Load a module that is loaded when used."""
-    if name in _MODULES:
-        return _import_module(f"{__name__}.{name}")
-    if name in _STUDIES:
-        return getattr(_import_module(f"{__name__}.studies.study"), _STUDIES[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Load a module or a name that is loaded when used."""
+    return _face.found(name)
 
 
 def __dir__() -> list[str]:
     """Return what there is to use."""
-    return sorted((*__all__, *_MODULES, *_STUDIES))
+    return sorted((*__all__, *_face.MODULES, *_face.STUDIES))

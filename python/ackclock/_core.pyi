@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from ackclock.diagnostics import Diagnostic
+from ackclock.scenario.diagnostics import Diagnostic
 
 __all__ = [
     "AckEvent",

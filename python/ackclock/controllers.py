@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ackclock._core import (
     AckEvent,
@@ -21,9 +21,11 @@ from ackclock._core import (
     SendEvent,
     Start,
 )
-from ackclock.importing import RefusedError, module, source_of
-from ackclock.manifests import ControllerSource
-from ackclock.naming import Named
+from ackclock.scenario.named_modules import RefusedError, module, source_of
+from ackclock.scenario.part_names import Named
+
+if TYPE_CHECKING:
+    from ackclock.results.manifests import ControllerSource
 
 __all__ = [
     "AckEvent",
@@ -303,7 +305,7 @@ def _slots(kind: type) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def sources(scenario: Scenario) -> dict[str, ControllerSource]:
+def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
     """Say which files the classes of a scenario are in, for manifests.
 
     Returns:
@@ -318,7 +320,7 @@ def sources(scenario: Scenario) -> dict[str, ControllerSource]:
     return described
 
 
-def _source(found: object) -> ControllerSource | None:
+def _source(found: object) -> "ControllerSource | None":
     """The file that has a class, which may be imported into the module that a scenario names."""
     home = sys.modules.get(getattr(found, "__module__", ""))
     return None if home is None else source_of(home)

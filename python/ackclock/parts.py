@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 
 from ackclock._core import Fate, LinkStart, OwnPart, Packet, QueueState, SourceStart, Supply, Values
 from ackclock.controllers import CongestionController, overridden_by
-from ackclock.declared import BitsPerSecond, ByteCount, Parameter, Seconds, described
-from ackclock.importing import RefusedError, used
-from ackclock.naming import Named
+from ackclock.scenario.named_modules import RefusedError, used
+from ackclock.scenario.part_names import Named
+from ackclock.scenario.part_parameters import BitsPerSecond, ByteCount, Parameter, Seconds, described
 
 __all__ = [
     "BitsPerSecond",

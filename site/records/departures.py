@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ackclock import _core, input_files
+from ackclock import _core
 from ackclock._core import Scenario
+from ackclock.base import input_files
+from ackclock.base.decoding import decoded_toml
 from ackclock.claims.folder import Case, Folder
-from ackclock.decoding import decoded_toml
 
 _MARKED = re.compile(r"<!-- departures: (?P<folder>\S+) -->\n.*?<!-- end of departures -->", re.DOTALL)
 _PLAIN = {

@@ -20,7 +20,7 @@ from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Finding, Laboratory, judge
 from ackclock.claims.measured import Measured, number
 from ackclock.claims.words import ORIGINS, VERDICTS
-from ackclock.estimates import mean_of
+from ackclock.stats.estimates import mean_of
 
 _MARKED = re.compile(
     r"<!-- record(?P<by> by option| statements| verdicts| tally)?: (?P<folder>\S+)(?P<what>[^>]*?) -->\n"

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
 
-from ackclock import input_files
-from ackclock.claims.forms import Twin
+from ackclock.base import input_files
+from ackclock.base.checked_files import document
+from ackclock.claims.file_types import Twin
 from ackclock.claims.intervals import of_mean
 from ackclock.claims.measured import number
 from ackclock.claims.subjects import scenario_subjects
-from ackclock.estimates import CONFIDENCE, deviation, mean_of, rounding
-from ackclock.reading import document
-from ackclock.student import quantile
+from ackclock.stats.estimates import CONFIDENCE, deviation, mean_of, rounding
+from ackclock.stats.student_t import quantile
 
 FILE = "twin.json"
 OTHER, OURS = "ns-3", "ackclock"

@@ -12,7 +12,7 @@ from typing import Any
 
 from ackclock.claims.adoption import line_each
 from ackclock.claims.folder import Claim, load_folder, load_module
-from ackclock.pages import written_picture
+from ackclock.plotting.pages import written_picture
 
 HERE = Path(__file__).parent
 LARGE = "vegas"

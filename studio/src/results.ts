@@ -1,5 +1,5 @@
 // Series of a folder of results, which `ackclock studio DIR` serves: at first a few rows of all the time, then the least and the
-// greatest value of each part of it (python/ackclock/overviews.py). What is dragged over in one plot is shown by all.
+// greatest value of each part of it (python/ackclock/results/overviews.py). What is dragged over in one plot is shown by all.
 import uPlot from "uplot";
 import { colorOf, look } from "./plots";
 

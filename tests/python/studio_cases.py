@@ -18,9 +18,9 @@ from typing import Any
 
 import ackclock
 import random_scenarios
-from ackclock import studio
 from ackclock._core import ScenarioError, Simulation
-from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.cli import studio_server
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "studio" / "test" / "browser.mjs"
@@ -47,8 +47,8 @@ class Case:
 def missing() -> str:
     """Return what a machine lacks to run the studio in a browser; nothing if it lacks nothing."""
     try:
-        studio.page()
-    except studio.StudioError as error:
+        studio_server.page()
+    except studio_server.StudioError as error:
         return str(error)
     if not shutil.which("node"):
         return "node is not there: apt-get install nodejs"
@@ -82,7 +82,7 @@ def cases(count: int) -> list[Case]:
 def _shortened(path: Path) -> Case:
     """An example of at most `_LONGEST_S`, with the files that it names."""
     text = path.read_text()
-    files = {name: base64.b64decode(content) for name, content in studio.opened(path)["files"].items()}
+    files = {name: base64.b64decode(content) for name, content in studio_server.opened(path)["files"].items()}
     scenario = ackclock.Scenario.load(path)
     lines = []
     for line in text.splitlines():
@@ -137,7 +137,7 @@ def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,edit
         for case in wanted
     ]
     (folder / "cases.json").write_text(json.dumps(packed))
-    server = studio.server(studio.page())
+    server = studio_server.server(studio_server.page())
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         done = subprocess.run(

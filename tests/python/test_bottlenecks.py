@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ackclock.bottlenecks import first_of, of_run, ranked, whose
-from ackclock.report.figures_of_merit import busy_links
+from ackclock.plotting.report.figures_of_merit import busy_links
+from ackclock.stats.bottlenecks import first_of, of_run, ranked, whose
 
 
 def a_summary(**links: tuple[float, float, float]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 import dpkt
 import pytest
 
-from ackclock.arrivals import flows_of_capture
-from ackclock.captures import CaptureError, segments
 from ackclock.recording import RecordingError, read
+from ackclock.recording.captured_segments import CaptureError, segments
+from ackclock.recording.flow_arrivals import flows_of_capture
 
 HERE, THERE = ("10.0.0.1", 1000), ("10.0.0.2", 80)
 SYN, ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK

@@ -31,9 +31,9 @@ from ackclock.claims.origin import engine, now
 from ackclock.claims.readings import read_as
 from ackclock.claims.region import Region
 from ackclock.claims.words import chance, counts, reason, record, verdict
-from ackclock.estimates import CONFIDENCE
-from ackclock.student import quantile
-from ackclock.templates import write
+from ackclock.scenario.templates import write
+from ackclock.stats.estimates import CONFIDENCE
+from ackclock.stats.student_t import quantile
 from conftest import Cli
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "site" / "records"))

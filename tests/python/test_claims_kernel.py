@@ -10,11 +10,12 @@ from types import ModuleType
 
 import pytest
 
-from ackclock import Scenario, kernel, run
+from ackclock import Scenario, run
 from ackclock.claims import Folder, Laboratory, load_folders
 from ackclock.claims.folder import Study, load_folder, load_module
-from ackclock.claims.kept import TRIES
 from ackclock.claims.measured import number
+from ackclock.claims.run_store import TRIES
+from ackclock.running import kernel
 from pages import assert_written
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "same-as-linux.md"

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import Scenario, examples, run
+from ackclock import Scenario, run
 from ackclock.claims import load_folders
 from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
+from ackclock.scenario import example_files
 from pages import assert_written
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def measure(folder: Folder) -> ModuleType:
 
 
 def test_the_example_policy_is_that_of_the_study(folder: Folder) -> None:
-    assert (examples.FOLDER / "policy.onnx").read_bytes() == (folder.path / "policy.onnx").read_bytes()
+    assert (example_files.FOLDER / "policy.onnx").read_bytes() == (folder.path / "policy.onnx").read_bytes()
 
 
 def template(folder: Folder, part: str, family: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from ackclock import Scenario
-from ackclock.claims import Measured, judge, kept, load_folders
+from ackclock.claims import Measured, judge, load_folders, run_store
 from ackclock.claims.folder import Claim, Folder, load_module
 from ackclock.claims.ledger import Laboratory, measured_of
 from ackclock.claims.measured import mean
@@ -102,14 +102,14 @@ def test_the_record_is_of_this_simulator(folder: Folder) -> None:
 
 def test_kept_results_are_not_simulated_again(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = Scenario.load(str(folder.path / "single.toml"), ['duration="2 s"'])
-    first = kept.run_or_load(scenario, tmp_path / "kept")
+    first = run_store.run_or_load(scenario, tmp_path / "kept")
 
     def refuse(_: Scenario) -> None:
         raise AssertionError("simulated again")
 
-    monkeypatch.setattr(kept, "run", refuse)
-    again = kept.run_or_load(scenario, tmp_path / "kept")
+    monkeypatch.setattr(run_store, "run", refuse)
+    again = run_store.run_or_load(scenario, tmp_path / "kept")
     assert again.summary == first.summary
     assert again.flows.equals(first.flows)
     with pytest.raises(AssertionError, match="simulated again"):
-        kept.run_or_load(Scenario.load(str(folder.path / "single.toml"), ['duration="3 s"']), tmp_path / "kept")
+        run_store.run_or_load(Scenario.load(str(folder.path / "single.toml"), ['duration="3 s"']), tmp_path / "kept")

@@ -11,7 +11,7 @@ import pytest
 
 from ackclock.claims import Interval, Measured, load_folder, load_folders
 from ackclock.claims.subjects import scenario_subjects
-from ackclock.templates import write
+from ackclock.scenario.templates import write
 from pages import assert_written
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "site" / "records"))

@@ -11,7 +11,7 @@ from ackclock import ScenarioError
 from ackclock.claims import locations
 from ackclock.claims.folder import load_folder
 from ackclock.claims.reasons import PLACE, filled
-from ackclock.templates import write
+from ackclock.scenario.templates import write
 from conftest import Cli
 
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)-?\d+(?:[.,]\d+)*(?![\w-])")

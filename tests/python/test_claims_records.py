@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ackclock.base.checked_files import DamagedError
 from ackclock.claims import load_folder
-from ackclock.reading import DamagedError
-from ackclock.templates import write
+from ackclock.scenario.templates import write
 
 CELL = {"measured": 2.0, "interval": [1.0, 3.0], "seeds": 2, "values": [1.5, 2.5], "also": {}}
 OTHER = {**CELL, "choices": {"acks": "no"}}

@@ -12,13 +12,13 @@ import pytest
 
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
 from ackclock.claims.adoption import adopt, main
+from ackclock.claims.claims_page import _is_of_another, as_json
 from ackclock.claims.folder import select
 from ackclock.claims.ledger import Laboratory, decisive
-from ackclock.claims.page import _is_of_another, as_json
 from ackclock.claims.readings import read_as
 from ackclock.claims.subjects import first_subject, is_edited, subject_of
 from ackclock.claims.words import counts, reason, record, verdict
-from ackclock.templates import write
+from ackclock.scenario.templates import write
 from conftest import Cli
 
 SHIPPED = load_folders()

@@ -15,7 +15,7 @@ from ackclock.script.differential.play import COMPARED, Departure, Moment, Play,
 from ackclock.script.differential.shrink import shrink
 from ackclock.script.parse import parse
 from ackclock.script.runner import run
-from ackclock.script.simulated import SimulatedHost
+from ackclock.script.simulated_host import SimulatedHost
 from conftest import Cli
 
 CASE = Case(1, "by hand", "reno", rtt_us=60_000, service_us=2_000, segments=30, per_ack=1)

@@ -18,11 +18,11 @@ import ackclock
 from ackclock.cli.app import app
 from ackclock.cli.bench import _GROUPS
 from ackclock.cli.commands import FORMER
-from ackclock.examples import FOLDER as SCENARIOS
-from ackclock.examples import copy
-from ackclock.studies.design import trials
-from ackclock.studies.file import read
-from ackclock.templates import write
+from ackclock.experiments.studies.design import trials
+from ackclock.experiments.studies.study_file import read
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
+from ackclock.scenario.example_files import copy
+from ackclock.scenario.templates import write
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -7,7 +7,7 @@ import pytest
 
 from ackclock import Scenario
 from ackclock.gym import FlowEnv, on_kernel
-from ackclock.kernel import KernelError
+from ackclock.running.kernel import KernelError
 from test_kernel_agent import needs_controllers
 
 SCENARIO = """

@@ -7,7 +7,7 @@ import pytest
 
 import ackclock
 from ackclock.cli import forecast
-from ackclock.estimating import Estimate, estimate
+from ackclock.running.run_cost import Estimate, estimate
 from conftest import SCENARIO, Cli
 
 WINDOWS = """\

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ackclock.claims.intervals import of_mean
-from ackclock.estimates import estimate, holm, paired
-from ackclock.figures import Axis, Cloud, distribution, scatter, spread
-from ackclock.studies.drawn import _lesser
-from ackclock.studies.measures import convergence_s, jain_over_time, seconds_of
-from ackclock.studies.quantities import is_wide, scale
-from ackclock.studies.samples import Samples
-from ackclock.tables import Column, shown
+from ackclock.experiments.studies.measures import convergence_s, jain_over_time, seconds_of
+from ackclock.experiments.studies.samples import Samples
+from ackclock.experiments.studies.study_figures import _lesser
+from ackclock.plotting.figures import Axis, Cloud, distribution, scatter, spread
+from ackclock.plotting.tables import Column, shown
+from ackclock.scenario.quantities import is_wide, scale
+from ackclock.stats.estimates import estimate, holm, paired
 
 # Student, "The probable error of a mean", Biometrika 6 (1908), first example: hours of sleep that ten patients gained.
 FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ackclock.cli.evaluate import _means
-from ackclock.tables.table import NONE
+from ackclock.plotting.tables.table import NONE
 
 
 def _row(seed: int, rate_bps: float, reward: float | None) -> SimpleNamespace:

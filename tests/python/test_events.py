@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import events
 from ackclock.results import EVENTS
+from ackclock.running import events
 from conftest import Cli
 from networks import dumbbell
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock.examples import ExampleError, copy, example, examples
+from ackclock.scenario.example_files import ExampleError, copy, example, examples
 
 
 def test_an_example_brings_what_it_names(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ NEEDED = "needs the packages of ackclock[learn]; run: make test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
 
-from ackclock.learn.algorithms import Plan, build  # noqa: E402
-from ackclock.learn.export import policy_file  # noqa: E402
-from ackclock.learn.lanes import FlowVecEnv  # noqa: E402
-from ackclock.learn.setting import Setting, SettingError, of_scenario  # noqa: E402
+from ackclock.gym.learn.algorithms import Plan, build  # noqa: E402
+from ackclock.gym.learn.lanes import FlowVecEnv  # noqa: E402
+from ackclock.gym.learn.policy_export import policy_file  # noqa: E402
+from ackclock.gym.learn.setting import Setting, SettingError, of_scenario  # noqa: E402
 
 pytestmark = pytest.mark.learn
 

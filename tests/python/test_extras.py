@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.extras import EXTRAS
+from ackclock.base.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,14 +60,14 @@ def test_what_draws_says_so_before_it_simulates(tmp_path: Path, command: tuple[s
         ("import ackclock; ackclock.gym", "gym"),
         ("import ackclock; ackclock.figures.scatter", "report"),
         ("from ackclock import plots; plots.figure(None)", "report"),
-        ("import ackclock.pictures", "report"),
+        ("import ackclock.plotting.notebook_figures", "report"),
     ],
 )
 def test_python_says_which_extra_is_missing(tmp_path: Path, work: str, extra: str) -> None:
     done = _without(work, folder=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ackclock.extras.MissingPackageError: ") and last.endswith(f"'ackclock[{extra}]'")
+    assert last.startswith("ackclock.base.extras.MissingPackageError: ") and last.endswith(f"'ackclock[{extra}]'")
 
 
 def test_extras_are_those_of_the_package() -> None:

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from ackclock import Results, Scenario, run
-from ackclock.fit import FitError, fit
-from ackclock.fit.path import Path as Known
-from ackclock.fit.path import Sender, document, toml
-from ackclock.fit.residuals import Residual
-from ackclock.fit.search import _unexplained
-from ackclock.fit.seen import Burst, burst_in, rate_outside
 from ackclock.recording import read
+from ackclock.recording.fit import FitError, fit
+from ackclock.recording.fit.path import Path as Known
+from ackclock.recording.fit.path import Sender, document, toml
+from ackclock.recording.fit.path_figures import Burst, burst_in, rate_outside
+from ackclock.recording.fit.residuals import Residual
+from ackclock.recording.fit.search import _unexplained
 from conftest import Cli
 
 ALL_PATHS = bool(os.environ.get("ACKCLOCK_FIT_PATHS"))

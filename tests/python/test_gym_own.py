@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario
-from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.gym import FlowEnv, Own, ParallelFlows, VectorFlowEnv
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 BACKLOG = Own("cwnd_doubled", lambda values: 2 * values["cwnd_segments"], low=0, high=1000)
 SHOWN = ["cwnd_segments", BACKLOG, "rtt_ms"]

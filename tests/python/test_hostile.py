@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ackclock
-from ackclock import reading
-from ackclock.crowds import grouped, outermost
-from ackclock.panels import draw, panel
-from ackclock.reading import DamagedError, digest
-from ackclock.report import write_report
-from ackclock.shown import plain
+from ackclock.base import checked_files
+from ackclock.base.checked_files import DamagedError, digest
+from ackclock.base.printable import plain
+from ackclock.plotting.report import write_report
+from ackclock.plotting.result_panels import draw, panel
+from ackclock.stats.flow_groups import grouped, outermost
 from conftest import SCENARIO, Cli
 
 EVIL = "[/red] \x1b[31m\u202e$x_<script>alert(1)</script>"
@@ -119,7 +119,7 @@ def test_no_damage_of_json_is_a_fault_of_ackclock(folder_of_session: Path, data:
 
 def write_tables(results: ackclock.Results) -> None:
     from ackclock.cli.tables import print_results
-    from ackclock.report.tables import tables
+    from ackclock.plotting.report.run_tables import tables
 
     tables(results.summary)
     print_results(results)
@@ -324,12 +324,12 @@ def test_a_page_of_many_flows_shows_groups_and_says_so(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_more_than_memory_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST", 1000)
+    monkeypatch.setattr(checked_files, "MOST", 1000)
     file = tmp_path / "model.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("zeros", bytes(1001))
     with pytest.raises(DamagedError, match="its parts have 1001 octets together, more than 1000"):
-        reading.archive(file, "give another")
+        checked_files.archive(file, "give another")
 
 
 def test_a_digest_is_of_what_json_says() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import _core
-from ackclock.input_files import InputFileError
+from ackclock.base.input_files import InputFileError
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "benches" / "engine" / "instructions.py"

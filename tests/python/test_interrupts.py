@@ -155,7 +155,8 @@ def test_a_signal_while_the_command_line_loads_is_told_in_a_line(tmp_path: Path)
     package = tmp_path / "ackclock"
     package.mkdir()
     real = Path(ackclock.__file__).parent
-    for name in ("__init__.py", "early.py", "__main__.py"):
+    for name in ("__init__.py", "base/__init__.py", "base/early_signals.py", "face.py", "__main__.py"):
+        (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_bytes((real / name).read_bytes())
     (package / "_core.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
@@ -166,8 +167,8 @@ def test_a_signal_while_the_command_line_loads_is_told_in_a_line(tmp_path: Path)
 DEAF = f"""\
 import signal, threading, time
 from ackclock._core import Scenario
-from ackclock.sweep.backends import local, run_point
-from ackclock.sweep.grid import point_of
+from ackclock.experiments.sweep.backends import local, run_point
+from ackclock.experiments.sweep.parameter_grid import point_of
 
 def work(scenario, folder):
     time.sleep(0.5)  # the main thread waits for this one

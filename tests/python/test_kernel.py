@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Results, kernel
+from ackclock import Results
+from ackclock.running import kernel
 from conftest import Cli
 
 BULK = """

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Results, kernel
-from ackclock.kernel_agent import Decision, KernelAgent, Seen
+from ackclock import Results
+from ackclock.running import kernel
+from ackclock.running.kernel_agent import Decision, KernelAgent, Seen
 from conftest import Cli
 
 SIZE = 3_000_000

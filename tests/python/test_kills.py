@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock import storage
+from ackclock.base import storage
 from conftest import SCENARIO, command
 from kills import environment, killed, rounds, run, timed
 

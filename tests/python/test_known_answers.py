@@ -17,25 +17,25 @@ import pytest
 from matplotlib.axes import Axes
 
 import ackclock
+from ackclock.claims.claims_page import _others, _overview
 from ackclock.claims.folder import Claim, load_folder
 from ackclock.claims.ledger import Finding
 from ackclock.claims.measured import Measured as ClaimMeasured
 from ackclock.claims.measured import mean as claims_mean
-from ackclock.claims.page import _others, _overview
-from ackclock.crowds import grouped
-from ackclock.panels import panel, series_of
-from ackclock.report import comparison
-from ackclock.report import figures_of_merit as merit
-from ackclock.report.distributions import round_trips
-from ackclock.report.tables import tables
-from ackclock.studies import design
-from ackclock.studies.file import read
-from ackclock.studies.measures import convergence_s, jain_over_time, measured, seconds_of
-from ackclock.studies.study import Study
-from ackclock.sweep.ending import Sweep, load_sweep
-from ackclock.sweep.tidy import flow_table, link_table, means, over_window
-from ackclock.tables import Estimate, Table
-from ackclock.windows import count, flows_over_window, window_of
+from ackclock.experiments.studies import design
+from ackclock.experiments.studies.measures import convergence_s, jain_over_time, measured, seconds_of
+from ackclock.experiments.studies.study_file import read
+from ackclock.experiments.studies.study_folder import Study
+from ackclock.experiments.sweep.sweep_results import Sweep, load_sweep
+from ackclock.experiments.sweep.tidy_tables import flow_table, link_table, means, over_window
+from ackclock.plotting.report import figures_of_merit as merit
+from ackclock.plotting.report import run_comparison
+from ackclock.plotting.report.distributions import round_trips
+from ackclock.plotting.report.run_tables import tables
+from ackclock.plotting.result_panels import panel, series_of
+from ackclock.plotting.tables import Estimate, Table
+from ackclock.stats.flow_groups import grouped
+from ackclock.stats.run_window import count, flows_over_window, window_of
 from networks import dumbbell
 from test_readers import CLAIMS, MEASURE
 from test_readers import SCENARIO as ONE
@@ -588,7 +588,7 @@ def a_result(rate: float, used: float) -> ackclock.Results:
 
 
 def test_every_figure_of_runs_side_by_side() -> None:
-    flows, links, fairness = comparison.tables([a_result(6.0, 0.8), a_result(3.0, 0.4)])
+    flows, links, fairness = run_comparison.tables([a_result(6.0, 0.8), a_result(3.0, 0.4)])
     for table, answers, other in (
         (flows, FLOW_ANSWERS, FLOW_ANSWERS | {"goodput": "3.00"}),
         (links, LINK_ANSWERS, LINK_ANSWERS | {"utilization": "40.0 %"}),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ackclock._core import Scenario
-from ackclock.learn.setting import Setting
+from ackclock.gym.learn.setting import Setting
 
 SCENARIO = """\
 duration = "1 s"

@@ -3,7 +3,7 @@
 import pytest
 
 from ackclock import Results, Scenario, run
-from ackclock.likeness import mean_over_time
+from ackclock.plotting.likeness import mean_over_time
 
 A_FILE = """
 duration = "{duration}"

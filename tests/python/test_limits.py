@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock.limits import LIMITS, largest
-from ackclock.sweep.tidy import flow_table, over_window
+from ackclock.experiments.sweep.tidy_tables import flow_table, over_window
+from ackclock.stats.flow_limits import LIMITS, largest
 from conftest import Cli
 from test_terminal import _shown
 

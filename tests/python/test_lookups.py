@@ -16,8 +16,8 @@ from ackclock.cli.app import app
 from ackclock.cli.bench import ratios
 from ackclock.cli.catalogs import KINDS
 from ackclock.cli.commands import COMMANDS, FORMER
-from ackclock.cli.display import si
 from ackclock.cli.failures import InputError
+from ackclock.plotting.terminal import si
 from conftest import Cli
 
 

@@ -14,10 +14,10 @@ import dpkt
 import pytest
 
 import ackclock
-from ackclock.arrivals import CaptureError, csv_text, flows_of_capture
+from ackclock.recording.flow_arrivals import CaptureError, csv_text, flows_of_capture
 from ackclock.script.parse import parse
 from ackclock.script.runner import run
-from ackclock.script.simulated import SimulatedHost
+from ackclock.script.simulated_host import SimulatedHost
 from ackclock.script.syntax import ScriptError
 from conftest import SCENARIO
 

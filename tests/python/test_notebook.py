@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 import ackclock
-from ackclock import notebook, plots, sparks
-from ackclock.examples import FOLDER as SCENARIOS
-from ackclock.figures.theme import COLOURS
-from ackclock.panels import PANELS
+from ackclock.plotting import notebook, plots, sparks
+from ackclock.plotting.figures.theme import COLOURS
+from ackclock.plotting.result_panels import PANELS
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 

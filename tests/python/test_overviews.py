@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ackclock import overviews, studio
-from ackclock.overviews import Asked, Overviews
+from ackclock.cli import studio_server
+from ackclock.results import overviews
+from ackclock.results.overviews import Asked, Overviews
 from conftest import Cli
 
 
@@ -86,7 +87,7 @@ def test_one_that_is_not_wanted_any_more_ends(folder: Path, monkeypatch: pytest.
 
 
 def test_a_page_asks_by_address(folder: Path) -> None:
-    server = studio.server(folder, to_open={"text": "", "files": {}}, series=studio.recorded(folder))
+    server = studio_server.server(folder, to_open={"text": "", "files": {}}, series=studio_server.recorded(folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def ask(place: str, host: str | None = None) -> Any:
@@ -123,10 +124,10 @@ def test_a_page_asks_by_address(folder: Path) -> None:
 
 def test_the_folder_of_a_run_is_opened(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     assert cli("run", scenario_file, "-o", "out").returncode == 0
-    series = studio.recorded(tmp_path / "out")
+    series = studio_server.recorded(tmp_path / "out")
     assert series is not None
     assert series.about()["tables"].keys() == {"flows", "links"}
-    assert studio.recorded(scenario_file) is None
+    assert studio_server.recorded(scenario_file) is None
 
 
 def test_a_folder_may_have_any_name(folder: Path) -> None:

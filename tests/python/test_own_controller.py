@@ -16,7 +16,7 @@ from ackclock import Scenario
 from ackclock._core import Simulation
 from ackclock.bench import reno
 from ackclock.controllers import Start
-from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from conftest import Cli
 from networks import ten_over_random_loss
 

@@ -106,7 +106,7 @@ def test_an_exception_ends_the_run_with_its_own_traceback(folder: Path, cli: Cli
     assert f'mine.py", line {line}, in divide' in done.stderr
     assert "ZeroDivisionError: division by zero" in done.stderr
     assert "in on_ack of python:mine:Dividing at 1." in done.stderr
-    assert "typer" not in done.stderr and "running.py" not in done.stderr
+    assert "typer" not in done.stderr and "engine.py" not in done.stderr
     assert not (folder / "out").exists()
 
 

@@ -13,7 +13,7 @@ import pytest
 import ackclock
 from ackclock import Scenario, ScenarioError
 from ackclock._core import Simulation
-from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from conftest import Cli
 
 HEADER = """\

@@ -14,9 +14,9 @@ import pytest
 
 from ackclock import Scenario, ScenarioError, running
 from ackclock._core import agents, policy_file
-from ackclock.examples import FOLDER as SCENARIOS
 from ackclock.gym import AgentSettings, FlowEnv, Own, ParallelFlows, VectorFlowEnv
-from ackclock.learn.setting import SettingError, of_scenario, registered
+from ackclock.gym.learn.setting import SettingError, of_scenario, registered
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from gym_scenarios import LOSSY, TWO
 
 FREE = {"kind": "steady", "change": 0}

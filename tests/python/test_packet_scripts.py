@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ackclock.script.head import head_of
 from ackclock.script.options import STRICT
 from ackclock.script.parse import parse
-from ackclock.script.report import render
 from ackclock.script.runner import Failure, Verdict
 from ackclock.script.runner import run as run_script
-from ackclock.script.simulated import SimulatedHost
+from ackclock.script.script_head import head_of
+from ackclock.script.simulated_host import SimulatedHost
+from ackclock.script.verdict_text import render
 
 SCRIPTS_PATH = Path(__file__).parents[1] / "scripts"
 SCRIPTS = sorted(SCRIPTS_PATH.rglob("*.pkt"))

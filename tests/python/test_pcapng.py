@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.pcapng import packets
 from ackclock.recording import RecordingError, read
+from ackclock.results.pcapng import packets
 from test_captures import Timed, _connection, _ethernet, _pcap
 
 BEGAN_NS = 1_700_000_000 * 10**9

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ackclock
-from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 FILE = SCENARIOS / "random-networks.toml"
 RATE = "topology.bottleneck.rate"

@@ -11,9 +11,10 @@ import dpkt
 import pytest
 
 import ackclock
-from ackclock import Results, kernel
-from ackclock.input_files import InputFileError
+from ackclock import Results
+from ackclock.base.input_files import InputFileError
 from ackclock.recording import RecordingError, read
+from ackclock.running import kernel
 from conftest import Cli
 
 HERE, THERE = ("10.0.0.1", 40000), ("10.0.0.2", 5201)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ackclock
-from ackclock import plots
-from ackclock.metrics import extremes_per_bucket, jain_fairness, mean_per_bucket
-from ackclock.panels import PANELS, draw, panel
-from ackclock.report import compare, write_report
+from ackclock.plotting import plots
+from ackclock.plotting.report import compare, write_report
+from ackclock.plotting.result_panels import PANELS, draw, panel
 from ackclock.results import Results
+from ackclock.stats.metrics import extremes_per_bucket, jain_fairness, mean_per_bucket
 
 
 def content_of(page: Path) -> dict[str, Any]:

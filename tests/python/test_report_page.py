@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 
 import ackclock
-from ackclock.capacity import constant_bps, over_time
-from ackclock.crowds import by_controller
-from ackclock.reading import DamagedError
-from ackclock.report import write_report
-from ackclock.report.capture import segments
-from ackclock.report.columns import Columns
-from ackclock.report.content import Window
-from ackclock.report.content import content as content_of_runs
-from ackclock.report.moments import Spans, joined
-from ackclock.report.packets import TimeSequence, merged, time_sequence
+from ackclock.base.checked_files import DamagedError
+from ackclock.plotting.report import write_report
+from ackclock.plotting.report.moments import Spans, joined
+from ackclock.plotting.report.packed_columns import Columns
+from ackclock.plotting.report.page_content import Window
+from ackclock.plotting.report.page_content import content as content_of_runs
+from ackclock.plotting.report.sender_capture import segments
+from ackclock.plotting.report.time_sequence import TimeSequence, merged, time_sequence
 from ackclock.results import Results
+from ackclock.stats.capacity import constant_bps, over_time
+from ackclock.stats.flow_groups import by_controller
 from networks import dumbbell
 from test_report import content_of
 
-PAGES = Path(ackclock.__file__).parent / "pages" / "report"
+PAGES = Path(ackclock.__file__).parent / "plotting" / "pages" / "report"
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from ackclock.script import packets, syntax
-from ackclock.script.commands import DEFAULTS, Discipline, InitialWindow, Sleep, Sysctl, settings
 from ackclock.script.packets import ACK, CWR, ECE, PSH, SYN, Addresses, Packet, emit_packet, parse_packet
 from ackclock.script.parse import parse
+from ackclock.script.shell_lines import DEFAULTS, Discipline, InitialWindow, Sleep, Sysctl, settings
 from ackclock.script.syntax import (
     Code,
     EcnCheck,

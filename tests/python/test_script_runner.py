@@ -10,12 +10,12 @@ import pytest
 
 from ackclock.script import syntax
 from ackclock.script.backend import Outcome, Request, Sent
-from ackclock.script.commands import Setting
 from ackclock.script.options import Options
 from ackclock.script.packets import ACK, PSH, SYN, Packet
 from ackclock.script.parse import parse
 from ackclock.script.runner import Verdict, run
-from ackclock.script.simulated import SimulatedHost
+from ackclock.script.shell_lines import Setting
+from ackclock.script.simulated_host import SimulatedHost
 from ackclock.script.syntax import Option, ScriptError
 
 _ISN = 5_000_000

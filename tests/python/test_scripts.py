@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ackclock.script.kernel import KernelError, KernelHost
+from ackclock.script.kernel_host import KernelError, KernelHost
 from ackclock.script.parse import parse
-from ackclock.script.report import render
 from ackclock.script.runner import Verdict, run
+from ackclock.script.verdict_text import render
 from conftest import Cli
 
 FOLDER = Path(__file__).parents[1] / "scripts"

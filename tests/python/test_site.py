@@ -12,9 +12,10 @@ import pytest
 import typer
 
 import ackclock
-from ackclock import _core, figures, plots
+from ackclock import _core
 from ackclock.cli.app import app
-from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.plotting import figures, plots
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ackclock import Scenario, ScenarioError, _core, run
-from ackclock.capacity import constant_bps
-from ackclock.dumbbells import dumbbell, rate_text
-from ackclock.examples import FOLDER as SCENARIOS
-from ackclock.stacks import stacks
+from ackclock.scenario.dumbbells import dumbbell, rate_text
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
+from ackclock.scenario.stacks import stacks
+from ackclock.stats.capacity import constant_bps
 from conftest import Cli
 
 OPNET = (SCENARIOS / "opnet.toml").read_text(encoding="utf-8")

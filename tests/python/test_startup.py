@@ -1,6 +1,7 @@
 """What is not loaded: a command line begins fast if it loads only what its command needs. No clock is asked here."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
+from ackclock import face
 from ackclock.cli.commands import COMMANDS
 
 _HEAVY = frozenset(
@@ -75,7 +77,7 @@ def test_every_command_is_where_the_table_says(name: str) -> None:
 
 def test_pictures_and_environments_are_there_when_they_are_asked_for() -> None:
     assert "matplotlib" not in _loaded("import ackclock; assert {'gym', 'plots'} <= set(dir(ackclock))")
-    assert "ackclock.plots" in _loaded("import ackclock; assert callable(ackclock.plots.figure)")
+    assert "ackclock.plotting.plots" in _loaded("import ackclock; assert callable(ackclock.plots.figure)")
     assert "gymnasium" in _loaded("import ackclock; assert callable(ackclock.gym.FlowEnv)")
 
 
@@ -88,3 +90,10 @@ def test_an_editor_sees_the_modules_that_are_loaded_when_asked_for() -> None:
     (seen,) = (node for node in tree.body if isinstance(node, ast.If))
     names = {alias.asname for node in seen.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert names == set(dir(ackclock)) - set(ackclock.__all__)
+
+
+@pytest.mark.parametrize("name", face.MODULES)
+def test_a_module_of_the_face_is_one_under_every_name(name: str) -> None:
+    _loaded(f"import ackclock.{name} as one, ackclock; assert one is ackclock.{name}")
+    assert importlib.import_module(f"ackclock.{name}") is importlib.import_module(face.MODULES[name])
+    assert getattr(ackclock, name) is importlib.import_module(face.MODULES[name])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import storage
+from ackclock.base import storage
 
 
 def test_a_folder_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_present_folder_is_not_replaced_and_nothing_is_left_beside_it(
 _KILLED = """
 import os, sys
 from pathlib import Path
-from ackclock import storage
+from ackclock.base import storage
 real = {"rename": Path.rename, "exchange": storage.exchange}
 countdown = [int(sys.argv[2])]
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import ackclock.diagnostics
 import numpy as np
 import pytest
 
 import ackclock
-import ackclock.diagnostics
 from ackclock import _core
 from ackclock.gym import AgentSettings
 

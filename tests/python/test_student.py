@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from ackclock.student import outside, quantile
+from ackclock.stats.student_t import outside, quantile
 
 # Upper critical values as printed in the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2: by degrees of
 # freedom, at probabilities 0.10, 0.05, 0.025, 0.01 and 0.005 of exceeding them.

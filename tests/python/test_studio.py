@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import studio_cases
-from ackclock import studio
+from ackclock.cli import studio_server
 from conftest import Cli, command
 
 
@@ -58,14 +58,14 @@ def test_a_damaged_folder_of_results_is_wrong_input(cli: Cli, page: Path, tmp_pa
 
 
 def test_it_is_served_with_the_types_that_a_browser_wants(page: Path) -> None:
-    server = studio.server(page, to_open={"text": "duration = 1", "files": {}})
+    server = studio_server.server(page, to_open={"text": "duration = 1", "files": {}})
     assert server.server_address[0] == "127.0.0.1"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         for name, kind in [("", "text/html"), ("studio.js", "text/javascript"), ("engine.wasm", "application/wasm")]:
             with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/{name}") as answer:
                 assert answer.headers["Content-Type"] == kind
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}{studio.OPENED}") as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}{studio_server.OPENED}") as answer:
             assert json.load(answer) == {"text": "duration = 1", "files": {}, "recorded": False}
     finally:
         server.shutdown()
@@ -89,12 +89,14 @@ def test_a_scenario_brings_the_files_that_it_names(tmp_path: Path) -> None:
     (tmp_path / "other.down").write_text("1\n")
     scenario = tmp_path / "mine.toml"
     scenario.write_text('rate = { trace = "traces/cell.down" }')
-    assert studio.opened(scenario)["files"] == {"traces/cell.down": "MQoyCg=="}  # base64 of "1\n2\n", by base64(1)
+    assert studio_server.opened(scenario)["files"] == {
+        "traces/cell.down": "MQoyCg=="
+    }  # base64 of "1\n2\n", by base64(1)
 
 
 def test_a_folder_of_results_opens_its_scenario(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
     assert cli("run", scenario_file, "-o", "out").returncode == 0
-    text = json.loads(studio.opened(tmp_path / "out")["text"])
+    text = json.loads(studio_server.opened(tmp_path / "out")["text"])
     assert [flow["name"] for flow in text["flow"]] == ["new", "old"]
 
 

@@ -13,16 +13,16 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock.examples import FOLDER as SCENARIOS
-from ackclock.figures.curves import Curve, over
-from ackclock.figures.grid import Axis
-from ackclock.studies.design import trials
-from ackclock.studies.drawn import Drawings, curve
-from ackclock.studies.file import read
-from ackclock.studies.quantities import scale, seconds
-from ackclock.studies.study import load_study
-from ackclock.studies.told import about, about_each
-from ackclock.tables import Estimate
+from ackclock.experiments.studies.design import trials
+from ackclock.experiments.studies.study_captions import about, about_each
+from ackclock.experiments.studies.study_figures import Drawings, curve
+from ackclock.experiments.studies.study_file import read
+from ackclock.experiments.studies.study_folder import load_study
+from ackclock.plotting.figures.curves import Curve, over
+from ackclock.plotting.figures.panel_grid import Axis
+from ackclock.plotting.tables import Estimate
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
+from ackclock.scenario.quantities import scale, seconds
 from conftest import Cli, command, wait_until
 
 SMALL: dict[str, Any] = {

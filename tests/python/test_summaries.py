@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock import manifests, summaries
-from ackclock.examples import FOLDER as SCENARIOS
+from ackclock.results import manifests, summaries
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/results.md").read_text()

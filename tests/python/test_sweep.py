@@ -12,15 +12,16 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock.crowds import of_groups
-from ackclock.figures import encode
-from ackclock.reading import DamagedError
-from ackclock.sweep import Axis, GridError, flow_table, grid, means, parse_axes, parse_axis
-from ackclock.sweep.connections import averaged
-from ackclock.sweep.ending import Sweep, load_sweep
-from ackclock.sweep.grid import grid_of
-from ackclock.sweep.tidy import half_width
-from ackclock.toml_text import toml_text
+from ackclock.base.checked_files import DamagedError
+from ackclock.base.toml_text import toml_text
+from ackclock.experiments.sweep import Axis, GridError, flow_table, means, parse_axes, parse_axis
+from ackclock.experiments.sweep import parameter_grid as grid
+from ackclock.experiments.sweep.connections import averaged
+from ackclock.experiments.sweep.parameter_grid import grid_of
+from ackclock.experiments.sweep.sweep_results import Sweep, load_sweep
+from ackclock.experiments.sweep.tidy_tables import half_width
+from ackclock.plotting.figures import encode
+from ackclock.stats.flow_groups import of_groups
 from conftest import Cli, command, wait_until
 
 

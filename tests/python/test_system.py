@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from ackclock import system
+from ackclock.base import system
 
 
 def test_a_lock_keeps_another_process_out(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_lock_keeps_another_process_out(tmp_path: Path) -> None:
     handle = os.open(file, os.O_RDWR | os.O_CREAT)
     try:
         system.lock(handle)
-        program = f"import os; from ackclock import system; system.lock(os.open({str(file)!r}, os.O_RDWR))"
+        program = f"import os; from ackclock.base import system; system.lock(os.open({str(file)!r}, os.O_RDWR))"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "BlockingIOError" in done.stderr
     finally:
@@ -38,7 +38,7 @@ def test_memory_grows_by_what_is_taken() -> None:
     So a process of its own takes it, in which nothing else happens.
     """
     program = (
-        "import mmap; from ackclock import system; before = system.resident_bytes()\n"
+        "import mmap; from ackclock.base import system; before = system.resident_bytes()\n"
         "taken = mmap.mmap(-1, 50_000_000)\n"
         "for page in range(0, len(taken), mmap.PAGESIZE): taken[page] = 1\n"
         "print(system.resident_bytes() - before)"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock import figures, tables
-from ackclock.labels import common, facts, labels
-from ackclock.report import comparison
-from ackclock.tables import Column, Estimate, Table
+from ackclock.plotting import figures, tables
+from ackclock.plotting.report import run_comparison
+from ackclock.plotting.tables import Column, Estimate, Table
+from ackclock.results.run_labels import common, facts, labels
 
 TABLE = Table(
     "who | wins",
@@ -84,12 +84,12 @@ def test_a_comparison_begins_with_the_means_of_groups_of_connections() -> None:
         [flow | {"name": f"A.{n}", "controller": of, "goodput_bps": scale * n * 1e6, "rtt_ms": None} for n in (1, 2)]
         for of, scale in (("vegas", 1), ("tahoe", 3))
     ]
-    first, *_ = comparison._of_flows(["one", "other"], summaries, "")
+    first, *_ = run_comparison._of_flows(["one", "other"], summaries, "")
     assert first.title == "groups of connections"
     assert [(row["figure"], row["run0"], row["run1"]) for row in first.rows][:2] == [
         ("connections", "2", "2"), ("goodput of one (Mbit/s)", "1.50", "4.50"),
     ]  # fmt: skip
-    single, *_ = comparison._of_flows(["one", "other"], [run[:1] for run in summaries], "")
+    single, *_ = run_comparison._of_flows(["one", "other"], [run[:1] for run in summaries], "")
     assert single.title == "flows"
 
 

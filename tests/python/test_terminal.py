@@ -107,7 +107,7 @@ def test_no_name_and_no_number_is_cut_where_a_terminal_is_narrow(tmp_path: Path)
 
 
 _WIDE = """
-from ackclock.cli.shown_tables import print_table
+from ackclock.cli.table_output import print_table
 from ackclock.tables import Column, Table
 names = ("tcp.window_scaling", "topology.node[2].discard", "line-up", "controller")
 keys = [Column(name, name, is_text=True) for name in names]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import ackclock
-from ackclock import completions, plots
-from ackclock.arrivals import CaptureError, ListedFlow, csv_text, flows_of_capture
-from ackclock.examples import FOLDER as SCENARIOS
-from ackclock.report import compare, write_report
+from ackclock.plotting import completion_times, plots
+from ackclock.plotting.report import compare, write_report
+from ackclock.recording.flow_arrivals import CaptureError, ListedFlow, csv_text, flows_of_capture
+from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 ALL = """
 duration = "3 s"
@@ -110,7 +110,7 @@ def test_runs_are_compared_by_their_traffic(everything: ackclock.Results, capsys
 
 def test_percentiles_are_of_classes_with_equally_many_flows() -> None:
     # 60 flows of sizes 1 to 60, slowdown = size: three classes of 20, whose medians are 10.5, 30.5 and 50.5.
-    sizes, found = completions.slowdown_by_size(np.arange(1, 61), np.arange(1.0, 61.0))
+    sizes, found = completion_times.slowdown_by_size(np.arange(1, 61), np.arange(1.0, 61.0))
     assert sizes.tolist() == [10.5, 30.5, 50.5]
     assert found[50].tolist() == [10.5, 30.5, 50.5]
     # The 99th percentile of 1 ... 20 lies 0.99 * 19 steps above 1.

@@ -19,15 +19,15 @@ NEEDED = "needs the packages of ackclock[learn]; run: make test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
 
+from ackclock.base.checked_files import DamagedError  # noqa: E402
 from ackclock.cli import failures  # noqa: E402
 from ackclock.cli.app import app  # noqa: E402
-from ackclock.learn import checkpoint  # noqa: E402
-from ackclock.learn.algorithms import Plan, build  # noqa: E402
-from ackclock.learn.evaluation import Trained, evaluate  # noqa: E402
-from ackclock.learn.lanes import FlowVecEnv, episode_seed  # noqa: E402
-from ackclock.learn.setting import Setting, SettingError, of_scenario, registered  # noqa: E402
-from ackclock.learn.training import CHECKPOINT, MODEL, train  # noqa: E402
-from ackclock.reading import DamagedError  # noqa: E402
+from ackclock.gym.learn import checkpoint  # noqa: E402
+from ackclock.gym.learn.algorithms import Plan, build  # noqa: E402
+from ackclock.gym.learn.evaluation import Trained, evaluate  # noqa: E402
+from ackclock.gym.learn.lanes import FlowVecEnv, episode_seed  # noqa: E402
+from ackclock.gym.learn.setting import Setting, SettingError, of_scenario, registered  # noqa: E402
+from ackclock.gym.learn.training import CHECKPOINT, MODEL, train  # noqa: E402
 
 pytestmark = pytest.mark.learn
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.base.decoding import decoded
+from ackclock.base.input_files import InputFileError
 from ackclock.claims.folder import load_folder
-from ackclock.decoding import decoded
-from ackclock.input_files import InputFileError
 from conftest import SCENARIO, Cli
 from test_readers import CLAIMS, MEASURE
 from test_readers import SCENARIO as ONE

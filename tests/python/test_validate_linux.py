@@ -10,19 +10,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import input_files
+from ackclock.base import input_files
+from ackclock.claims.validation import compared_quantities, linux_recordings, series, simulated_recordings
+from ackclock.claims.validation.linux_comparison import CAUSES, Comparison, compare, load_causes
+from ackclock.claims.validation.linux_recordings import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
+from ackclock.claims.validation.series import FlowSeries
+from ackclock.claims.validation.simulated_recordings import SimulatedRun, Variant
+from ackclock.claims.validation.validation_page import markdown
 from ackclock.running import run
-from ackclock.validation import quantities, recorded, series, simulated
-from ackclock.validation.comparison import CAUSES, Comparison, compare, load_causes
-from ackclock.validation.page import markdown
-from ackclock.validation.recorded import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
-from ackclock.validation.series import FlowSeries
-from ackclock.validation.simulated import SimulatedRun, Variant
 from conftest import Cli
 
-RECORDINGS = {recording.name: recording for recording in recorded.load(FOLDER)}
+RECORDINGS = {recording.name: recording for recording in linux_recordings.load(FOLDER)}
 SUMMARY = pl.read_csv(FOLDER / "summary.csv")
-MEASURE = {quantity.key: quantity.measure for quantity in quantities.QUANTITIES}
+MEASURE = {quantity.key: quantity.measure for quantity in compared_quantities.QUANTITIES}
 
 
 def flow(time_s: list[float], *, cwnd: list[float], recovery: str, srtt_ms: float = 100.0) -> FlowSeries:
@@ -93,7 +93,7 @@ def test_thinning_twice_is_thinning_once() -> None:
 def test_a_scenario_is_built_from_the_settings() -> None:
     settings = FlowSettings(flow=1, cc="cubic", rtt_ms=40.0, hystart=False, window_scaling=False, tso=False)
     recording = Recording("x", PathSettings(8.0, 33, 5.0), (settings, replace(settings, flow=2, rtt_ms=80.0)), (), ())
-    scenario = simulated.scenario(recording, Variant(1.0, (0.0, 1.5)))
+    scenario = simulated_recordings.scenario(recording, Variant(1.0, (0.0, 1.5)))
     document = json.loads(scenario.to_json())
     bottleneck = document["topology"]["bottleneck"]
     assert (bottleneck["rate"], bottleneck["queue"]["limit"], bottleneck["delay"]) == (
@@ -158,7 +158,7 @@ def test_the_table_for_a_text_has_both_sides_and_marks_what_differs(comparisons:
 def test_ranges_meet_or_do_not(
     recorded_values: list[float], simulated_values: list[float], runs: int, verdict: str
 ) -> None:
-    (quantity,) = (quantity for quantity in quantities.QUANTITIES if quantity.key == "retransmitted")
+    (quantity,) = (quantity for quantity in compared_quantities.QUANTITIES if quantity.key == "retransmitted")
     assert quantity.verdict(recorded_values, simulated_values, runs) == verdict
 
 
@@ -177,12 +177,12 @@ def test_ranges_meet_or_do_not(
 def test_agreement_by_widening_is_told_from_agreement(
     recorded_values: list[float], simulated_values: list[float], runs: int, by_widening: bool
 ) -> None:
-    (quantity,) = (quantity for quantity in quantities.QUANTITIES if quantity.key == "retransmitted")
+    (quantity,) = (quantity for quantity in compared_quantities.QUANTITIES if quantity.key == "retransmitted")
     assert quantity.is_by_widening(recorded_values, simulated_values, runs) is by_widening
 
 
 def test_a_loss_at_the_end_of_a_run_may_be_cut_off() -> None:
-    by_key = {quantity.key: quantity for quantity in quantities.QUANTITIES}
+    by_key = {quantity.key: quantity for quantity in compared_quantities.QUANTITIES}
     assert by_key["losses"].verdict([3.0], [2.0], 1) == "agrees"
     assert by_key["losses"].verdict([3.0], [1.0], 1) == "differs"
     assert by_key["interval"].verdict([14.0], [], 1) == "open"
@@ -199,7 +199,9 @@ def two_flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     flows = (settings, replace(settings, flow=2, cc="reno", rtt_ms=80.0))
     recording = Recording("two", PathSettings(20.0, 60, 8.0), flows, (), ())
     variant = Variant(1.0, (0.0, 0.5))
-    made = simulated.simulated_run(recording, variant, run(simulated.scenario(recording, variant)))
+    made = simulated_recordings.simulated_run(
+        recording, variant, run(simulated_recordings.scenario(recording, variant))
+    )
     folder = tmp_path_factory.mktemp("recordings")
     _write(folder, recording, made, up_s=(0.3 + 0.04, 0.3 + 0.5 + 0.08))
     return folder
@@ -232,13 +234,13 @@ def _write(folder: Path, recording: Recording, made: SimulatedRun, up_s: tuple[f
 
 
 def test_several_flows_are_read_as_they_were_written(two_flows: Path) -> None:
-    (recording,) = recorded.load(two_flows)
+    (recording,) = linux_recordings.load(two_flows)
     assert [(one.flow, one.cc, one.rtt_ms) for one in recording.flows] == [(1, "cubic", 40.0), (2, "reno", 80.0)]
     assert recording.runs[0].starts_s == pytest.approx((0.0, 0.5)), "when the SYNs left, a round trip before t_s = 0"
 
 
 def test_a_recording_of_the_simulator_agrees_with_the_simulator(two_flows: Path) -> None:
-    (comparison,) = compare(recorded.load(two_flows))
+    (comparison,) = compare(linux_recordings.load(two_flows))
     assert [row.quantity.key for row in comparison.rows if row.verdict == "differs"] == []
     together = {row.quantity.key: row for row in comparison.rows if row.flow is None}
     # At most 1448 of 1500 bytes of 20 Mbit/s are payload, 19.31 Mbit/s; the second flow's 8 s begin 0.54 s after the
@@ -251,7 +253,7 @@ def test_a_run_without_samples_is_left_out(two_flows: Path, tmp_path: Path) -> N
     folder = Path(shutil.copytree(two_flows, tmp_path / "copy"))
     table = pl.read_csv(folder / "summary.csv")
     pl.concat([table, table.with_columns(rep=pl.lit(2, pl.Int64))]).write_csv(folder / "summary.csv")
-    (recording,) = recorded.load(folder)
+    (recording,) = linux_recordings.load(folder)
     assert ([one.rep for one in recording.runs], recording.without_samples) == ([1], (2,))
 
 
@@ -278,8 +280,8 @@ def _broken(folder: Path, what: str) -> Path:
 @pytest.mark.parametrize("what", ["summary.csv", "rate_mbps", "ssthresh_pkts", "the repetitions of two differ"])
 def test_a_folder_that_is_wrong_is_blamed_by_name(what: str, two_flows: Path, tmp_path: Path) -> None:
     folder = _broken(Path(shutil.copytree(two_flows, tmp_path / "copy")), what)
-    with pytest.raises(recorded.RecordingError, match=what):
-        recorded.load(folder)
+    with pytest.raises(linux_recordings.RecordingError, match=what):
+        linux_recordings.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -300,8 +302,8 @@ def test_a_wrong_cell_is_blamed_by_line_and_column(
     cells = second.split(",")
     cells[heads.split(",").index(column)] = cell
     (folder / "summary.csv").write_text("\n".join([heads, first, ",".join(cells)]) + "\n")
-    with pytest.raises(recorded.RecordingError, match=told):
-        recorded.load(folder)
+    with pytest.raises(linux_recordings.RecordingError, match=told):
+        linux_recordings.load(folder)
 
 
 def test_a_wrong_sample_is_blamed_by_line_and_column(two_flows: Path, tmp_path: Path) -> None:
@@ -310,8 +312,8 @@ def test_a_wrong_sample_is_blamed_by_line_and_column(two_flows: Path, tmp_path: 
     lines = gzip.decompress(file.read_bytes()).decode().splitlines()
     lines[200] = "x" + lines[200]  # far behind what a reader of CSV looks at to guess types; t_s comes first
     file.write_bytes(gzip.compress("\n".join(lines).encode()))
-    with pytest.raises(recorded.RecordingError, match=r"two\.r1\.flow2\.reno\.csv\.gz, line 201: t_s is 'x"):
-        recorded.load(folder)
+    with pytest.raises(linux_recordings.RecordingError, match=r"two\.r1\.flow2\.reno\.csv\.gz, line 201: t_s is 'x"):
+        linux_recordings.load(folder)
 
 
 # ---- the command --------------------------------------------------------------------------------
@@ -360,10 +362,10 @@ def test_wrong_input_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_decimated_copy_gives_the_same_numbers(tmp_path: Path) -> None:
-    from ackclock.validation.decimate import decimate
+    from ackclock.claims.validation.decimate import decimate
 
     decimate(FOLDER, tmp_path / "copy")
-    (again,) = recorded.load(tmp_path / "copy", ["a_reno"])
+    (again,) = linux_recordings.load(tmp_path / "copy", ["a_reno"])
     assert isinstance(again.runs[0], RecordedRun)
     assert again.runs[0].flows[0].cwnd_segments.tolist() == RECORDINGS["a_reno"].runs[0].flows[0].cwnd_segments.tolist()
 
@@ -373,10 +375,10 @@ def test_a_table_that_unpacks_to_more_than_memory_is_refused(tmp_path: Path, mon
     monkeypatch.setattr(input_files, "MOST", 3 << 20)
     file = tmp_path / "a.csv.gz"
     file.write_bytes(gzip.compress(b"a,b\n") + gzip.compress(b"1,2\n"))
-    assert recorded.read_table(file, ("a", "b")).rows() == [(1, 2)]
+    assert linux_recordings.read_table(file, ("a", "b")).rows() == [(1, 2)]
     file.write_bytes(gzip.compress(b"a,b\n") + gzip.compress(bytes(5 << 20)))
-    with pytest.raises(recorded.RecordingError, match="must have at most 3145728 octets unpacked"):
-        recorded.read_table(file, ("a", "b"))
+    with pytest.raises(linux_recordings.RecordingError, match="must have at most 3145728 octets unpacked"):
+        linux_recordings.read_table(file, ("a", "b"))
     file.write_bytes(gzip.compress(b"a,b\n1,2\n")[:-9])
-    with pytest.raises(recorded.RecordingError, match="cannot be unpacked: it was cut"):
-        recorded.read_table(file, ("a", "b"))
+    with pytest.raises(linux_recordings.RecordingError, match="cannot be unpacked: it was cut"):
+        linux_recordings.read_table(file, ("a", "b"))

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import ackclock
-from ackclock import notebook
-from ackclock.report.widget import ReportWidget
+from ackclock.experiments.studies.study_folder import Study
+from ackclock.experiments.studies.study_widget import StudyWidget
+from ackclock.plotting import notebook
+from ackclock.plotting.report.report_widget import ReportWidget
 from ackclock.results import Results
-from ackclock.studies.study import Study
-from ackclock.studies.widget import StudyWidget
 
 #: A notebook's side of a widget, which does what a learner's hands and a cell of Python would.
 _CELL = """
@@ -173,7 +173,7 @@ def test_a_time_that_does_not_ascend_is_refused(results: Results) -> None:
 
 def test_without_anywidget_it_is_what_results_show(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr("ackclock.extras.find_spec", lambda name: None if name == "anywidget" else there(name))
+    monkeypatch.setattr("ackclock.base.extras.find_spec", lambda name: None if name == "anywidget" else there(name))
     shown = results.widget()
     assert isinstance(shown, notebook.Static)
     assert shown._repr_html_().startswith(results._repr_html_())
@@ -230,7 +230,7 @@ def test_a_figure_of_a_study_is_drawn_once_and_when_it_is_chosen(study: Study) -
 
 def test_a_study_without_anywidget_is_what_it_shows(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr("ackclock.extras.find_spec", lambda name: None if name == "anywidget" else there(name))
+    monkeypatch.setattr("ackclock.base.extras.find_spec", lambda name: None if name == "anywidget" else there(name))
     shown = study.widget()
     assert isinstance(shown, notebook.Static)
     assert "<table" in shown._repr_html_() and "ackclock[notebook]" in shown._repr_html_()

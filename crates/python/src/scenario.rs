@@ -154,7 +154,7 @@ impl PyScenario {
 
     /// Return what a notebook shows: a picture of the network, and a table of the flows.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("ackclock.notebook")?.call_method1("scenario_html", (slf,))
+        slf.py().import("ackclock.plotting.notebook")?.call_method1("scenario_html", (slf,))
     }
 
     /// Refuse to run code of a scenario that was read with `imports=False`.

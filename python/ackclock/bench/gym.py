@@ -9,8 +9,8 @@ import gymnasium
 import numpy as np
 
 from ackclock._core import Scenario
+from ackclock.base.system import cores
 from ackclock.gym import register_environments
-from ackclock.system import cores
 
 GROUP = "gym"
 """What names it on the command line."""

@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass
 
-import ackclock
 from ackclock._core import exercise_agent
+from ackclock.scenario.dumbbells import dumbbell
 
 GROUP = "learn"
 """What names it on the command line."""
@@ -50,7 +50,7 @@ def learning_cost(controller: str, *, min_cpu_s: float) -> LearningCost:
         controller: Its name.
         min_cpu_s: CPU time to spend, at least.
     """
-    scenario = ackclock.dumbbell(flows=controller)
+    scenario = dumbbell(flows=controller)
     decisions, cpu_s, at_once = 0, 0.0, _AT_ONCE
     while not decisions or cpu_s < min_cpu_s:
         # The warm-up of a call costs a fraction of a decision for each of its tuples: fewer calls, less of that.

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ackclock.base.system import cores
 from ackclock.bench.cases import Case
 from ackclock.running import EngineFigures, simulate
-from ackclock.system import cores
 
 GROUP = "threads"
 """What names it on the command line."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ackclock._core import ScenarioError
+from ackclock.base.input_files import InputFileError
 from ackclock.claims.folder import VERDICTS, Claim, Folder, load_folder
 from ackclock.claims.subjects import first_subject, region_subject, subject_of
-from ackclock.input_files import InputFileError
 
 _TABLE = "\n# What each verdict without a record is of, as `python -m ackclock.claims.adoption` writes it.\n[subject]\n"
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Laboratory
-from ackclock.figures.theme import PAGE
+from ackclock.plotting.figures.theme import PAGE
 
 STYLE = PAGE
 """How every figure of a page looks."""

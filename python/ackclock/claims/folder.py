@@ -7,15 +7,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, Self
 
-from ackclock import importing, input_files, usercode
-from ackclock.claims import checked, locations, own_code, reasons, records
-from ackclock.claims.forms import Verdict
+from ackclock.base import input_files, user_code
+from ackclock.base.checked_files import mismatch
+from ackclock.base.printable import unknown
+from ackclock.claims import file_checks, locations, own_code, reasons, records
+from ackclock.claims.file_types import Verdict
 from ackclock.claims.intervals import Interval
 from ackclock.claims.measured import Measured, Runs
 from ackclock.claims.origin import Made
-from ackclock.overrides import listed_in, places
-from ackclock.reading import mismatch
-from ackclock.shown import unknown
+from ackclock.scenario import named_modules
+from ackclock.scenario.overrides import listed_in, places
 
 Origin = Literal["source", "reading", "ours"]
 """Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
@@ -292,13 +293,13 @@ def load_folder(path: Path) -> Folder:
         ackclock.ScenarioError: If its `claims.toml` has mistakes; it tells of every one.
     """
     listed_in.cache_clear()
-    table, mistakes = checked.read(path)
+    table, mistakes = file_checks.read(path)
     choices = {entry["name"]: Choice.of(entry) for entry in table.get("choice", ())}
     studies = {entry["name"]: _study(path, entry, choices) for entry in table["study"]}
     measures = _listed(load_module(path / "measure.py"), "MEASURES", dict)
-    checked.check_measures(table, measures, mistakes)
+    file_checks.check_measures(table, measures, mistakes)
     measured, made = records.read(path)
-    entries = checked.with_reasons(table, measured, mistakes)
+    entries = file_checks.with_reasons(table, measured, mistakes)
     recorded, subjects = _verdicts(path / VERDICTS, [entry["id"] for entry in table["claim"]])
     subjects |= {name: entry.get("subject") or "" for name, entry in measured.items()}
     claims = tuple(_claim(entry, studies, measures, measured, made, subjects) for entry in entries)
@@ -437,9 +438,9 @@ def load_module(path: Path) -> ModuleType:
     """
     input_files.octets(path, remedy="write it, as `ackclock claims new` does")  # a pipe would be waited for
     try:
-        with usercode.blamed(path):
-            return importing.executed(f"{own_code.ALIAS}{path.resolve()}", str(path))
-    except usercode.UserCodeError as error:
+        with user_code.blamed(path):
+            return named_modules.executed(f"{own_code.ALIAS}{path.resolve()}", str(path))
+    except user_code.UserCodeError as error:
         raise input_files.InputFileError(str(error)) from error
 
 

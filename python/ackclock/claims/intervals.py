@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ackclock import estimates, student
-from ackclock.estimates import CONFIDENCE
+from ackclock.stats import estimates, student_t
+from ackclock.stats.estimates import CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,9 @@ class Interval:
     @property
     def half(self) -> float:
         """From the middle to either end."""
-        return self.error * student.quantile(self.freedom, self.confidence) if 0 < self.error < math.inf else self.error
+        return (
+            self.error * student_t.quantile(self.freedom, self.confidence) if 0 < self.error < math.inf else self.error
+        )
 
     @property
     def low(self) -> float:
@@ -105,5 +107,5 @@ def of_ends(low: float, high: float, count: int) -> Interval:
     """
     half = (high - low) / 2 if high - low > estimates.rounding((low, high)) else 0.0
     return Interval(
-        (low + high) / 2, half / student.quantile(count - 1, CONFIDENCE) if count > 1 else math.inf, count - 1
+        (low + high) / 2, half / student_t.quantile(count - 1, CONFIDENCE) if count > 1 else math.inf, count - 1
     )

@@ -11,21 +11,20 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from ackclock import kernel
 from ackclock._core import Scenario
+from ackclock.base.system import cores
+from ackclock.base.user_code import UserCodeError, blamed
+from ackclock.claims.file_types import Verdict
 from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study
-from ackclock.claims.forms import Verdict
 from ackclock.claims.intervals import Interval, of_ends, of_mean, of_spread
-from ackclock.claims.kept import run_or_load, run_or_load_on_kernel
 from ackclock.claims.measured import Measured, Runs, mean
 from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
+from ackclock.claims.run_store import run_or_load, run_or_load_on_kernel
 from ackclock.claims.subjects import has_edited, is_edited, subject_of
-from ackclock.imported import identity
 from ackclock.results import Results
-from ackclock.running import Stop, mapped
-from ackclock.system import cores
-from ackclock.usercode import UserCodeError, blamed
+from ackclock.running import Stop, kernel, mapped
+from ackclock.scenario.module_closure import identity
 
 Choices = tuple[Option, ...]
 """One option of each of a study's choices, in their order; in findings, of its open choices."""

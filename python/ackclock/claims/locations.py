@@ -4,8 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from ackclock import extras
-from ackclock.claims import checked
+from ackclock.base import extras
+from ackclock.claims import file_checks
 
 FOLDERS: Final = Path(__file__).resolve().parent / "folders"
 """The folders that every installation has."""
@@ -25,7 +25,7 @@ def studies() -> Path | None:
 def found() -> list[Path]:
     """Return every folder of claims that has a name here, sorted by it."""
     roots = [root for root in (FOLDERS, studies()) if root is not None]
-    folders = [file.parent for root in roots for file in root.glob(f"*/{checked.FILE}")]
+    folders = [file.parent for root in roots for file in root.glob(f"*/{file_checks.FILE}")]
     return sorted(folders, key=lambda folder: folder.name)
 
 

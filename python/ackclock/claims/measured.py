@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ackclock.claims.intervals import Interval, of_mean
-from ackclock.estimates import deviation, mean_of
 from ackclock.results import Results
+from ackclock.stats.estimates import deviation, mean_of
 
 Runs = Mapping[str, Results]
 """The results of a study's cases, by the case's name, all under the same choices."""

@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from ackclock import input_files, storage
+from ackclock.base import input_files, storage
+from ackclock.base.decoding import decoded_toml
 from ackclock.claims.python_text import Module, read
-from ackclock.decoding import decoded_toml
 
 _LONGEST: Final = 255
 """A longer text names no file."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from ackclock import input_files
+from ackclock.base import input_files
 from ackclock.claims.named_files import code_of, files, said
 from ackclock.claims.python_text import TABLE, Module, Piece, read
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ackclock.base.printable import unknown
 from ackclock.claims.folder import Choice, Claim, Option
-from ackclock.shown import unknown
 
 
 def read_as(claims: Sequence[Claim], chosen: Mapping[str, str]) -> list[Claim]:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ackclock.base.printable import unknown
 from ackclock.claims.measured import number
-from ackclock.shown import unknown
 
 if TYPE_CHECKING:
     from ackclock.claims.folder import Claim

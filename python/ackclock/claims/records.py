@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ackclock import input_files
-from ackclock.claims.forms import Record
+from ackclock.base import input_files
+from ackclock.base.checked_files import DamagedError, document
+from ackclock.claims.file_types import Record
 from ackclock.claims.origin import Made
-from ackclock.estimates import rounding
-from ackclock.reading import DamagedError, document
+from ackclock.stats.estimates import rounding
 
 _REMEDY: Final = "restore it, or write it anew with `ackclock claims --full`"
 
@@ -23,7 +23,7 @@ def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
     An entry says by what it was made, since a run shows records beside what it simulates; else its file does.
 
     Raises:
-        ackclock.reading.DamagedError: If a record is not one that a run writes.
+        ackclock.base.checked_files.DamagedError: If a record is not one that a run writes.
     """
     measured: dict[str, dict[str, Any]] = {}
     made: dict[str, Made] = {}

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ackclock.claims.file_types import Verdict
 from ackclock.claims.folder import Option
-from ackclock.claims.forms import Verdict
 
 Cell = tuple[Option, ...]
 """A combination: an option of each open choice of the study."""

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from ackclock import input_files
+from ackclock.base import input_files
 from ackclock.claims import own_code
 from ackclock.claims.folder import Case, Claim, Option, Study
 from ackclock.claims.named_files import contents, document, look_anew

@@ -8,7 +8,7 @@ from ackclock.claims.intervals import Interval
 from ackclock.claims.ledger import Finding, decisive, recorded_with_more
 from ackclock.claims.measured import Measured, number
 from ackclock.claims.origin import Made
-from ackclock.estimates import CONFIDENCE
+from ackclock.stats.estimates import CONFIDENCE
 
 ORIGINS = (
     ("source", "statements of the source"),

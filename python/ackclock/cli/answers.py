@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TextIO
 import typer
 from typer.core import TyperOption
 
-from ackclock import storage
+from ackclock.base import storage
 
 _P = ParamSpec("_P")
 

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from ackclock import version
+from ackclock.base import version
 from ackclock.cli import failures
 from ackclock.cli.commands import Group
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock.base import storage
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
@@ -18,7 +18,7 @@ def arrivals(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """List the TCP flows of a capture, start and bytes each way, for `arrivals = { file = "FILE.csv" }`."""
-    from ackclock.arrivals import CaptureError, csv_text, flows_of_capture
+    from ackclock.recording.flow_arrivals import CaptureError, csv_text, flows_of_capture
 
     storage.check_file(output, force=force)
     try:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ackclock._core import build_info
+from ackclock.base.printable import unknown
 from ackclock.bench import (
     CASES,
     CallCost,
@@ -29,9 +30,8 @@ from ackclock.bench.learning import CONTROLLERS as LEARNING
 from ackclock.bench.learning import GROUP as LEARN
 from ackclock.bench.threads import GROUP as THREADS
 from ackclock.bench.threads import SpeedUp, speed_ups
-from ackclock.cli.display import output, si
 from ackclock.cli.failures import InputError, errors
-from ackclock.shown import unknown
+from ackclock.plotting.terminal import output, si
 
 if TYPE_CHECKING:
     from ackclock.bench.gym import Pace

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock import _core
-from ackclock.cli.display import output
+from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
-from ackclock.shown import unknown
+from ackclock.plotting.terminal import output
 
 KINDS = {
     "controllers": ("controller", "congestion controllers and their parameters"),

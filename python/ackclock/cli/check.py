@@ -9,12 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ackclock import _core, input_files, unimported
+from ackclock import _core
 from ackclock._core import Scenario, ScenarioError
+from ackclock.base import input_files
+from ackclock.base.printable import plain
 from ackclock.cli import failures, forecast
 from ackclock.cli.answers import apart, put
-from ackclock.overrides import places
-from ackclock.shown import plain
+from ackclock.scenario import controller_sources
+from ackclock.scenario.overrides import places
 
 _LARGE_BYTES = 1_000_000
 """Of a scenario that takes a noticeable time to check; loading what shows that takes some time, too."""
@@ -146,7 +148,7 @@ def _module(entry: str, folder: Path) -> str:
     if entry.endswith((".py", ".so", ".dylib", ".dll")):
         return str(folder / entry)
     try:
-        return str(unimported.file_of(entry.partition(":")[0], folder) or entry)
+        return str(controller_sources.file_of(entry.partition(":")[0], folder) or entry)
     except ValueError:
         return entry
 

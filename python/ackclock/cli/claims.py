@@ -11,12 +11,12 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from ackclock import extras, input_files, storage
+from ackclock.base import extras, input_files, storage
+from ackclock.base.printable import plain
 from ackclock.cli.answers import apart, put
-from ackclock.cli.display import name, output
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import simulations_progress
-from ackclock.shown import plain
+from ackclock.plotting.terminal import name, output
 
 _FOLDER = Path("out/claims")
 _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
@@ -91,10 +91,10 @@ def claims(
         _list()
         return
     extras.require("report")
-    from ackclock.claims import ledger, load_folders, locations, page, reasons
+    from ackclock.claims import claims_page, ledger, load_folders, locations, reasons
     from ackclock.claims.folder import load_folder, select
-    from ackclock.claims.kept import held
     from ackclock.claims.readings import read_as
+    from ackclock.claims.run_store import held
 
     paths = [*(own or ()), *(Path(word) for word in ids or () if _is_path(word))]
     own_folders = dict.fromkeys(_checked(path) for path in paths)
@@ -116,22 +116,22 @@ def claims(
             every = (claim for source in folders for claim in source.claims)
             on_record = {claim.id: claim.on_record for claim in every if claim.on_record is not None}
             findings = reasons.renewed(findings, on_record)
-    page.write(folder, folders, findings, laboratory, full=full)
+    claims_page.write(folder, folders, findings, laboratory, full=full)
     if as_json:
-        put(json.dumps(page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
+        put(json.dumps(claims_page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
 
 
 def _list() -> None:
     """Print the folders of claims that are found."""
-    from ackclock.claims import checked, locations
+    from ackclock.claims import file_checks, locations
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("folder", "claims", "source"):
         table.add_column(heading, justify="right" if heading == "claims" else "left", overflow="fold")
     for folder in locations.found():
-        listed = input_files.toml(folder / checked.FILE, remedy="restore it")
+        listed = input_files.toml(folder / file_checks.FILE, remedy="restore it")
         table.add_row(Text(folder.name, "cyan"), str(len(listed["claim"])), name(listed["title"]))
     output().print(table)
     if remedy := locations.remedy():
@@ -175,7 +175,7 @@ def _check_distinct(folders: list[Any]) -> None:
 
 def _begin(folders: list[str]) -> None:
     """Write a folder of claims from the template; its name is the folder's."""
-    from ackclock.templates import TemplateError, write
+    from ackclock.scenario.templates import TemplateError, write
 
     if len(folders) != 1:
         raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")

@@ -56,7 +56,7 @@ COMMANDS = {
     "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),
     "script": Command("script", "script", _SIMULATE),
     "arrivals": Command("arrivals", "arrivals", _SIMULATE),
-    "train": Command("train", "train", _SIMULATE),
+    "train": Command("train_agent", "train", _SIMULATE),
     "evaluate": Command("evaluate", "evaluate", _SIMULATE),
     "export": Command("export", "export", _SIMULATE),
     "examples": Command("examples", "examples", _SIMULATE),

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from ackclock import storage
+from ackclock.base import storage
+from ackclock.base.system import cores
 from ackclock.cli import failures
-from ackclock.cli.display import name, output
+from ackclock.plotting.terminal import name, output
 from ackclock.running import mapped
 from ackclock.script.differential import reactions
 from ackclock.script.differential.as_script import script_of
@@ -18,7 +19,6 @@ from ackclock.script.differential.cases import Case, draw
 from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
 from ackclock.script.differential.shrink import shrink
 from ackclock.script.differential.states import draw_probe
-from ackclock.system import cores
 
 SCRIPTS_AT_MOST = 20
 """So many differences are shrunk, which takes some seconds each."""
@@ -83,7 +83,7 @@ def states(count: int, seed: int) -> Counter[reactions.Kind]:
 
 
 def _need_a_kernel(controller: str | None) -> None:
-    from ackclock.script.kernel import KernelError, KernelHost
+    from ackclock.script.kernel_host import KernelError, KernelHost
 
     try:
         KernelHost().close()

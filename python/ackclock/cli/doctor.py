@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock._core import build_info
-from ackclock.cli.display import output
-from ackclock.system import cores
+from ackclock.base.system import cores
+from ackclock.plotting.terminal import output
 
 _LOW_DISK_GIB = 2.0
 _LEAST_BPF_KERNEL = (6, 4)
@@ -160,13 +160,13 @@ def _cargo() -> Finding:
 
 def _studio() -> Finding:
     """Whether the studio is built; what is missing to build it, if this is a repository."""
-    from ackclock import studio
+    from ackclock.cli import studio_server
 
     purpose = "the simulator in the browser (ackclock studio)"
     try:
-        return Finding("studio", True, str(studio.page()), purpose)
-    except studio.StudioError:
-        script = Path(studio.__file__).resolve().parents[2] / "studio" / "engine.sh"
+        return Finding("studio", True, str(studio_server.page()), purpose)
+    except studio_server.StudioError:
+        script = Path(studio_server.__file__).resolve().parents[3] / "studio" / "engine.sh"
         done = _completed([str(script), "--missing"]) if script.is_file() else None
         missing = done.stdout.split("\n") if done else []
         missing += [] if shutil.which("npm") else ["npm (apt-get install npm)"]
@@ -216,7 +216,7 @@ def _bpf() -> Finding:
 
 def _bpf_controllers() -> Finding:
     """Whether `ackclock-kernel` was built with its controllers."""
-    from ackclock import kernel
+    from ackclock.running import kernel
 
     purpose = "HighSpeed, Scalable, Vegas and others inside the kernel (ackclock-kernel load, exec)"
     remedy = "apt-get install clang libelf-dev zlib1g-dev, then make kernel, in the repository"
@@ -228,7 +228,7 @@ def _bpf_controllers() -> Finding:
 
 
 def _kernel_program() -> Finding:
-    from ackclock import kernel
+    from ackclock.running import kernel
 
     purpose = "the same scenario on the real kernel (ackclock run --on kernel)"
     try:

@@ -10,12 +10,12 @@ import typer
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
-from ackclock.cli.shown_tables import print_table
-from ackclock.cli.train import require_learning
-from ackclock.tables import Column, Table
+from ackclock.cli.table_output import print_table
+from ackclock.cli.train_agent import require_learning
+from ackclock.plotting.tables import Column, Table
 
 if TYPE_CHECKING:
-    from ackclock.learn.evaluation import Row
+    from ackclock.gym.learn.evaluation import Row
 
 
 @apart
@@ -50,9 +50,9 @@ def evaluate(
     The agent takes the flow of the same name as in its training, or else the first. Load only models that you trust.
     """
     require_learning()
-    from ackclock.learn.evaluation import Trained
-    from ackclock.learn.evaluation import evaluate as run_all
-    from ackclock.learn.setting import SettingError
+    from ackclock.gym.learn.evaluation import Trained
+    from ackclock.gym.learn.evaluation import evaluate as run_all
+    from ackclock.gym.learn.setting import SettingError
 
     if overrides and not files:
         raise InputError("--set changes the files that are named; name at least one scenario")
@@ -90,7 +90,7 @@ _FIGURES: Final = (
 
 
 def _means(rows: "list[Row]") -> Table:
-    from ackclock.estimates import estimate
+    from ackclock.stats.estimates import estimate
 
     means = [
         {"scenario": scenario, "who": who, "seeds": len(group)}

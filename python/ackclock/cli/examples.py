@@ -27,8 +27,8 @@ def examples(
     as_json: Annotated[bool, typer.Option("--json", help="Print names, what each shows and its text as JSON.")] = False,
 ) -> None:
     """List the example scenarios, print those named, or copy them to a folder of your own."""
-    from ackclock.examples import ExampleError, copy, example
-    from ackclock.examples import examples as every
+    from ackclock.scenario.example_files import ExampleError, copy, example
+    from ackclock.scenario.example_files import examples as every
 
     try:
         wanted = [example(name) for name in names] if names else every()
@@ -50,8 +50,8 @@ def examples(
 def _list() -> None:
     from rich.table import Table
 
-    from ackclock.cli.display import output
-    from ackclock.examples import examples as every
+    from ackclock.plotting.terminal import output
+    from ackclock.scenario.example_files import examples as every
 
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="cyan", no_wrap=True)

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from ackclock import input_files, storage
+from ackclock.base import input_files, storage
+from ackclock.base.toml_text import toml_text
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
-from ackclock.cli.train import require_learning
-from ackclock.toml_text import toml_text
+from ackclock.cli.train_agent import require_learning
 
 _MOST = 64 << 20
 """Octets of the longest policy, as scenarios read it."""
@@ -64,9 +64,9 @@ def _read(file: Path) -> bytes:
 def _trained(model: Path) -> tuple[bytes, object]:
     """Return a trained model as ONNX, and the flow's own controller as it was in training."""
     require_learning()
-    from ackclock.learn.evaluation import Trained
-    from ackclock.learn.export import policy_file
-    from ackclock.learn.setting import SettingError
+    from ackclock.gym.learn.evaluation import Trained
+    from ackclock.gym.learn.policy_export import policy_file
+    from ackclock.gym.learn.setting import SettingError
 
     try:
         trained = Trained.load(model)

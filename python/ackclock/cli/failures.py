@@ -12,15 +12,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ackclock import extras, storage
 from ackclock._core import ScenarioError, build_info, take_fault
-from ackclock.diagnostics import Diagnostic
-from ackclock.extras import MissingPackageError
-from ackclock.input_files import InputFileError
-from ackclock.kernel import KernelError, RefusedError
+from ackclock.base import extras, storage
+from ackclock.base.extras import MissingPackageError
+from ackclock.base.input_files import InputFileError
+from ackclock.base.storage import OutputExistsError
+from ackclock.base.user_code import UserCodeError
 from ackclock.running import simulate
-from ackclock.storage import OutputExistsError
-from ackclock.usercode import UserCodeError
+from ackclock.running.kernel import KernelError, RefusedError
+from ackclock.scenario.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def errors() -> "Console":
     """Return a console on standard error; data goes to standard output."""
     from rich.console import Console
 
-    from ackclock.cli.display import filtered
+    from ackclock.plotting.terminal import filtered
 
     return filtered(Console(stderr=True, highlight=False, emoji=False, soft_wrap=True))
 

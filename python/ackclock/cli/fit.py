@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock.base import storage
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import runs_of
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
-    from ackclock.fit import Fit
+    from ackclock.recording.fit import Fit
 
 
 def fit(
@@ -42,8 +42,8 @@ def fit(
 
         ackclock fit recording -o mine.toml && ackclock run mine.toml --set flow[0].controller=bbr3
     """
-    from ackclock.fit import FitError
-    from ackclock.fit import fit as find
+    from ackclock.recording.fit import FitError
+    from ackclock.recording.fit import fit as find
 
     storage.check_file(output, force=force)
     if keep is not None:
@@ -65,8 +65,8 @@ def fit(
 
 
 def _print(found: "Fit", output: Path, keep: Path | None) -> None:
-    from ackclock.cli.shown_tables import print_table
-    from ackclock.fit.told import tables
+    from ackclock.cli.table_output import print_table
+    from ackclock.recording.fit.fit_tables import tables
 
     for table in tables(found):
         print_table(table)

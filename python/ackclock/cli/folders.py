@@ -8,9 +8,9 @@ from ackclock.cli.failures import InputError
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
+    from ackclock.experiments.studies.study_folder import Study
+    from ackclock.experiments.sweep.sweep_results import Sweep
     from ackclock.results import Results
-    from ackclock.studies.study import Study
-    from ackclock.sweep.ending import Sweep
 
 
 class Kind(StrEnum):
@@ -35,7 +35,7 @@ def kind_of(folders: list[Path]) -> Kind:
 
 
 def _kind(folder: Path) -> Kind:
-    from ackclock.studies.study import STUDY
+    from ackclock.experiments.studies.study_folder import STUDY
 
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give one that `ackclock run -o` wrote, or a sweep or study")
@@ -67,7 +67,7 @@ def runs_of(folders: list[Path]) -> "list[Results]":
 
 def study_of(folder: Path) -> "Study":
     """Read the folder of a study."""
-    from ackclock.studies.study import load_study
+    from ackclock.experiments.studies.study_folder import load_study
 
     with busy(f"reading {folder}"):
         return load_study(folder)
@@ -75,7 +75,7 @@ def study_of(folder: Path) -> "Study":
 
 def sweep_of(folder: Path) -> "Sweep":
     """Read the folder of a sweep."""
-    from ackclock.sweep.ending import load_sweep
+    from ackclock.experiments.sweep.sweep_results import load_sweep
 
     with busy(f"reading {folder}"):
         return load_sweep(folder)

@@ -3,9 +3,9 @@
 from typing import Final
 
 from ackclock._core import Scenario
+from ackclock.base.printable import plain
 from ackclock.cli import failures
-from ackclock.estimating import Estimate, estimate
-from ackclock.shown import plain
+from ackclock.running.run_cost import Estimate, estimate
 
 _MUCH_BYTES: Final = 2_000_000_000
 """Memory above which a user wants to know it beforehand."""
@@ -65,7 +65,7 @@ def print_estimate(scenario: Scenario) -> None:
 
 def lines(found: Estimate) -> list[str]:
     """Return an estimate as a person reads it."""
-    from ackclock.cli.display import si
+    from ackclock.plotting.terminal import si
 
     memory = f"memory: {_gigabytes(found.memory_bytes)} without writing the results"
     if found.is_whole:

@@ -41,7 +41,7 @@ def new(
     ] = None,
 ) -> None:
     """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
-    from ackclock.templates import TemplateError, write
+    from ackclock.scenario.templates import TemplateError, write
 
     if kind is Kind.CLAIMS and lang is not None:
         raise InputError("claims are measured in Python; leave --lang out")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import extras, storage
+from ackclock.base import extras, storage
+from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
-from ackclock.figures.files import FORMS
-from ackclock.shown import unknown
+from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ackclock.studies.drawn import Drawn
+    from ackclock.experiments.studies.study_figures import Drawn
 
 
 def plot(
@@ -56,7 +56,7 @@ def plot(
         raise InputError(unknown("figure", figure, found))
     place = output or Path(f"{figure}.pdf")
     storage.check_file(place, force=force)
-    from ackclock.figures import save
+    from ackclock.plotting.figures import save
 
     save(found[figure].draw(), place, found[figure].caption)
     said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
@@ -73,10 +73,16 @@ def _figures(folders: list[Path]) -> "Iterable[Drawn]":
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
-    from ackclock import completions, plots
-    from ackclock.labels import common
-    from ackclock.report.distributions import completion_times, drawn_distributions, queueing_delays, round_trips
-    from ackclock.studies.drawn import Drawn
+    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.plotting import completion_times as completions
+    from ackclock.plotting import plots
+    from ackclock.plotting.report.distributions import (
+        completion_times,
+        drawn_distributions,
+        queueing_delays,
+        round_trips,
+    )
+    from ackclock.results.run_labels import common
 
     results = runs_of(folders)
     about = common(results)

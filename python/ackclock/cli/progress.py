@@ -12,10 +12,10 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.spinner import Spinner
 from rich.text import Text
 
-from ackclock.cli.display import si
+from ackclock.base.printable import plain
 from ackclock.cli.failures import errors
+from ackclock.plotting.terminal import si
 from ackclock.running import Progress as RunProgress
-from ackclock.shown import plain
 
 
 class _SimulatedTime(ProgressColumn):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import storage
+from ackclock.base import storage
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError, WorkError
 from ackclock.cli.progress import busy
@@ -44,7 +44,7 @@ def record(
 
     ackclock record -o out -- iperf3 -c 192.0.2.1
     """
-    from ackclock import kernel
+    from ackclock.running import kernel
 
     if bool(command) == (port is not None):
         raise InputError("name a command after --, or a port with --port; one of them")

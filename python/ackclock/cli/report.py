@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import extras, storage
+from ackclock.base import extras, storage
+from ackclock.base.printable import unknown
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
 from ackclock.cli.progress import busy
-from ackclock.shown import unknown
 
 if TYPE_CHECKING:
-    from ackclock.report.content import Window
-    from ackclock.tables import Table
+    from ackclock.plotting.report.page_content import Window
+    from ackclock.plotting.tables import Table
 
 _Folders = Annotated[
     list[Path],
@@ -80,11 +80,11 @@ def report(
     end_s = max(result.summary["duration_s"] for result in results)
     if shown is not None and shown.begin_s >= end_s:
         raise InputError(f"--window {window} must begin before the end of the runs, which is {end_s:g} s")
-    from ackclock.report import write_report
+    from ackclock.plotting.report import write_report
 
     with busy(f"drawing {output}"):
         write_report(results, output, static, force=force, window=shown)
-    from ackclock.labels import labels
+    from ackclock.results.run_labels import labels
 
     of = zip(folders, labels(results), strict=True)
     answer(page=str(output), kind=str(kind), runs=[{"folder": str(folder), "label": label} for folder, label in of])
@@ -92,8 +92,8 @@ def report(
 
 
 def _window(text: str | None) -> "Window | None":
-    from ackclock.report.content import Window
-    from ackclock.studies.quantities import seconds
+    from ackclock.plotting.report.page_content import Window
+    from ackclock.scenario.quantities import seconds
 
     if text is None:
         return None
@@ -105,7 +105,7 @@ def _window(text: str | None) -> "Window | None":
 
 
 def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None, *, force: bool) -> None:
-    from ackclock.report.many import write
+    from ackclock.plotting.report.grid_page import write
 
     shown = study_of(folder) if kind is Kind.study else sweep_of(folder)
     with busy(f"drawing {output}"):
@@ -161,8 +161,8 @@ def _narrowed(tables: "list[Table]", columns: str | None) -> "list[Table]":
 
 def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
     results = runs_of(folders)
-    from ackclock import report
-    from ackclock.labels import facts, labels
+    from ackclock.plotting import report
+    from ackclock.results.run_labels import facts, labels
 
     if as_json:
         runs = [
@@ -173,21 +173,21 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
     elif form is Form.text:
         report.compare(results)
     else:
-        from ackclock.report.comparison import tables
+        from ackclock.plotting.report.run_comparison import tables
 
         _print(tables(results), form, as_json=False)
 
 
 def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
-    from ackclock.tables import FORMS
-    from ackclock.tables import as_json as plain
+    from ackclock.plotting.tables import FORMS
+    from ackclock.plotting.tables import as_json as plain
 
     if as_json:
         sys.stdout.write(
             json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n"
         )
     elif form is Form.text:
-        from ackclock.cli.shown_tables import print_table
+        from ackclock.cli.table_output import print_table
 
         for table in tables:
             print_table(table)

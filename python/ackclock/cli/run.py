@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ackclock import storage
 from ackclock._core import Scenario, ScenarioError, Simulation
+from ackclock.base import storage
 from ackclock.cli import check, forecast
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
-from ackclock.dumbbells import dumbbell
 from ackclock.results import Results, summary_json
 from ackclock.running import run as simulate
+from ackclock.scenario.dumbbells import dumbbell
 
 Place = Literal["simulator", "kernel"]
 
@@ -142,9 +142,9 @@ def run(
     given = {name: value for name, value in options.items() if value is not None}
     if seeds is not None:
         _check_seeds(file, seed, save_policy or events or qlog or perfetto or estimates)
-        from ackclock.cli import seeded
+        from ackclock.cli import seed_studies
 
-        seeded.run(_DEFAULTS, given, seeds, overrides or [], output, as_json=as_json, quiet=quiet)
+        seed_studies.run(_DEFAULTS, given, seeds, overrides or [], output, as_json=as_json, quiet=quiet)
         return
     scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
     if estimates:
@@ -277,7 +277,7 @@ def _refuse_with_kernel(given: dict[str, bool]) -> None:
 def _run_on_kernel(
     scenario: Scenario, file: Path | None, overrides: list[str], seed: int | None, *, quiet: bool
 ) -> Results:
-    from ackclock import kernel
+    from ackclock.running import kernel
 
     telling: AbstractContextManager[None] = nullcontext()
     if _is_looked_at(quiet=quiet):

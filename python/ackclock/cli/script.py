@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from ackclock import input_files
+from ackclock.base import input_files
 from ackclock.cli import failures
 from ackclock.cli.answers import answer
-from ackclock.cli.display import name, output
+from ackclock.plotting.terminal import name, output
 from ackclock.script.backend import Backend
-from ackclock.script.head import head_of
 from ackclock.script.options import STRICT, Options, definition
 from ackclock.script.parse import parse
-from ackclock.script.report import render, summary
 from ackclock.script.runner import Verdict, run
+from ackclock.script.script_head import head_of
 from ackclock.script.syntax import ScriptError
+from ackclock.script.verdict_text import render, summary
 
 
 def script(
@@ -161,7 +161,7 @@ def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> 
 
 def _backend(kernel: bool, profile: str, overrides: list[str]) -> Callable[[], Backend]:
     if kernel:
-        from ackclock.script.kernel import KernelError, KernelHost
+        from ackclock.script.kernel_host import KernelError, KernelHost
 
         def make() -> Backend:
             try:
@@ -170,7 +170,7 @@ def _backend(kernel: bool, profile: str, overrides: list[str]) -> Callable[[], B
                 raise failures.InputError(str(error)) from error
 
         return make
-    from ackclock.script.simulated import SimulatedHost
+    from ackclock.script.simulated_host import SimulatedHost
 
     return lambda: SimulatedHost(profile, overrides)
 

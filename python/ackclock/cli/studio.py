@@ -31,7 +31,7 @@ def studio(
     opens: Annotated[bool, typer.Option("--open", help="Open it in the browser of this machine.")] = False,
 ) -> None:
     """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; offline."""
-    from ackclock import studio as serving
+    from ackclock.cli import studio_server as serving
 
     if link is not None:
         return _print_link(link, path)
@@ -61,7 +61,7 @@ def studio(
 
 
 def _print_link(base: str, path: Path | None) -> None:
-    from ackclock import studio as serving
+    from ackclock.cli import studio_server as serving
 
     if path is None:
         raise InputError("--link is of a scenario; name a .toml file, or a folder of results")

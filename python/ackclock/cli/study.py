@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ackclock import extras
+from ackclock.base import extras
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
 from ackclock.cli.sweep import BackendName, Jobs, MeansAsJson, On, check_backend
-from ackclock.figures.files import FORMS
+from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
-    from ackclock.studies.mistakes import Mistakes
-    from ackclock.studies.plan import Plan
-    from ackclock.studies.study import Study
+    from ackclock.experiments.studies.mistakes import Mistakes
+    from ackclock.experiments.studies.plan import Plan
+    from ackclock.experiments.studies.study_folder import Study
 
 
 @apart
@@ -45,12 +45,12 @@ def study(
     A study that was stopped, even killed, goes on where it was when the same command is given again; more values or
     seeds extend it.
     """
-    from ackclock.studies import code
-    from ackclock.studies import study as studies
-    from ackclock.sweep import GridError
+    from ackclock.experiments.studies import named_code
+    from ackclock.experiments.studies import study_folder as studies
+    from ackclock.experiments.sweep import GridError
 
     plan, mistakes = _read(file)
-    if named := code.code_of(plan):
+    if named := named_code.code_of(plan):
         if not trust:
             mistakes.check()  # before anything is imported
         if checks and not trust:
@@ -60,7 +60,7 @@ def study(
         if not trust:
             check.agree(file, named)
     if checks:
-        from ackclock.studies.design import trials
+        from ackclock.experiments.studies.design import trials
 
         trials(plan, mistakes)
         _say_size(file, plan.size)
@@ -80,7 +80,7 @@ def study(
 
 
 def _read(file: Path) -> "tuple[Plan, Mistakes]":
-    from ackclock.studies.file import read
+    from ackclock.experiments.studies.study_file import read
 
     if file.is_dir():
         raise InputError(f"{file} is a folder; give a study's file (.toml)")
@@ -103,14 +103,14 @@ def begin_shown(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], Callab
 
 def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from ackclock.tables import json_text
+        from ackclock.plotting.tables import json_text
 
         put(json_text(done.table))
         return
     if quiet:
         return
-    from ackclock.cli.shown_tables import print_table
-    from ackclock.studies.ending import PAGE
+    from ackclock.cli.table_output import print_table
+    from ackclock.experiments.studies.study_outputs import PAGE
 
     print_table(done.table)
     if done.differences.rows:

@@ -8,26 +8,26 @@ from typing import Annotated
 
 import typer
 
-from ackclock import storage
 from ackclock._core import Scenario
+from ackclock.base import storage
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
-from ackclock.results import parquet
-from ackclock.studies.plan import value_key
-from ackclock.sweep import (
+from ackclock.experiments.sweep import (
     Axis,
     GridError,
     Point,
     SweepFolder,
     grid_of,
+    missing_points,
     parse_axes,
     parse_pair,
-    running,
-    tidy,
+    tidy_tables,
 )
-from ackclock.sweep.ending import load_sweep
+from ackclock.experiments.sweep.sweep_results import load_sweep
+from ackclock.results import parquet
+from ackclock.scenario.setting_values import value_key
 
 
 class BackendName(StrEnum):
@@ -37,7 +37,7 @@ class BackendName(StrEnum):
     ray = "ray"
 
     @property
-    def backend(self) -> running.Backend:
+    def backend(self) -> missing_points.Backend:
         """As the package's functions take it."""
         return "ray" if self is BackendName.ray else "local"
 
@@ -99,11 +99,11 @@ def sweep(
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
     if as_json:
-        from ackclock.tables import json_text
+        from ackclock.plotting.tables import json_text
 
         put(json_text(load_sweep(output).table))
     elif not quiet:
-        from ackclock.cli.shown_tables import print_table
+        from ackclock.cli.table_output import print_table
 
         print_table(load_sweep(output).table)
         print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
@@ -143,9 +143,9 @@ def _untraced(axes: list[Axis]) -> list[str]:
 def _run_missing(
     folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
 ) -> None:
-    total, done = len(running.unique(points)), running.done_before(folder, points)
+    total, done = len(missing_points.unique(points)), missing_points.done_before(folder, points)
     with points_progress(total, done, "points", quiet=quiet) as advance:
-        running.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
+        missing_points.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
 
 
 def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
@@ -166,5 +166,5 @@ def _same(folder: SweepFolder, points: list[Point]) -> bool:
 
 def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
     rows = [(point.parameters, folder.summary(point)) for point in points]
-    for name, table in tidy.tables(rows).items():
+    for name, table in tidy_tables.tables(rows).items():
         storage.write_file(folder.table(name), parquet(table))

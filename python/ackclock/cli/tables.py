@@ -3,19 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ackclock.cli.display import name, output, si
-from ackclock.cli.shown_tables import print_table
-from ackclock.labels import facts
-from ackclock.limits import largest
-from ackclock.manifests import Engine, KernelRun, Recording
+from ackclock.cli.table_output import print_table
+from ackclock.plotting.tables import Cell, Entry, Table, figure, figure_of, of_cells
+from ackclock.plotting.tables.cells import count_text
+from ackclock.plotting.tables.table import NONE
+from ackclock.plotting.terminal import name, output, si
+from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.results import Results
-from ackclock.stacks import stacks
-from ackclock.summaries import FlowSummary, LinkSummary
-from ackclock.tables import Cell, Entry, Table, figure, figure_of, of_cells
-from ackclock.tables.cells import count_text
-from ackclock.tables.table import NONE
-from ackclock.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
-from ackclock.windows import count
+from ackclock.results.manifests import Engine, KernelRun, Recording
+from ackclock.results.run_labels import facts
+from ackclock.results.summaries import FlowSummary, LinkSummary
+from ackclock.scenario.stacks import stacks
+from ackclock.stats.flow_limits import largest
+from ackclock.stats.run_window import count
 
 _MANY = 24
 """With more flows or links than this, a table shows some, and says how many it leaves out."""

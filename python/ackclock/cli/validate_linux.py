@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ackclock import extras, storage
-from ackclock.cli.display import name, output
+from ackclock.base import extras, storage
 from ackclock.cli.failures import InputError, WorkError
 from ackclock.cli.progress import simulations_progress
+from ackclock.plotting.terminal import name, output
 
 _STYLES = {"agrees": "green", "differs": "bold yellow"}
 
@@ -35,19 +35,19 @@ def validate_linux(
     Exit code 1 if something differs and no cause is on record, or if nothing could be compared.
     """
     extras.require("report")
-    from ackclock.validation import page, recorded
-    from ackclock.validation.comparison import compare
+    from ackclock.claims.validation import linux_recordings, validation_page
+    from ackclock.claims.validation.linux_comparison import compare
 
     storage.check_folder(folder, kind=storage.VALIDATION, renews=True)
     try:
-        recordings = recorded.load(data or recorded.FOLDER, only or ())
-    except recorded.RecordingError as error:
+        recordings = linux_recordings.load(data or linux_recordings.FOLDER, only or ())
+    except linux_recordings.RecordingError as error:
         raise InputError(str(error)) from error
     with simulations_progress("beside Linux") as on_done:
         comparisons = compare(recordings, on_done=on_done)
-    page.write(folder, comparisons)
+    validation_page.write(folder, comparisons)
     if as_json:
-        sys.stdout.write(json.dumps(page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(validation_page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(comparisons, folder)
     if not any(comparison.rows for comparison in comparisons):
@@ -61,7 +61,7 @@ def validate_linux(
 
 
 def _print(comparisons: list[Any], folder: Path) -> None:
-    from ackclock.validation.page import settings, tally
+    from ackclock.claims.validation.validation_page import settings, tally
 
     console = output()
     for comparison in comparisons:
@@ -78,7 +78,7 @@ def _print(comparisons: list[Any], folder: Path) -> None:
 
 
 def _table(comparison: Any) -> Table:  # noqa: ANN401  the type is loaded lazily
-    from ackclock.validation.page import agreement, values
+    from ackclock.claims.validation.validation_page import agreement, values
 
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("quantity", "recorded", "simulated", "unit", "agreement", "verdict"):

@@ -8,7 +8,7 @@
 `ackclock list agents` lists what an agent may be shown, asked, allowed and paid.
 """
 
-from ackclock import extras
+from ackclock.base import extras
 
 extras.require("gym")
 

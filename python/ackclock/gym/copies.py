@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from gymnasium import spaces
 
-from ackclock.bounds import whole
+from ackclock.base.bounds import whole
 
 _T = TypeVar("_T")
 

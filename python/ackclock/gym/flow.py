@@ -22,8 +22,8 @@ from ackclock.gym.on_kernel import KernelFlow
 from ackclock.gym.own import OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.gym.values import Values
-from ackclock.kernel import KernelError
-from ackclock.summaries import RunSummary
+from ackclock.results.summaries import RunSummary
+from ackclock.running.kernel import KernelError
 
 Observation = NDArray[np.float32]
 ScenarioLike = Scenario | str | PathLike[str]

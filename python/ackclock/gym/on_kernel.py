@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ackclock._core import LiveFlow, Scenario
-from ackclock.kernel import KernelError, missing, program
-from ackclock.kernel_agent import NAME, Counters, Decision, KernelAgent, Seen
+from ackclock.running.kernel import KernelError, missing, program
+from ackclock.running.kernel_agent import NAME, Counters, Decision, KernelAgent, Seen
 
 _PATIENCE_S: Final = 20.0
 """So much longer than its time a scenario may take, to begin and to end."""

@@ -21,7 +21,7 @@ from ackclock.gym.names import RenderMode
 from ackclock.gym.own import OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.gym.values import Reward, Values
-from ackclock.summaries import RunSummary
+from ackclock.results.summaries import RunSummary
 
 _SEEDS = 2**63
 

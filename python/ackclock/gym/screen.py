@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock._core import Scenario
-from ackclock.figures.theme import COLOURS
 from ackclock.gym.history import STEPS, Floats, History, Look
+from ackclock.plotting.figures.theme import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

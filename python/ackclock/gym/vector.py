@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock._core import Scenario
-from ackclock.bounds import whole
+from ackclock.base.bounds import whole
+from ackclock.base.system import cores, physical_bytes
 from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.flow import ScenarioLike, drawn_of, loaded, named_flow
 from ackclock.gym.own import Own, listed
-from ackclock.system import cores, physical_bytes
 
 _SEEDS = 2**63
 _MOST_THREADS = 1_000

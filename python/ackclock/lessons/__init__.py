@@ -12,8 +12,8 @@ learner gave; never from a number that the simulator printed before. The lessons
 from importlib import import_module
 from typing import Final
 
+from ackclock.base.printable import unknown
 from ackclock.lessons.exercise import Exercise, Lesson, Verdict
-from ackclock.shown import unknown
 
 NAMES: Final = ("sawtooth", "rtt_fairness", "bufferbloat", "cubic_and_bbr", "vegas", "train")
 """In the order in which they are taught."""

@@ -3,24 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-import ackclock
+from ackclock._core import ScenarioError
 from ackclock.lessons import theory
 from ackclock.lessons.exercise import Exercise, function, near, word
+from ackclock.results import Results
+from ackclock.running import run as simulated
+from ackclock.scenario.dumbbells import dumbbell
 
 RATE, RTT = "10 Mbit/s", "40 ms"
 LONGEST_MS, LEAST_USE = 20.0, 0.95
 """What the learner's queue is to keep: 95 % of packets wait no longer, and so much of the link is used."""
 
 
-def run(queue: str | Mapping[str, Any]) -> ackclock.Results:
+def run(queue: str | Mapping[str, Any]) -> Results:
     """Return a run of the lesson's two flows through a queue.
 
     Raises:
         ackclock.ScenarioError: If there is no such queue.
     """
     what = queue if isinstance(queue, str) else dict(queue)
-    return ackclock.run(
-        ackclock.dumbbell(
+    return simulated(
+        dumbbell(
             bottleneck=RATE,
             rtt=RTT,
             flows="cubic*2",
@@ -36,7 +39,7 @@ def _keeps(answer: Any) -> str | None:
         return f'A queue is asked for, such as "codel" or a table, not {answer!r}.'
     try:
         link = run(answer).link("bottleneck")
-    except (ackclock.ScenarioError, TypeError, ValueError) as mistake:
+    except (ScenarioError, TypeError, ValueError) as mistake:
         return f"That is no queue: {mistake}."
     waits_ms, use = link["queueing_delay_ms"]["p95"], link["utilization"]
     if waits_ms <= LONGEST_MS and use >= LEAST_USE:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ackclock.usercode import said
+from ackclock.base.user_code import said
 
 Judge = Callable[[Any], str | None]
 """Takes an answer; returns None if it is right, or else what is wrong with it, without giving the right one away."""

@@ -47,11 +47,11 @@ def scenario() -> str:
 
 def environment() -> Any:
     """Return the environment: a decision in each round trip, the window times 2^a, paid for rate and against delay."""
-    import ackclock
+    from ackclock._core import Scenario
     from ackclock.gym import FlowEnv
 
     return FlowEnv(
-        ackclock.Scenario.parse(scenario()),
+        Scenario.parse(scenario()),
         observations=SEEN,
         decide="round",
         action={"kind": "orca"},

@@ -3,7 +3,7 @@
 What a recording does not tell is null in its results, never a guess.
 """
 
-from ackclock.recording.reading import read
+from ackclock.recording.recorded_files import read
 from ackclock.recording.streams import RecordingError
 
 __all__ = ["RecordingError", "read"]

@@ -19,11 +19,11 @@ from typing import Any, Final, NotRequired, TypedDict
 
 import numpy as np
 
-from ackclock.decoding import decoded
-from ackclock.input_files import octets
-from ackclock.manifests import Recording
-from ackclock.reading import mismatch
+from ackclock.base.checked_files import mismatch
+from ackclock.base.decoding import decoded
+from ackclock.base.input_files import octets
 from ackclock.recording.streams import RecordingError, Stream
+from ackclock.results.manifests import Recording
 
 _MICRO: Final = 1e-6
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from ackclock.input_files import InputFileError
-from ackclock.manifests import Manifest, Recording
-from ackclock.metrics import Floats
+from ackclock.base.input_files import InputFileError
 from ackclock.results import Results, TableName, no_appliances, no_completions
-from ackclock.summaries import Distribution, LimitShares, RunSummary
+from ackclock.results.manifests import Manifest, Recording
+from ackclock.results.summaries import Distribution, LimitShares, RunSummary
+from ackclock.stats.metrics import Floats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -208,7 +208,7 @@ def _versions() -> dict[str, str]:
 
     import polars as pl
 
-    from ackclock.version import __version__
+    from ackclock.base.version import __version__
 
     return {"ackclock": __version__, "python": platform.python_version(), "polars": pl.__version__}
 

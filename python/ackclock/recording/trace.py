@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from ackclock.decoding import decoded
-from ackclock.input_files import lines, octets
-from ackclock.manifests import Pair, Recording
-from ackclock.metrics import Floats
+from ackclock.base.decoding import decoded
+from ackclock.base.input_files import lines, octets
 from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+from ackclock.results.manifests import Pair, Recording
+from ackclock.stats.metrics import Floats
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ackclock.script.commands import Setting
 from ackclock.script.packets import Packet
+from ackclock.script.shell_lines import Setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ackclock.base.user_code import said as said_of
 from ackclock.script.backend import Backend, Sent, Ticket
 from ackclock.script.calls import CallError, Calls
-from ackclock.script.commands import Sleep, settings
 from ackclock.script.constants import STATES
 from ackclock.script.matching import Difference, differences, show
 from ackclock.script.options import Options, with_options_of
 from ackclock.script.packets import ACK, FIN, PSH, SYN, Packet
+from ackclock.script.shell_lines import Sleep, settings
 from ackclock.script.syntax import (
     Code,
     Command,
@@ -32,7 +33,6 @@ from ackclock.script.syntax import (
     Timing,
 )
 from ackclock.script.translate import Numbers, TranslationError
-from ackclock.usercode import said as said_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ackclock._core import Endpoint
 from ackclock.script.constants import CONSTANTS
 
 if TYPE_CHECKING:
-    from ackclock.script.simulated import SimulatedHost
+    from ackclock.script.simulated_host import SimulatedHost
 
 Key = tuple[int, int]
 OptionValue = tuple[int, ...] | str

@@ -19,7 +19,7 @@ from ackclock.script.packets import ACK, RST, SYN, Packet
 from ackclock.script.socket_options import OptionError, as_kept, get_option, set_option, syn_retries
 
 if TYPE_CHECKING:
-    from ackclock.script.simulated import SimulatedHost
+    from ackclock.script.simulated_host import SimulatedHost
 
 _O_NONBLOCK, _O_RDWR = CONSTANTS["O_NONBLOCK"], CONSTANTS["O_RDWR"]
 _MSG_DONTWAIT, _MSG_MORE, _MSG_PEEK = (CONSTANTS[f"MSG_{name}"] for name in ("DONTWAIT", "MORE", "PEEK"))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import input_files
-from ackclock.bounds import whole
-from ackclock.decoding import decoded
-from ackclock.storage import OutputExistsError, check_file
+from ackclock.base import input_files
+from ackclock.base.bounds import whole
+from ackclock.base.decoding import decoded
+from ackclock.base.storage import OutputExistsError, check_file
 
 from ..outcome import FAMILIES
 from .network import PARAMETERS

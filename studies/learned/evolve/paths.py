@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ackclock import input_files
 from ackclock._core import Scenario, Simulation
-from ackclock.toml_text import toml_text
+from ackclock.base import input_files
+from ackclock.base.toml_text import toml_text
 
 from ..outcome import FAMILIES, Figures, Link, figures_of
 

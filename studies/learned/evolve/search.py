@@ -13,7 +13,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.bounds import real, whole
+from ackclock.base.bounds import real, whole
 
 MOST_GENERATIONS: Final = 10_000
 

@@ -13,10 +13,10 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from ackclock import storage
-from ackclock.bounds import whole
+from ackclock.base import storage
+from ackclock.base.bounds import whole
+from ackclock.base.toml_text import toml_text
 from ackclock.running import mapped
-from ackclock.toml_text import toml_text
 
 from ..outcome import Figures
 from . import network

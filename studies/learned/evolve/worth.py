@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from ackclock.bounds import real
+from ackclock.base.bounds import real
 
 from ..outcome import Figures
 

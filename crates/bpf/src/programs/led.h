@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What the controllers that user space has a say in share: a ring of what ACKs tell, slots of decisions, counts; after kernel.h,
- * core.h, sockets.h and cubic.h. The layouts are read by src/agent.rs and python/ackclock/kernel_agent.py. */
+ * core.h, sockets.h and cubic.h. The layouts are read by src/agent.rs and python/ackclock/running/kernel_agent.py. */
 #ifndef ACKCLOCK_LED_H
 #define ACKCLOCK_LED_H
 

@@ -52,7 +52,7 @@ impl Modules {
     fn finder(self) -> (&'static str, &'static str) {
         match self {
             Self::Imported => ("ackclock.controllers", "find"),
-            Self::Read => ("ackclock.unimported", "find"),
+            Self::Read => ("ackclock.scenario.controller_sources", "find"),
         }
     }
 }

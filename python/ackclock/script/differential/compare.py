@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ackclock.script.differential.cases import Case
 from ackclock.script.differential.play import COMPARED, HORIZON_US, Play, play, replay
-from ackclock.script.simulated import SimulatedHost
+from ackclock.script.simulated_host import SimulatedHost
 
 PROFILE = "linux-6.x"
 _CONFIGURATION = Path("/proc/config.gz")
@@ -194,7 +194,7 @@ def on_this_kernel(case: Case) -> Play:
     Raises:
         KernelError: If that cannot be.
     """
-    from ackclock.script.kernel import KernelHost
+    from ackclock.script.kernel_host import KernelHost
     from ackclock.script.namespace import in_real_time
 
     with in_real_time():

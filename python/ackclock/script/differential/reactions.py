@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ackclock.script.differential.states import Probe, react
-from ackclock.script.simulated import SimulatedHost
+from ackclock.script.simulated_host import SimulatedHost
 
 PROFILE = "linux-6.x"
 _TIMES_ASKED = 4
@@ -118,7 +118,7 @@ def on_this_kernel(probe: Probe) -> str | None:
     Raises:
         KernelError: If there is no kernel to ask.
     """
-    from ackclock.script.kernel import KernelHost
+    from ackclock.script.kernel_host import KernelHost
     from ackclock.script.namespace import in_real_time
 
     seen: set[str] = set()

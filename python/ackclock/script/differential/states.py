@@ -15,10 +15,10 @@ from random import Random
 
 from ackclock.script import syntax
 from ackclock.script.backend import Backend, Outcome, Request
-from ackclock.script.commands import Sysctl
 from ackclock.script.constants import CONSTANTS, STATES, errno_name
 from ackclock.script.differential.play import SETTINGS
 from ackclock.script.packets import ACK, FIN, PSH, RST, SYN, Packet, letters_of_flags
+from ackclock.script.shell_lines import Sysctl
 from ackclock.script.syntax import Option
 
 _SETTINGS = SETTINGS | {

@@ -1,0 +1,1 @@
+"""Files, texts and messages: what every room stands on."""

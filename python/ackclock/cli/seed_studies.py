@@ -1,0 +1,88 @@
+"""`ackclock run --seeds N`: a study of one line-up, in memory or in a folder."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ackclock.cli.answers import put
+from ackclock.cli.failures import InputError
+from ackclock.experiments.sweep import GridError, parse_axes
+from ackclock.scenario.dumbbells import flow_tables, is_limit
+
+
+def run(
+    defaults: Mapping[str, str],
+    given: Mapping[str, str],
+    seeds: int,
+    overrides: Sequence[str],
+    output: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run it, and print means with intervals and differences.
+
+    Raises:
+        InputError: If something of it is wrong.
+        ScenarioError: If a value is wrong.
+    """
+    from ackclock.cli.study import begin_shown
+    from ackclock.experiments.studies.study_folder import study
+
+    try:
+        document = study_of(defaults, given, seeds, overrides)
+        with ExitStack() as stack:
+            done = study(document, output, on_begin=begin_shown(stack, quiet=quiet))
+    except GridError as error:
+        raise InputError(str(error)) from error
+    _print([done.table, *([done.differences] if done.differences.rows else [])], as_json=as_json, quiet=quiet)
+    if output is not None and not (quiet or as_json):
+        print(f"{len(done.runs)} runs in {output}")
+
+
+def study_of(
+    defaults: Mapping[str, str], given: Mapping[str, str], seeds: int, overrides: Sequence[str]
+) -> dict[str, Any]:
+    """Return options of `ackclock run` as a study."""
+    chosen = {**defaults, **given}
+    try:
+        members = [str(table["controller"]) for table in flow_tables(chosen["flows"])]
+    except ValueError as error:
+        raise InputError(f"--flows: {error}") from error
+    labels = {member: member.rpartition(":")[2] for member in members}
+    path = {"rtt": chosen["rtt"]} | {key: given[key] for key in ("buffer", "loss", "trace") if key in given}
+    if "trace" not in given:
+        path["rate"] = chosen["bottleneck"]
+    axes = parse_axes(overrides)
+    for axis in axes:
+        if option := {"seed": "--seeds", "duration": "--duration"}.get(axis.path):
+            raise InputError(f"--set {axis.path}: with --seeds give {option}")
+    queue = given.get("queue")
+    path |= {} if queue is None else {"buffer": queue} if is_limit(queue) else {"queue": queue}
+    return {
+        "name": f"{chosen['flows']}, {seeds} seeds",
+        "controllers": list(dict.fromkeys(members)),
+        "line_ups": [", ".join(labels[member] for member in members)],
+        "path": path,
+        "seeds": seeds,
+        "duration": chosen["duration"],
+        "keep": 0,
+        "set": {axis.path: list(axis.values) for axis in axes},
+        **({"profile": given["profile"]} if "profile" in given else {}),
+    }
+
+
+def _print(tables: Sequence[Any], *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        import json
+
+        from ackclock.plotting.tables import as_json as plain
+
+        text = json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False)
+        put(f"{text}\n")
+    elif not quiet:
+        from ackclock.cli.table_output import print_table
+
+        for table in tables:
+            print_table(table)

@@ -1,0 +1,90 @@
+"""What was run, in a sentence that stands at every table, figure and page of a study."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ackclock.base.version import __version__
+from ackclock.experiments.studies.measures import Measured
+from ackclock.experiments.studies.plan import Plan, Settings, title
+from ackclock.scenario.setting_values import value_key, value_text
+
+
+def about(plan: Plan, runs: Sequence[Measured]) -> str:
+    """Return what was run."""
+    return _about(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
+
+
+def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
+    """Return what is the same in each run, for a figure of one that says the rest."""
+    return _about(plan, runs, "", "")
+
+
+def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
+    constants = plan.constants
+    trips = _round_trips(plan)
+    where = title(constants, [key for key in constants if key != "profile" and not (key == "rtt" and trips)])
+    profiles = list(dict.fromkeys(profile for run in runs for profile in run.profiles))
+    parts = [
+        where or ("" if plan.scenario is None else str(plan.scenario.get("name", "a scenario"))),
+        "" if plan.scenario or "queue" in constants or "queue" in plan.axes else "DropTail",
+        f"round trips {', '.join(trips)}" if trips else "",
+        axes,
+        f"profile {', '.join(profiles)}" if profiles and "profile" not in plan.axes else "",
+        _time(plan),
+        seeds,
+        f"flows start at random within {plan.start_within}" if plan.start_within else "",
+        f"ackclock {__version__}",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _round_trips(plan: Plan) -> list[str]:
+    """The flows' own round trips where each has one, so that the path's is nobody's."""
+    flows = [plan.entry(label).flow for line_up in plan.line_ups for label in line_up.members]
+    return list(dict.fromkeys(str(flow["rtt"]) for flow in flows)) if all("rtt" in flow for flow in flows) else []
+
+
+def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) -> Iterator[str]:
+    """Return each axis with its values; those that go together as such, since a reader takes others for crossed.
+
+    Args:
+        axes: The values of each.
+        cells: The combinations.
+    """
+    told: set[str] = set()
+    for key, values in axes.items():
+        if key in told:
+            continue
+        group = [other for other in axes if other not in told and _go_together(cells, key, other)]
+        told |= set(group)
+        if len(group) == 1:
+            rest = ["none"] if any(key not in cell for cell in cells) else []
+            yield f"{key} {', '.join([*map(value_text, values), *rest])}"
+            continue
+        tuples = list(dict.fromkeys(tuple(_text(cell, name) for name in group) for cell in cells))
+        yield f"{' and '.join(group)} together: {', '.join(' with '.join(entry) for entry in tuples)}"
+
+
+def _text(cell: Settings, name: str) -> str:
+    return value_text(cell[name]) if name in cell else f"no {name}"
+
+
+def _go_together(cells: Sequence[Settings], one: str, other: str) -> bool:
+    """Whether each of two settings says what the other is."""
+    pairs = {(value_key(cell.get(one)), value_key(cell.get(other))) for cell in cells}
+    return len({first for first, _ in pairs}) == len(pairs) == len({second for _, second in pairs})
+
+
+def _time(plan: Plan) -> str:
+    window = plan.measure or {}
+    begin, end = window.get("from"), window.get("to")
+    measured = ", ".join(part for part in (f"from {begin}" if begin else "", f"to {end}" if end else "") if part)
+    return f"{plan.duration}" + (f", measured {measured}" if measured else "")
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"seeds {', '.join(map(str, seeds))}"

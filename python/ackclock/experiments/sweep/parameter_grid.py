@@ -1,0 +1,272 @@
+"""The grid: axes as written on the command line, and the points that they span."""
+
+import hashlib
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ackclock._core import Scenario, ScenarioError, build_info
+from ackclock.base.decoding import decoded_toml
+from ackclock.base.toml_text import toml_text
+from ackclock.base.version import __version__
+from ackclock.experiments.studies.plan import MOST_RUNS
+from ackclock.scenario.diagnostics import joined, remedy
+from ackclock.scenario.module_closure import own_code
+from ackclock.scenario.setting_values import each_once, value_key
+
+_RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+_MOST_VALUES = 1_000_000
+_COLUMNS = frozenset({"flow", "link", "group"})
+"""Parts of a scenario as whole lists, which are columns of the tables of results."""
+
+
+class GridError(ValueError):
+    """An axis is wrong; the message says which, and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A parameter and the values that it takes.
+
+    Attributes:
+        path: Of the value in the scenario, such as `topology.bottleneck.rate`.
+        values: In order, without repetition unless it is paired with another axis.
+    """
+
+    path: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run of the grid.
+
+    Attributes:
+        parameters: The value of each axis.
+        scenario_json: The effective scenario, checked.
+        scenario_hash: Of the effective scenario, seed included.
+        folder: Where classes of Python are looked for first.
+        own: SHA-256 of the file of each class of Python that controls a flow and of what that imports from the
+            scenario's folder; empty if none does.
+    """
+
+    parameters: dict[str, Any]
+    scenario_json: str
+    scenario_hash: str
+    folder: str = "."
+    own: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Name of its result: the same scenario on the same engine, with the same classes, is the same result."""
+        identity = " ".join((__version__, _engine(), self.scenario_hash, *self.own))
+        return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+
+@cache
+def _engine() -> str:
+    """What decides results: two checkouts of one version may be two engines."""
+    return build_info()["engine"]
+
+
+def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
+    """Read an axis.
+
+    Args:
+        text: `path=value`: a range of integers `1..20` (both ends included), a TOML array of values, or one value.
+        paired: Paths of axes that go together: the values of these may repeat.
+
+    Raises:
+        GridError: If it is none of these.
+
+    Examples:
+        >>> parse_axis("seed=1..3").values
+        (1, 2, 3)
+        >>> parse_axis('tcp.mss=[536, 1448]').values
+        (536, 1448)
+        >>> parse_axis("duration=5 s").values
+        ('5 s',)
+    """
+    path, sign, value = text.partition("=")
+    if not sign or not path.strip():
+        raise GridError(f"--set {text!r} is not path=values; write it like 'seed=1..20' or 'tcp.mss=[536, 1448]'")
+    values = _values(path.strip(), value)
+    if not values:
+        raise GridError(f"--set {path.strip()} has no values; write it like {path.strip()}=[1, 2]")
+    if any(path.strip() in pair for pair in paired):
+        return Axis(path.strip(), tuple(values))
+    return Axis(path.strip(), tuple(each_once(values)))
+
+
+def parse_axes(texts: Sequence[str], paired: Sequence[Sequence[str]] = ()) -> list[Axis]:
+    """Read several axes.
+
+    Raises:
+        GridError: If some are wrong; the message tells of each.
+    """
+    axes: list[Axis] = []
+    wrong: list[str] = []
+    for text in texts:
+        try:
+            axes.append(parse_axis(text, paired))
+        except GridError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise GridError("\n".join(wrong))
+    return axes
+
+
+def parse_pair(text: str) -> tuple[str, ...]:
+    """Read which axes go together.
+
+    Raises:
+        GridError: If it is fewer than two.
+
+    Examples:
+        >>> parse_pair("topology.bottleneck.rate, topology.bottleneck.delay")
+        ('topology.bottleneck.rate', 'topology.bottleneck.delay')
+    """
+    paths = tuple(path.strip() for path in text.split(",") if path.strip())
+    if len(paths) < 2:
+        raise GridError(f"--paired {text!r} names fewer than two axes; write it like 'flow.a.rtt,flow.b.rtt'")
+    return paths
+
+
+def _values(path: str, text: str) -> Sequence[Any]:
+    bounds = _RANGE.fullmatch(text)
+    if bounds:
+        first, last = int(bounds[1]), int(bounds[2])
+        if not 0 <= last - first < _MOST_VALUES:
+            raise GridError(f"--set {path}={text} is no range; write the lower end first, and at most a million values")
+        return range(first, last + 1)
+    value = _toml(path, text)
+    return value if isinstance(value, list) else [value]
+
+
+def _toml(path: str, text: str) -> Any:  # noqa: ANN401  whatever TOML can say
+    try:
+        return decoded_toml(f"value = {text}")["value"]
+    except ValueError as error:
+        if text.strip()[:1] in ("[", "{", '"', "'"):
+            raise GridError(f"--set {path}={text} is not a TOML value: {error}") from error
+        return text.strip()
+
+
+def grid_of(
+    axes: Sequence[Axis], make: Callable[[list[str]], Scenario], paired: Sequence[Sequence[str]] = ()
+) -> list[Point]:
+    """Make and check every point before anything runs.
+
+    Args:
+        axes: All of them; no axes are one point.
+        make: Makes the scenario with overrides.
+        paired: Paths of axes that go together, first value with first; all others are crossed.
+
+    Raises:
+        GridError: If a path occurs twice, axes that go together are not as long as each other, or not there, or one
+            axis undoes another.
+        ScenarioError: If any point is an invalid scenario; it tells what is wrong with any value.
+    """
+    paths = [axis.path for axis in axes]
+    taken = next((path for path in paths if path in _COLUMNS), None)
+    if taken:
+        raise GridError(f"--set {taken} is no axis, for results have a column of that name; vary a field within it")
+    repeated = sorted({path for path in paths if paths.count(path) > 1})
+    if repeated:
+        raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
+    steps = [_steps(group) for group in _groups(axes, paired)]
+    if (size := math.prod(map(len, steps))) > MOST_RUNS:
+        raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
+    try:
+        points = [_point(parameters, make) for parameters in _combinations(paths, steps)]
+    except ScenarioError:
+        error = joined(_wrong(_combinations(paths, steps), make))
+        for diagnostic in error.diagnostics:
+            diagnostic["remedy"] = remedy(diagnostic, paths)
+        raise error from None
+    if len({point.scenario_hash for point in points}) < len(points):
+        _check_overridden(axes, points, make)
+    return points
+
+
+def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Callable[[list[str]], Scenario]) -> None:
+    """Refuse an axis that another one undoes: both set one place, by two names of it or one within the other."""
+    for axis in axes:
+        if len(axis.values) > 1 and _changes_nothing(axis.path, points):
+            with suppress(ScenarioError):  # it needs other axes, and is heard where it has them
+                if len({make([f"{axis.path}={toml_text(value)}"]).hash for value in axis.values}) > 1:
+                    raise GridError(f"--set {axis.path} is undone by another axis, of the same place; give one of them")
+
+
+def _changes_nothing(path: str, points: Sequence[Point]) -> bool:
+    """Whether points that differ in one parameter alone, if there are any, are the same scenario."""
+    by_others: dict[str, list[str]] = {}
+    for point in points:
+        others = {name: value for name, value in point.parameters.items() if name != path}
+        by_others.setdefault(value_key(others), []).append(point.scenario_hash)
+    groups = [hashes for hashes in by_others.values() if len(hashes) > 1]
+    return bool(groups) and all(len(set(hashes)) == 1 for hashes in groups)
+
+
+def _combinations(paths: Sequence[str], steps: Sequence[Sequence["_Step"]]) -> Iterator[dict[str, Any]]:
+    for chosen in itertools.product(*steps):
+        point = dict(itertools.chain.from_iterable(chosen))
+        yield {path: point[path] for path in paths}
+
+
+def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], Scenario]) -> Iterator[ScenarioError]:
+    """What points are told, as many as it takes to try each value of each axis once."""
+    tried: set[tuple[str, str]] = set()
+    for parameters in combinations:
+        values = {(path, value_key(value)) for path, value in parameters.items()}
+        if tried and values <= tried:
+            continue
+        tried |= values
+        try:
+            _point(parameters, make)
+        except ScenarioError as error:
+            yield error
+
+
+_Step = tuple[tuple[str, Any], ...]
+
+
+def _groups(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[list[Axis]]:
+    """Axes that go together, each group where its first stands."""
+    by_path = {axis.path: axis for axis in axes}
+    named = [path for pair in paired for path in pair]
+    for path in named:
+        if path not in by_path:
+            raise GridError(f"--paired names {path}, of which there is no axis; add --set {path}=[...]")
+        if named.count(path) > 1:
+            raise GridError(f"--paired names {path} twice; an axis goes with one group")
+    groups: dict[str, list[Axis]] = {}
+    for axis in axes:
+        pair = next((pair for pair in paired if axis.path in pair), (axis.path,))
+        groups.setdefault(pair[0], []).append(axis)
+    return list(groups.values())
+
+
+def _steps(group: Sequence[Axis]) -> list[_Step]:
+    """What a group sets, step by step."""
+    lengths = {axis.path: len(axis.values) for axis in group}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+        raise GridError(f"axes that are --paired need as many values as each other; {said}")
+    values = zip(*(axis.values for axis in group), strict=True)
+    return [tuple(zip(lengths, step, strict=True)) for step in values]
+
+
+def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario]) -> Point:
+    scenario = make([f"{path}={toml_text(value)}" for path, value in parameters.items()])
+    return point_of({**parameters, "seed": scenario.seed}, scenario)
+
+
+def point_of(parameters: dict[str, Any], scenario: Scenario) -> Point:
+    """Return a scenario as a point of a grid."""
+    return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own_code(scenario))

@@ -1,0 +1,123 @@
+"""The figures of a sweep: goodput over delay, means over its axes, dots where no axis is a number."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ackclock.experiments.studies.plan import goes_with
+from ackclock.experiments.studies.study_figures import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, pages
+from ackclock.experiments.sweep.sweep_results import MEANS, OF_LINK
+from ackclock.plotting.figures import Axis, Cloud, Dot, dots, over, scatter
+from ackclock.plotting.tables import Column
+from ackclock.scenario.quantities import is_wide, scale
+from ackclock.scenario.setting_values import value_key
+from ackclock.stats.estimates import Estimate, estimate
+
+if TYPE_CHECKING:
+    from ackclock.experiments.sweep.sweep_results import Group, Sweep
+
+_DRAWN: Final = ("goodput_bps", "rtt_ms_mean", "added_latency_ms_mean", "utilization", "queueing_delay_ms_mean")
+_pages = partial(pages, counted=False)
+
+
+def figures(sweep: "Sweep") -> Iterator[Drawn]:
+    """Return the figures of a sweep."""
+    yield from _trade(sweep)
+    numeric: list[str] = []
+    for axis, values in sweep.axes.items():
+        known = scale(sweep.titles[axis], values)
+        if known and not any(goes_with(sweep.rows, axis, other) for other in numeric):
+            numeric.append(axis)
+            where = dict(zip(map(value_key, values), known[0], strict=True))
+            for column in _columns():
+                yield from _over(sweep, axis, where, known[1], column)
+    if not numeric:
+        for column in _columns():
+            yield from _dots(sweep, column)
+
+
+def _columns() -> Iterator[Column]:
+    return (column for column in MEANS if column.key in _DRAWN)
+
+
+def _title(sweep: "Sweep", group: "Group", axes: Sequence[str]) -> str:
+    return ", ".join(f"{sweep.titles[axis]} {sweep.text(axis, group.values[axis])}" for axis in axes)
+
+
+def _alone(sweep: "Sweep", without: Sequence[str] = ()) -> list[str]:
+    """The axes that tell panels apart: without those left out, and without what only goes with an earlier one."""
+    kept: list[str] = []
+    for axis in sweep.axes:
+        if axis not in without and not any(goes_with(sweep.rows, axis, other) for other in (*without, *kept)):
+            kept.append(axis)
+    return kept
+
+
+def _trade(sweep: "Sweep") -> Iterator[Drawn]:
+    """A panel for each combination, a cloud for each flow; with an axis that is no number, a cloud for each value."""
+    named = [axis for axis in sweep.axes if scale(sweep.titles[axis], sweep.axes[axis]) is None]
+    apart = _alone(sweep, named)
+    panels: dict[str, list[Cloud]] = {}
+    for group in sweep.groups:
+        known = ("goodput_bps", "queueing_delay_ms_mean")
+        rows = [row for row in group.rows if all(row.get(column) is not None for column in known)]
+        label = ", ".join(part for part in (_title(sweep, group, named), group.who) if part)
+        if rows:
+            delays = [row["queueing_delay_ms_mean"] for row in rows]
+            cloud = Cloud(label, delays, [row["goodput_bps"] / 1e6 for row in rows])
+            panels.setdefault(_title(sweep, group, apart), []).append(cloud)
+    if not panels or max(len({cloud.label for cloud in panel}) for panel in panels.values()) > _MOST_CLOUDS:
+        return
+    caption = f"Goodput of each flow over queueing delay: {POINTS}"
+    yield from _pages("trade-off", caption, panels, partial(scatter, x=delay_axis(panels), y=GOODPUT))
+
+
+_MOST_CLOUDS: Final = 12
+_NO_NAME: Final = re.compile(r"[^\w-]")
+"""What a file's name should not hold."""
+
+
+def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, column: Column) -> Iterator[Drawn]:
+    apart = _alone(sweep, [axis])
+    panels: dict[str, dict[str, list[tuple[float, Estimate]]]] = {}
+    for group in sweep.groups:
+        found = estimate(row.get(column.key) for row in group.rows)
+        if found is None:
+            continue
+        line = "the link" if column.key in OF_LINK else group.who
+        points = panels.setdefault(_title(sweep, group, apart), {}).setdefault(line, [])
+        at = where[value_key(group.values[axis])]
+        if at not in {place for place, _ in points}:
+            points.append((at, found.scaled(column.factor)))
+    curves = {title: [curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
+    x, y = Axis(label, is_log=is_wide(list(where.values()))), _axis(column)
+    name = f"{_slug(column)}-over-{_NO_NAME.sub('-', sweep.titles[axis])}"
+    caption = f"Mean {column.title} over {sweep.titles[axis]}; {BARS}"
+    yield from _pages(name, caption, curves, partial(over, x=x, y=y))
+
+
+def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
+    panels: dict[str, list[Dot]] = {"": []}
+    for group in sweep.groups:
+        found = estimate(row.get(column.key) for row in group.rows)
+        who = "the link" if column.key in OF_LINK else group.who
+        label = ", ".join(part for part in (_title(sweep, group, _alone(sweep)), who) if part)
+        if found and label not in {dot.label for dot in panels[""]}:
+            scaled = found.scaled(column.factor)
+            panels[""].append(Dot(label, who, scaled.mean, scaled.half))
+    if panels[""] and len(panels[""]) <= _MOST_DOTS:
+        x = _axis(column)
+        yield from _pages(_slug(column), f"Mean {column.title}; {BARS}", panels, partial(dots, x=x))
+
+
+_MOST_DOTS: Final = 40
+
+
+def _axis(column: Column) -> Axis:
+    """From zero; beyond a whole, so that what is nearly one is not drawn on the edge."""
+    return Axis(column.heading, low=0.0, high=105.0 if column.key == "utilization" else None)
+
+
+def _slug(column: Column) -> str:
+    return column.title.lower().replace(" ", "-")

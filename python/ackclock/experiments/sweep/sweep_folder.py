@@ -1,0 +1,294 @@
+"""The folder of a sweep. Every finished point is a file of its own, so a kill at any moment loses only what ran."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NotRequired, TypedDict
+
+from ackclock.base import storage, system
+from ackclock.base.checked_files import DamagedError, content, document, inside
+from ackclock.base.version import __version__
+from ackclock.experiments.sweep.parameter_grid import GridError, Point
+from ackclock.results.summaries import RunSummary
+from ackclock.scenario.setting_values import each_once, value_key
+
+_GRID = "sweep.json"
+TABLES: Final = ("sweep", "links", "means", "groups")
+"""Names of the tables with which a sweep ends; the last only where there are short flows."""
+
+_POINTS = "points"
+_LOCK = ".lock"
+
+
+class Grid(TypedDict):
+    """What `sweep.json` holds."""
+
+    version: str
+    parameters: dict[str, list[Any]]
+    scenario_hashes: list[str]
+
+
+class Record(TypedDict):
+    """What the file of a point holds."""
+
+    version: str
+    scenario_hash: str
+    summary: RunSummary
+    parameters: NotRequired[dict[str, Any]]
+    sha256: NotRequired[str]
+
+
+class SweepFolder:
+    """A folder that holds a sweep, finished or not."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; nothing is touched yet."""
+        self.path = path
+        self._keys: dict[str, str] = {}
+
+    @contextmanager
+    def opened(self, points: Sequence[Point]) -> Iterator[None]:
+        """Hold the folder for one sweep: made if missing, cleared of leftovers, closed to a second process.
+
+        Args:
+            points: The grid; it must be the one that the folder was made for, or an extension of it.
+
+        Raises:
+            GridError: If the folder belongs to another grid or process, or is no sweep's.
+        """
+        self._check(points)
+        (self.path / _POINTS).mkdir(parents=True, exist_ok=True)
+        with (self.path / _LOCK).open("w") as lock:
+            self._lock(lock.fileno())
+            self._remove_leftovers()
+            self._remove_tables_of_others(points)
+            storage.write_file(self.path / _GRID, _json(_grid(points)))
+            yield
+
+    def _check(self, points: Sequence[Point]) -> None:
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise GridError(f"{self.path} is not a folder; choose another place with -o")
+        file = self.path / _GRID
+        if not file.is_file():
+            if any(entry.name not in (_LOCK, _POINTS) for entry in self.path.iterdir()):
+                raise GridError(f"{self.path} holds other things than a sweep; choose another folder with -o")
+            return
+        self._check_extends(self.grid(), points)
+
+    def grid(self) -> Grid:
+        """Return what the folder says of its grid.
+
+        Raises:
+            DamagedError: If it is not what was written.
+        """
+        file = inside(self.path, _GRID, _REMEDY)
+        remedy = f"restore it, or move it away: the points in {self.path / _POINTS} are found without it"
+        found = document(content(file, None, remedy), file, Grid, remedy)
+        if empty := next((name for name, values in found["parameters"].items() if not values), None):
+            raise DamagedError(file, f"parameters.{empty} must have values", remedy)
+        return found
+
+    def records(self) -> list[Record]:
+        """Return every point of a finished grid, in the grid's order.
+
+        Raises:
+            DamagedError: If one is missing, or is not what was written.
+        """
+        found: dict[str, list[Record]] = {}
+        for file in sorted((self.path / _POINTS).glob("*.json")):
+            record = _record(inside(file.parent, file.name, _REMEDY))
+            found.setdefault(record["scenario_hash"], []).append(record)
+        grid = self.grid()
+        hashes = grid["scenario_hashes"]
+        if missing := len(set(hashes) - found.keys()):
+            what = f"{missing} of its {len(set(hashes))} points are missing, or others stand in their place"
+            raise DamagedError(self.path / _POINTS, what, "run the same command again: it runs these points")
+        # Of code that has changed there are several with one hash, and parameters of none of them are told.
+        latest = {one: of[-1] for one, of in found.items() if of[1:]}
+        anonymous = {
+            one: Record(version=last["version"], scenario_hash=one, summary=last["summary"])
+            for one, last in latest.items()
+        }
+        records = [anonymous.get(one, found[one][-1]) for one in hashes]
+        told = [record["parameters"] for record in records if "parameters" in record]
+        are_all = len(told) == len(set(hashes)) == len(records)  # else some share a file, which has parameters of one
+        if any(not _is_within(parameters, grid["parameters"]) for parameters in told) or (
+            told and are_all and not _are_taken(grid["parameters"], told)
+        ):
+            what = "its parameters are not those of its points"
+            raise DamagedError(self.path / _GRID, what, "restore it, or run the same command again")
+        return records
+
+    def _check_extends(self, before: Grid, points: Sequence[Point]) -> None:
+        lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
+        if lost:
+            raise GridError(
+                f"{self.path} holds another sweep, over {_describe(before['parameters'])}; this one, over "
+                f"{_describe(_parameters(points))}, lacks {len(lost)} of its {len(before['scenario_hashes'])} points "
+                "(or the scenario file has changed). A sweep may only be extended: choose another folder with -o"
+            )
+
+    def _lock(self, handle: int) -> None:
+        try:
+            system.lock(handle)
+        except BlockingIOError:
+            raise GridError(f"another sweep is running in {self.path}; wait for it, or choose another folder") from None
+
+    def _remove_leftovers(self) -> None:
+        """Remove half-written files of a process that was killed."""
+        for folder in (self.path, self.path / _POINTS):
+            for leftover in folder.glob(".*.partial"):
+                leftover.unlink()
+
+    def _remove_tables_of_others(self, points: Sequence[Point]) -> None:
+        """Remove the tables of a smaller grid, or of other code: until this sweep has ended, it has none."""
+        file = self.path / _GRID
+        is_same = file.is_file() and self.grid()["scenario_hashes"] == _hashes(points)
+        if is_same and all(map(self.is_done, points)):
+            return
+        for name in TABLES:
+            self.table(name).unlink(missing_ok=True)
+
+    def table(self, name: str) -> Path:
+        """Return where a table lies."""
+        return self.path / f"{name}.parquet"
+
+    def is_done(self, point: Point) -> bool:
+        """Say whether a point has finished, in this or an earlier process."""
+        return self._file(point).is_file()
+
+    def save(self, point: Point, summary_json: str) -> None:
+        """Keep the result of a point; it is there whole or not at all."""
+        known = {"version": __version__, "scenario_hash": point.scenario_hash, "parameters": point.parameters}
+        text = json.dumps(known, ensure_ascii=False, default=str).removesuffix("}")
+        storage.write_file(self._file(point), _signed(f'{text}, "summary": {summary_json.strip()}}}\n'.encode()))
+
+    def renew_parameters(self, points: Sequence[Point]) -> None:
+        """Write the parameters of this grid into finished points that an earlier one, of other axes, has left.
+
+        Args:
+            points: All of the grid, of which some share a file.
+
+        Raises:
+            DamagedError: If the file of one is not what was written.
+        """
+        sharing: dict[str, list[Point]] = {}
+        for point in points:
+            sharing.setdefault(point.key, []).append(point)
+        for group in sharing.values():
+            if self.is_done(group[0]):
+                record = self._own(group[0])
+                if record.get("parameters") not in [_as_read(point.parameters) for point in group]:
+                    self.save(group[0], json.dumps(record["summary"], ensure_ascii=False))
+
+    def summary(self, point: Point) -> RunSummary:
+        """Return the summary of a finished point.
+
+        Raises:
+            DamagedError: If its file is not the one that was written for this point.
+        """
+        return self._own(point)["summary"]
+
+    def _own(self, point: Point) -> Record:
+        file = self._file(point)
+        record = _record(file)
+        if record["scenario_hash"] != point.scenario_hash:
+            raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", _REMEDY)
+        return record
+
+    def summary_of(self, key: str) -> RunSummary:
+        """Return the summary of a finished point by its key alone.
+
+        Raises:
+            DamagedError: If its file is not what was written, or is missing.
+        """
+        file = inside(self.path / _POINTS, f"{key}.json", _REMEDY)
+        if not file.is_file():
+            raise DamagedError(file, "it is missing", "run the same command again: it runs this point")
+        record = _record(file)
+        if self._keys.setdefault(record["scenario_hash"], key) != key:
+            raise DamagedError(file, "it is of another point than its name says", _REMEDY)
+        return record["summary"]
+
+    def _file(self, point: Point) -> Path:
+        return self.path / _POINTS / f"{point.key}.json"
+
+
+_REMEDY = "remove it, and the same command runs this point again"
+
+
+def _record(file: Path) -> Record:
+    written = content(file, None, _REMEDY)
+    record = document(written, file, Record, _REMEDY)
+    if "sha256" in record and _signed(b"{" + written[_SIGNATURE_LENGTH:]) != written:
+        raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
+    return record
+
+
+def _signed(text: bytes) -> bytes:
+    """Put the SHA-256 of a JSON object's text without its first brace into it, as its first key."""
+    signature = f'{{"sha256": "{hashlib.sha256(text[1:]).hexdigest()}", '
+    return signature.encode() + text[1:]
+
+
+_SIGNATURE_LENGTH = len(_signed(b"{}")) - 1
+
+
+def _grid(points: Sequence[Point]) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "parameters": _parameters(points),
+        "scenario_hashes": _hashes(points),
+    }
+
+
+def _hashes(points: Sequence[Point]) -> list[str]:
+    return [point.scenario_hash for point in points]
+
+
+def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
+    """The values of each parameter, in order of appearance."""
+    values: dict[str, list[Any]] = {}
+    for point in points:
+        for path, value in point.parameters.items():
+            values.setdefault(path, []).append(value)
+    return {path: each_once(seen) for path, seen in values.items()}
+
+
+def _one(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{path} = {value}" for path, value in parameters.items())
+
+
+def _is_within(parameters: dict[str, Any], grid: dict[str, list[Any]]) -> bool:
+    """Whether a grid has all the values of a point."""
+    known = _as_read(parameters)
+    return known.keys() == grid.keys() and all(value in grid[name] for name, value in known.items())
+
+
+def _as_read(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they are read again from what was written."""
+    known: dict[str, Any] = json.loads(json.dumps(parameters, default=str))
+    return known
+
+
+def _are_taken(grid: dict[str, list[Any]], told: Sequence[dict[str, Any]]) -> bool:
+    """Whether each value of a grid is one of some point."""
+    taken = {(name, value_key(value)) for parameters in told for name, value in parameters.items()}
+    return all((name, value_key(value)) in taken for name, values in grid.items() for value in values)
+
+
+def _describe(parameters: dict[str, list[Any]]) -> str:
+    return ", ".join(f"{path} = {_some(values)}" for path, values in parameters.items())
+
+
+def _some(values: list[Any]) -> str:
+    texts = [str(value) for value in values]
+    return f"[{', '.join(texts)}]" if len(texts) <= 6 else f"[{', '.join(texts[:3])}, ... {texts[-1]}]"
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode()

@@ -1,0 +1,157 @@
+"""What a trained agent does to a network, beside controllers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from ackclock._core import Scenario
+from ackclock.base import storage
+from ackclock.base.checked_files import archive
+from ackclock.gym.flow import FlowEnv
+from ackclock.gym.learn import manifest
+from ackclock.gym.learn.algorithms import ALGORITHMS
+from ackclock.gym.learn.setting import Setting, SettingError
+from ackclock.gym.learn.training import MODEL
+from ackclock.results.run_labels import distinct
+from ackclock.results.summaries import RunSummary
+from ackclock.running import run
+from ackclock.stats.run_window import count
+
+RANDOM = "random"
+"""Not a controller: the agent's seat, and an action drawn evenly each time."""
+
+Choose = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run, as a row of the table.
+
+    Attributes:
+        scenario: Its name, with a number where several have the same.
+        who: The model, `random` or a controller.
+        seed: Of the run.
+        goodput_bps: Of the flow.
+        rtt_ms_mean: Of the flow; None if nothing came back.
+        rtt_ms_p95: Likewise.
+        lost_fraction: Segments judged lost over segments sent.
+        timeouts: Of the flow.
+        reward: Mean reward for a decision; None for a controller.
+    """
+
+    scenario: str
+    who: str
+    seed: int
+    goodput_bps: float
+    rtt_ms_mean: float | None
+    rtt_ms_p95: float | None
+    lost_fraction: float
+    timeouts: int
+    reward: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A trained model and the agent that it moves."""
+
+    name: str
+    model: BaseAlgorithm
+    setting: Setting
+    samples: bool = False
+
+    @classmethod
+    def load(cls, folder: Path, *, samples: bool = False) -> "Trained":
+        """Read what `ackclock train` left. As with every model of Stable-Baselines3: only from where you trust.
+
+        Args:
+            folder: Its folder.
+            samples: Draw actions as in the training, instead of taking the one held best.
+
+        Raises:
+            SettingError: If it is none.
+            ackclock.base.checked_files.DamagedError: If a file of it is cut or changed.
+        """
+        missing = [name for name in (storage.MANIFEST, MODEL) if not (folder / name).is_file()]
+        if missing:
+            raise SettingError(f"{folder} is no folder of `ackclock train`: it has no {', '.join(missing)}")
+        known = manifest.read(folder)
+        kind = ALGORITHMS[known["plan"]["algorithm"]].kind
+        model = kind.load(BytesIO(archive(folder / MODEL, manifest.REMEDY)), device="cpu")
+        return cls(folder.name, model, Setting.from_dict(known["setting"]), samples)
+
+    def seed(self, seed: int) -> None:
+        """Seed what actions are drawn with."""
+        self.model.set_random_seed(seed % 2**32)
+
+    def choose(self, observation: Any) -> Any:
+        """Return the action that the model holds best, or one that it draws.
+
+        Args:
+            observation: Of its environment.
+        """
+        return self.model.predict(observation, deterministic=not self.samples)[0]
+
+
+def evaluate(
+    trained: Trained, scenarios: Sequence[Scenario], seeds: Sequence[int | None], beside: Sequence[str]
+) -> Iterator[Row]:
+    """Run the model, and others in its place, on scenarios.
+
+    Args:
+        trained: The model.
+        scenarios: What to run; the model's own if empty.
+        seeds: In place of each scenario's own; None leaves it.
+        beside: Controllers, or `random`.
+
+    Yields:
+        A row for each run.
+
+    Raises:
+        ScenarioError: If there is no such controller.
+    """
+    others = tuple(dict.fromkeys(beside))
+    model = f"{trained.name} (model)" if trained.name in others else trained.name
+    settings = [trained.setting.on(scenario) for scenario in scenarios or [trained.setting.scenario]]
+    for title, setting in zip(distinct([setting.name for setting in settings]), settings, strict=True):
+        for seed in [setting.scenario.seed if seed is None else seed for seed in seeds]:
+            trained.seed(seed)
+            yield replace(_of_agent(model, setting, seed, trained.choose), scenario=title)
+            for name in others:
+                row = _of_agent(RANDOM, setting, seed, None) if name == RANDOM else _of_controller(name, setting, seed)
+                yield replace(row, scenario=title)
+
+
+def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None) -> Row:
+    environment = setting.single()
+    environment.action_space.seed(seed % 2**32)
+    summary, reward = _episode(environment, seed, choose or (lambda _: environment.action_space.sample()))
+    return _row(summary, setting, who, seed, reward)
+
+
+def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[RunSummary, float]:
+    observation, _ = environment.reset(seed=seed)
+    rewards, is_over = [], False
+    while not is_over:
+        observation, reward, terminated, truncated, _ = environment.step(choose(observation))
+        rewards.append(reward)
+        is_over = terminated or truncated
+    return environment.summary(), float(np.mean(rewards))
+
+
+def _of_controller(name: str, setting: Setting, seed: int) -> Row:
+    scenario = setting.scenario.draw(seed)
+    changed = Scenario.from_json(scenario.to_json(), [f"flow.{setting.flow}.controller={name}"], folder=scenario.folder)
+    return _row(run(changed, seed=seed).summary, setting, name, seed, None)
+
+
+def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None) -> Row:
+    flow = next(flow for flow in summary["flows"] if flow["name"] == setting.flow)
+    rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
+    lost = (count(flow, "lost_segments") or 0) / max(count(flow, "sent_segments") or 0, 1)
+    timeouts = count(flow, "timeouts") or 0
+    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, timeouts, reward)

@@ -1,0 +1,235 @@
+"""Training, from a plan to a folder with the model."""
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import stable_baselines3
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ackclock.base import storage
+from ackclock.base.checked_files import archive
+from ackclock.base.version import __version__
+from ackclock.gym.learn import checkpoint, curve, manifest
+from ackclock.gym.learn.algorithms import ALGORITHMS, Plan, build
+from ackclock.gym.learn.lanes import FlowVecEnv
+from ackclock.gym.learn.setting import Setting, SettingError
+
+MODEL, CHECKPOINT = "model.zip", "checkpoint.pt"
+
+Progress = Callable[[int, float | None], None]
+"""Called with the steps so far and the mean return of the latest episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training came to.
+
+    Attributes:
+        episodes: A row for each: steps so far, lane, decisions, return.
+        steps: All of them.
+        steps_per_s: Decisions in a second of this call.
+    """
+
+    episodes: checkpoint.Curve
+    steps: int
+    steps_per_s: float
+
+
+def train(
+    setting: Setting,
+    plan: Plan,
+    folder: Path,
+    *,
+    resume: bool = False,
+    checkpoint_every: int = 10_000,
+    on_progress: Progress | None = None,
+    is_stopping: Callable[[], bool] = lambda: False,
+) -> Trained:
+    """Train, and keep model, checkpoint, curve and manifest in a folder.
+
+    Interrupted and resumed, a training ends with the same parameters as one that was not, on the same machine with
+    the same versions.
+
+    Args:
+        setting: What to train on.
+        plan: What to do.
+        folder: The folder; a new one, or with `resume` that of a training with the same setting and plan.
+        resume: Go on where a training in this folder was.
+        checkpoint_every: Steps between checkpoints, which are written at the end of the rollout.
+        on_progress: Called now and then.
+        is_stopping: Asked between rollouts: if true, the checkpoint is written and `KeyboardInterrupt` raised.
+
+    Raises:
+        SettingError: If the plan does not suit the setting, or the folder does not suit the plan.
+        ackclock.base.checked_files.DamagedError: If a file of the training to go on with is cut or changed.
+        OSError: If the folder cannot be written.
+        KeyboardInterrupt: If it was stopped. Raised within a rollout, as by a signal, it leaves the checkpoint of
+            the rollout's beginning; with an algorithm that replays, the last one.
+    """
+    entry = {"setting": setting.as_dict(), "plan": plan.as_dict(), "versions": _versions()}
+    state = _open(folder, entry, resume=resume)
+    lanes = FlowVecEnv(setting.lane, entry["plan"]["envs"], seed=plan.seed)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the networks are small, and sums over one thread are always the same
+    try:
+        model = build(plan, lanes, str(folder / "tensorboard"))
+        episodes = checkpoint.restore(state, model, lanes) if state else []
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_manifest(folder, entry)
+        has_long_rollouts = not ALGORITHMS[plan.algorithm].replays
+        keeper = _Keeper(folder, lanes, episodes, checkpoint_every, on_progress, is_stopping, has_long_rollouts)
+        before, wall = int(model.num_timesteps), time.perf_counter()
+        ahead = {"reset_num_timesteps": state is None, "tb_log_name": plan.algorithm, "log_interval": 1}
+        try:
+            model.learn(plan.steps - before, callback=keeper, **ahead)
+        except KeyboardInterrupt:
+            keeper.keep_beginning()
+            raise
+        rate = (model.num_timesteps - before) / max(time.perf_counter() - wall, 1e-9)
+        keeper.keep()
+    finally:
+        torch.set_num_threads(threads)
+        lanes.close()
+    _write_manifest(folder, entry | {"engine": {"steps": int(model.num_timesteps), "steps_per_s": rate}})
+    if episodes:
+        storage.write_file(folder / "curve.png", curve.picture(episodes, f"{setting.name}: {plan.algorithm}"))
+    return Trained(episodes, int(model.num_timesteps), rate)
+
+
+_Kept = Mapping[str, bytes]
+"""Files by their names; the checkpoint last, since a resumed training believes it."""
+
+
+class _Keeper(BaseCallback):
+    """Notes episodes, and writes checkpoints between rollouts, where nothing is half done."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environments: FlowVecEnv,
+        episodes: checkpoint.Curve,
+        every: int,
+        on_progress: Progress | None,
+        is_stopping: Callable[[], bool],
+        has_long_rollouts: bool,
+    ) -> None:
+        super().__init__()
+        self._folder, self._environments, self._episodes, self._every = folder, environments, episodes, every
+        self._on_progress, self._is_stopping = on_progress, is_stopping
+        self._kept_at = 0
+        self._has_long_rollouts = has_long_rollouts
+        self._beginning: _Kept = {}
+
+    def _on_training_start(self) -> None:
+        self._kept_at = self.model.num_timesteps
+
+    def _on_rollout_start(self) -> None:
+        steps = self.model.num_timesteps
+        stopping = self._is_stopping()
+        if steps > self._kept_at and (stopping or steps - self._kept_at >= self._every):
+            self.keep()
+        if self._has_long_rollouts and steps > 0:
+            self._beginning = self._captured()
+        if self._on_progress:
+            latest = [paid for *_, paid in self._episodes[-20:]]
+            self._on_progress(steps, sum(latest) / len(latest) if latest else None)
+        if stopping:
+            raise KeyboardInterrupt
+
+    def _on_step(self) -> bool:
+        for lane, info in enumerate(self.locals["infos"]):
+            if "episode" in info:
+                self._episodes.append((self.num_timesteps, lane, info["episode"]["l"], info["episode"]["r"]))
+        return True
+
+    def keep(self) -> None:
+        """Write checkpoint, model and curve as they are."""
+        self._kept_at = self.model.num_timesteps
+        self._write(self._captured())
+
+    def keep_beginning(self) -> None:
+        """Write them as they were before the rollout that was interrupted, if that was noted."""
+        self._write(self._beginning)
+
+    def _captured(self) -> _Kept:
+        return {
+            MODEL: _zip(self.model),
+            "curve.parquet": curve.table(self._episodes),
+            CHECKPOINT: checkpoint.capture(self.model, self._environments, self._episodes),
+        }
+
+    def _write(self, files: _Kept) -> None:
+        for name, content in files.items():
+            storage.write_file(self._folder / name, content)
+
+
+def _zip(model: BaseAlgorithm) -> bytes:
+    buffer = BytesIO()
+    model.save(buffer)
+    return buffer.getvalue()
+
+
+def _open(folder: Path, entry: dict[str, Any], *, resume: bool) -> bytes | None:
+    """Return the checkpoint to go on from, if there is one."""
+    if not resume:
+        if folder.exists():
+            raise SettingError(f"{folder} exists already; choose another folder, or go on there with --resume")
+        return None
+    if not (folder / storage.MANIFEST).is_file():
+        raise SettingError(f"{folder} holds no training to go on with; leave out --resume")
+    kept = manifest.read(folder)
+    _compare(folder, _flat({"setting": kept["setting"], "plan": kept["plan"]}), _flat(entry))
+    if not (folder / CHECKPOINT).is_file():
+        return None
+    return archive(folder / CHECKPOINT, manifest.REMEDY)
+
+
+def _compare(folder: Path, kept: dict[str, Any], given: dict[str, Any]) -> None:
+    """More steps are welcome, and a scenario may move; anything else must be as it was."""
+    for name in [name for name in {**kept, **given} if name.startswith(("setting.", "plan."))]:
+        if name not in ("plan.steps", "setting.source.file", "setting.environment") and kept.get(name) != given.get(
+            name
+        ):
+            raise SettingError(
+                f"{folder} was trained with {name} = {kept.get(name)}, not {given.get(name)}; "
+                "give what was given then, or choose another folder"
+            )
+    if given["plan.steps"] < kept["plan.steps"]:
+        raise SettingError(
+            f"--steps {given['plan.steps']}: {folder} was planned for {kept['plan.steps']}; give that or more"
+        )
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = list(value) if isinstance(value, tuple) else value
+    return flat
+
+
+def _write_manifest(folder: Path, entry: dict[str, Any]) -> None:
+    storage.write_file(folder / storage.MANIFEST, (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "ackclock": __version__,
+        "python": platform.python_version(),
+        "gymnasium": gymnasium.__version__,
+        "numpy": np.__version__,
+        "stable-baselines3": stable_baselines3.__version__,
+        "torch": torch.__version__,
+    }

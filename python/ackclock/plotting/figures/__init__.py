@@ -1,0 +1,61 @@
+"""Figures for papers and pages: one theme, one width, and the forms that comparisons of controllers are drawn in.
+
+    from ackclock import figures
+
+    clouds = {"": [figures.Cloud("cubic", delays_ms, goodputs_mbps), ...]}
+    figure = figures.scatter(clouds, figures.Axis("queueing delay (ms)"), figures.Axis("goodput (Mbit/s)"))
+    figures.save(figure, Path("trade.pdf"))
+
+They take plain numbers, and so draw measurements of any origin; `ackclock study` draws all that it ends with by them.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+from ackclock.base import extras
+from ackclock.plotting.figures.figure_files import FORMS, encode, save
+from ackclock.plotting.figures.theme import COLUMN_IN, Look, look, looks
+
+if TYPE_CHECKING:
+    from ackclock.plotting.figures.curves import Curve as Curve
+    from ackclock.plotting.figures.curves import bands as bands
+    from ackclock.plotting.figures.curves import distributions as distributions
+    from ackclock.plotting.figures.curves import over as over
+    from ackclock.plotting.figures.curves import series as series
+    from ackclock.plotting.figures.interval_dots import Dot as Dot
+    from ackclock.plotting.figures.interval_dots import dots as dots
+    from ackclock.plotting.figures.matrices import Shares as Shares
+    from ackclock.plotting.figures.matrices import matrix as matrix
+    from ackclock.plotting.figures.panel_grid import Axis as Axis
+    from ackclock.plotting.figures.planes import Cloud as Cloud
+    from ackclock.plotting.figures.planes import scatter as scatter
+    from ackclock.plotting.figures.planes import spread as spread
+    from ackclock.stats.metrics import distribution as distribution
+
+_DRAWN = {
+    "Axis": "panel_grid",
+    "Cloud": "planes",
+    "scatter": "planes",
+    "spread": "planes",
+    "Curve": "curves",
+    "bands": "curves",
+    "distribution": "curves",
+    "distributions": "curves",
+    "over": "curves",
+    "series": "curves",
+    "Shares": "matrices",
+    "matrix": "matrices",
+    "Dot": "interval_dots",
+    "dots": "interval_dots",
+}
+"""What is loaded, with Matplotlib, when it is first asked for."""
+
+__all__ = ["COLUMN_IN", "FORMS", "Look", "encode", "look", "looks", "save"]
+
+
+def __getattr__(name: str) -> object:
+    """Load what draws when it is used."""
+    if name in _DRAWN:
+        extras.require("report")
+        return getattr(_import_module(f"{__name__}.{_DRAWN[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,159 @@
+"""Curves: a mean with intervals over a quantity or over time, distributions, and series of one run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
+
+from ackclock.base.printable import for_matplotlib
+from ackclock.plotting.figures.panel_grid import Axis, label, legend, panels
+from ackclock.plotting.figures.theme import COLUMN_IN, PAPER, Look, looks
+from ackclock.plotting.notebook_figures import Picture
+from ackclock.stats.metrics import Floats, distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Values of one thing over something.
+
+    Attributes:
+        label: Of it.
+        x: Where.
+        y: The value at each; NaN where there is none.
+        half: Half width of the interval of each; None if there are none.
+    """
+
+    label: str
+    x: Sequence[float] | Floats
+    y: Sequence[float] | Floats
+    half: Sequence[float] | Floats | None = None
+
+
+def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None) -> Picture:
+    """Draw means with their intervals over a quantity.
+
+    Args:
+        curves: Of each panel, by its title.
+        x: The quantity.
+        y: What is measured.
+        look_of: Of each label; else by their order.
+    """
+    known = look_of or _looks(curves)
+    figure, drawn = panels(len(curves))
+    with mpl.rc_context(PAPER):
+        for axes, panel in zip(drawn, curves.values(), strict=True):
+            axes.margins(x=0.1)
+            for place, curve in enumerate(panel):
+                shown = known[curve.label]
+                bars = axes.errorbar(
+                    curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
+                    capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
+                )  # fmt: skip
+                # Afterwards, as the limits of the axes are those of data.
+                for artist in bars.get_children():
+                    artist.set_transform(axes.transData + _aside(figure, place - (len(panel) - 1) / 2))
+        label(figure, drawn, list(curves), x, y)
+        _ticks_where_values_are(drawn, curves, x)
+        legend(figure, drawn)
+    return figure
+
+
+def _aside(figure: Picture, places: float) -> ScaledTranslation:
+    """A shift to the side by places of three points each, so that bars at one value do not lie over each other."""
+    return ScaledTranslation(3 * places / 72, 0, figure.dpi_scale_trans)
+
+
+def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Curve]], x: Axis) -> None:
+    """A value of an axis of a study that was run has its tick, if there is room for all."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    places = sorted({float(value) for panel in curves.values() for curve in panel for value in curve.x})
+    if x.is_log and len(places) <= (8 if len(drawn) == 1 else 5):
+        for axes in drawn:
+            axes.xaxis.set_major_locator(FixedLocator(places))
+            axes.xaxis.set_minor_locator(NullLocator())
+
+
+def bands(
+    curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None
+) -> Picture:
+    """Draw means over time, each with the band of its interval.
+
+    Args:
+        curves: Of each panel, by its title.
+        x: Time.
+        y: What is measured.
+        look_of: Of each label; else by their order.
+    """
+    known = look_of or _looks(curves)
+    figure, drawn = panels(len(curves))
+    with mpl.rc_context(PAPER):
+        for axes, panel in zip(drawn, curves.values(), strict=True):
+            for curve in panel:
+                shown = known[curve.label]
+                middle = np.asarray(curve.y, dtype=float)
+                axes.plot(curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label))
+                if curve.half is not None:
+                    half = np.asarray(curve.half, dtype=float)
+                    low, high = middle - half, middle + half
+                    axes.fill_between(curve.x, low, high, color=shown.colour, alpha=0.18, linewidth=0)
+        label(figure, drawn, list(curves), x, y)
+        legend(figure, drawn)
+    return figure
+
+
+def distributions(
+    samples: Mapping[str, Mapping[str, Sequence[float] | Floats]], x: Axis, look_of: Mapping[str, Look] | None = None
+) -> Picture:
+    """Draw cumulative distributions of samples.
+
+    Args:
+        samples: Of each panel, by its title: the samples by label.
+        x: What was sampled.
+        look_of: Of each label; else by their order.
+    """
+    known = look_of or looks(name for panel in samples.values() for name in panel)
+    figure, drawn = panels(len(samples))
+    with mpl.rc_context(PAPER):
+        for axes, panel in zip(drawn, samples.values(), strict=True):
+            for name, values in panel.items():
+                at, share = distribution(values)
+                shown = known[name]
+                axes.step(at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name))
+        label(figure, drawn, list(samples), x, Axis("share of samples", low=0.0, high=1.0))
+        legend(figure, drawn)
+    return figure
+
+
+def series(rows: Sequence[tuple[Axis, Sequence[Curve]]], look_of: Mapping[str, Look] | None = None) -> Picture:
+    """Draw several quantities of one run over the same time, one above the other.
+
+    Args:
+        rows: The vertical axis and the curves of each row, from above.
+        look_of: Of each label; else by their order.
+    """
+    known = look_of or looks(curve.label for _, curves in rows for curve in curves)
+    with mpl.rc_context(PAPER):
+        figure = Picture(figsize=(COLUMN_IN, 0.6 + 0.95 * len(rows)), layout="constrained")
+        drawn = list(figure.subplots(len(rows), 1, sharex=True, squeeze=False).ravel())
+        for axes, (axis, curves) in zip(drawn, rows, strict=True):
+            for curve in curves:
+                shown = known[curve.label]
+                axes.plot(
+                    curve.x, curve.y, color=shown.colour, linestyle=shown.dash, linewidth=0.9,
+                    label=for_matplotlib(curve.label), rasterized=len(curve.x) > 20_000,
+                )  # fmt: skip
+            axes.set_ylabel(axis.label)
+            axes.set_ylim(axis.low, axis.high)
+        drawn[-1].set_xlabel("time (s)")
+        drawn[-1].set_xlim(left=0)
+        figure.align_ylabels(drawn)
+        legend(figure, drawn, order=list(known))
+    return figure
+
+
+def _looks(curves: Mapping[str, Sequence[Curve]]) -> dict[str, Look]:
+    return looks(curve.label for panel in curves.values() for curve in panel)

@@ -1,0 +1,68 @@
+"""Who takes how much of whom: a table of shares whose colours show them, too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+
+from ackclock.base.printable import for_matplotlib
+from ackclock.plotting.figures.panel_grid import Axis as GridAxis
+from ackclock.plotting.figures.panel_grid import label, panels
+from ackclock.plotting.figures.theme import INK, PAPER
+from ackclock.plotting.notebook_figures import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A square table in percent.
+
+    Attributes:
+        names: Of rows and columns.
+        values: The share of each row's thing beside each column's; None where there was no such run.
+        halves: Half width of the interval of each; None where it is unknown.
+    """
+
+    names: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    halves: Sequence[Sequence[float | None]]
+
+
+def matrix(tables: Mapping[str, Shares]) -> Picture:
+    """Draw tables of shares, 50 % white, more of it blue, less of it red.
+
+    Args:
+        tables: By the title of each.
+    """
+    size = max(len(table.names) for table in tables.values())
+    row = 0.55 + 0.26 * size
+    figure, drawn = panels(len(tables), height_in=row, alone_in=0.85 + 0.32 * size)
+    with mpl.rc_context(PAPER | {"axes.grid": False}):
+        for axes, table in zip(drawn, tables.values(), strict=True):
+            _table(axes, table, is_alone=len(tables) == 1)
+        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("whose share (%)"))
+        drawn[0].set_ylim(size - 0.5, -0.5)
+    return figure
+
+
+def _table(axes: Axes, table: Shares, *, is_alone: bool) -> None:
+    from numpy import array, nan
+
+    shown = array([[nan if value is None else value for value in row] for row in table.values], dtype=float)
+    axes.imshow(shown, cmap="RdBu", vmin=0, vmax=100, alpha=0.75, aspect="auto")
+    names = [for_matplotlib(name) for name in table.names]
+    longest = max(map(len, names))
+    turned = longest * len(names) > (44 if is_alone else 17)
+    axes.set_xticks(range(len(names)), names, rotation=40 if turned else 0, ha="right" if turned else "center")
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(visible=False)
+    axes.tick_params(length=0, pad=2)
+    axes.spines[:].set_visible(False)
+    room = is_alone or len(names) <= 2
+    for y, (row, halves) in enumerate(zip(table.values, table.halves, strict=True)):
+        for x, (value, half) in enumerate(zip(row, halves, strict=True)):
+            if value is None:
+                continue
+            text = f"{value:.0f}" + (f" ±{half:.0f}" if half is not None and room else "")
+            ink = "white" if not 18 < value < 82 else INK
+            axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color=ink)

@@ -1,0 +1,163 @@
+"""What a notebook shows: of results what was run and what it came to, of a scenario its network and its flows."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ackclock.base import extras
+from ackclock.base.printable import plain
+from ackclock.plotting import sparks
+from ackclock.plotting.report.run_tables import tables
+from ackclock.plotting.tables import html as table_html
+from ackclock.results.manifests import Manifest
+from ackclock.results.summaries import RunSummary
+
+if TYPE_CHECKING:
+    from ackclock._core import Scenario
+    from ackclock.experiments.studies.study_folder import Study
+    from ackclock.plotting.report.report_widget import ReportWidget
+    from ackclock.results import Results
+
+_ROWS = 10
+
+_STYLE = """<style>
+.ackclock table { border-collapse: collapse; margin: .3rem 0; font-size: 12px; font-variant-numeric: tabular-nums; }
+.ackclock th, .ackclock td { padding: .15rem .5rem; text-align: right; }
+.ackclock thead th { vertical-align: bottom; }
+.ackclock td, .ackclock th:first-child { white-space: nowrap; }
+.ackclock th:first-child, .ackclock .word { text-align: left; font-weight: 600; }
+.ackclock .scroll { overflow-x: auto; }
+</style>"""
+
+
+def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
+    """Return a run in short: a line on what was run, tables of flows and links, and a picture.
+
+    Args:
+        summary: As of `Results.summary`.
+        manifest: Where the scenario is.
+        picture: As of `ackclock.plotting.sparks.of_results`.
+    """
+    scenario = manifest.get("scenario")
+    facts = [f"{summary['duration_s']:g} s recorded"] if scenario is None else _facts(summary, scenario)
+    return framed(summary["scenario"], facts, "".join(map(table_html, tables(summary, _ROWS))) + picture)
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """What is shown in place of a widget where its packages are missing.
+
+    Attributes:
+        html: Of the runs, one below the other, or of the study, and how to get more.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static":
+    """Return runs as a widget, or as they are shown without one.
+
+    Args:
+        results: At least one.
+        window_s: From when to when there is anything to see; None for all.
+
+    Raises:
+        ValueError: If the window ends before it begins.
+    """
+    if window_s is not None and not window_s[0] < window_s[1]:
+        raise ValueError(f"window_s = {window_s}: a time to show has to begin before it ends")
+    if (instead := without_packages(results)) is not None:
+        return instead
+    from ackclock.plotting.report.page_content import Window
+    from ackclock.plotting.report.report_widget import ReportWidget
+
+    return ReportWidget(results, None if window_s is None else Window(*window_s))
+
+
+def without_packages(shown: "Sequence[Results | Study]") -> Static | None:
+    """Return what is shown in place of a widget where its packages are missing; None where they are there."""
+    try:
+        extras.require("report", "notebook")
+    except extras.MissingPackageError as missing:
+        static = "".join(one._repr_html_() for one in shown)
+        return Static(f"{static}<p><small>{escape(str(missing))}</small></p>")
+    return None
+
+
+def framed(name: str, facts: list[str], rest: str) -> str:
+    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have."""
+    told = ", ".join(map(escape, map(plain, facts)))
+    return f'{_STYLE}<div class="ackclock"><p><b>{escape(plain(name))}</b>: {told}</p>{rest}</div>'
+
+
+def scenario_html(scenario: "Scenario") -> str:
+    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows."""
+    tables = json.loads(scenario.to_json())
+    facts = [f"{scenario.duration_s:g} s", f"seed {scenario.seed}", _network(tables["topology"])]
+    if scenario.varies:
+        facts.append("drawn from the seed: " + ", ".join(scenario.varies))
+    flows = tables.get("flow", [])
+    known = dict(zip(scenario.flow_names, scenario.controller_names, strict=True))
+    rows = "".join(_flow_row(flow, place, known) for place, flow in enumerate(flows[:_ROWS], 1))
+    more = f"<p>and {len(flows) - _ROWS} more</p>" if len(flows) > _ROWS else ""
+    head = "".join(f"<th>{cell}</th>" for cell in ("flow", "controller", "what it sends", "start", "count"))
+    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more}'
+    return framed(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
+
+
+def _flow_row(flow: Mapping[str, Any], place: int, known: Mapping[str, str]) -> str:
+    name = flow.get("name", f"flow{place}")
+    controller = known.get(f"{name}.1" if "count" in flow else name, "")
+    sends = "short flows" if "arrivals" in flow else _kind(flow.get("app", "as much as it can"))
+    cells = [_kind(flow.get("controller", controller)), sends, _kind(flow.get("start", "0 s")), flow.get("count", 1)]
+    rest = "".join(f"<td>{escape(plain(str(cell)))}</td>" for cell in cells)
+    return f"<tr><th>{escape(plain(str(name)))}</th>{rest}</tr>"
+
+
+def _kind(value: object) -> str:
+    """A word for a value that may be a table: its kind, or how it is drawn.
+
+    Examples:
+        >>> _kind("reno"), _kind({"kind": "vegas", "alpha": 1}), _kind({"uniform": ["0 s", "1 s"]})
+        ('reno', 'vegas', 'uniform')
+    """
+    if isinstance(value, Mapping):
+        return str(value.get("class") or value.get("kind") or next(iter(value), ""))
+    return str(value)
+
+
+def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:
+    """Time, seed, network and TCP of a run, and how fair it was."""
+    facts = [f"{summary['duration_s']:g} s", f"seed {summary['seed']}", _network(scenario["topology"])]
+    facts += [f"TCP profile {' and '.join(profiles)}"] if (profiles := _profiles(summary)) else []
+    if summary["jain_index"] is not None and len(summary["flows"]) > 1:
+        facts.append(f"Jain index {summary['jain_index']:.4f}")
+    return facts
+
+
+def _profiles(summary: RunSummary) -> list[str]:
+    """The profiles of the flows, each once."""
+    known = [flow["profile"] for flow in summary["flows"] if flow.get("profile")]
+    return list(dict.fromkeys(known))
+
+
+def _network(topology: dict[str, Any]) -> str:
+    """The kind of a network, and of a bottleneck what it says in plain values.
+
+    Examples:
+        >>> _network({"kind": "dumbbell", "bottleneck": {"rate": "10 Mbit/s", "delay": "5 ms", "queue": "red"}})
+        'dumbbell of 10 Mbit/s, delay 5 ms, red'
+        >>> _network({"kind": "chain"})
+        'chain'
+    """
+    bottleneck = topology.get("bottleneck", {})
+    rate, delay, queue = (bottleneck.get(key) for key in ("rate", "delay", "queue"))
+    kind = queue.get("kind") if isinstance(queue, dict) else queue
+    said = [rate, f"delay {delay}" if isinstance(delay, str) else None, kind]
+    plain = ", ".join(value for value in said if isinstance(value, str))
+    return f"{topology['kind']} of {plain}" if plain else str(topology["kind"])

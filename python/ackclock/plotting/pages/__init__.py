@@ -1,0 +1,50 @@
+"""Pages of HTML: one form of head, style and colours for all, light and dark, wide and narrow.
+
+Text is escaped unless it is said to be HTML already (`| safe`).
+"""
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+from ackclock.base import extras
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
+    """Return a page."""
+    extras.require("report")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("ackclock.plotting", "pages")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    page: str = environment.get_template(template).render(**values)
+    return page
+
+
+def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str]:
+    """Return what `picture` of `parts.html` shows.
+
+    Args:
+        name: Of the figure, and of the place in the page.
+        caption: Below it.
+        content: The file.
+        form: `svg` or `png`.
+    """
+    kind = "svg+xml" if form == "svg" else form
+    return {"name": name, "caption": caption, "form": kind, "content": base64.b64encode(content).decode("ascii")}
+
+
+def written_picture(name: str, caption: str, figure: "Figure", folder: Path) -> dict[str, str]:
+    """Write a figure of a page's width as SVG and PNG, and return what the page shows."""
+    from ackclock.plotting.figures import encode
+    from ackclock.plotting.figures.theme import PAGE
+
+    pixels = encode(figure, "png", style=PAGE, dpi=160)
+    (folder / f"{name}.svg").write_bytes(encode(figure, "svg", style=PAGE))
+    (folder / f"{name}.png").write_bytes(pixels)
+    return picture(name, caption, pixels, "png")

@@ -1,0 +1,104 @@
+"""The figures that reports and comparisons show of each flow and link, with their units."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ackclock.plotting.tables import Cell, Entry, count_of, figure_of
+from ackclock.plotting.tables.cells import count_text
+from ackclock.stats.bottlenecks import of_run, ranked
+from ackclock.stats.flow_limits import largest
+from ackclock.stats.run_window import count
+
+_figure = partial(figure_of, digits=3)
+
+
+def _mbit(key: str) -> Callable[[Entry], str]:
+    return lambda entry: "–" if entry[key] is None else f"{entry[key] / 1e6:,.2f}"
+
+
+def _in_window(key: str) -> Callable[[Entry], str]:
+    """A count over the time over which the rates beside it are."""
+    return lambda flow: count_text(count(flow, key))
+
+
+FLOW_CELLS: tuple[Cell, ...] = (
+    ("controller", lambda flow: str(flow["controller"] or "–")),
+    ("profile", lambda flow: str(flow.get("profile", "–"))),
+    ("goodput (Mbit/s)", _mbit("goodput_bps")),
+    ("limited by", lambda flow: largest(flow) or "–"),
+    ("sent (segments)", _in_window("sent_segments")),
+    ("retransmitted", _in_window("retransmitted_segments")),
+    ("lost", _in_window("lost_segments")),
+    ("timeouts", _in_window("timeouts")),
+    ("recoveries", _in_window("fast_recoveries")),
+    ("RTT mean (ms)", _figure("rtt_ms", "mean")),
+    ("RTT p95 (ms)", _figure("rtt_ms", "p95")),
+    ("completed at (s)", lambda flow: "–" if flow["completion_s"] is None else f"{flow['completion_s']:.3f}"),
+)
+
+LINK_CELLS: tuple[Cell, ...] = (
+    ("utilization", lambda link: f"{100 * link['utilization']:.1f} %"),
+    ("delivered (packets)", count_of("delivered_packets")),
+    ("drops", count_of("drops")),
+    ("queue mean (packets)", _figure("queue_packets", "mean")),
+    ("queue p95", _figure("queue_packets", "p95")),
+    ("queue max", _figure("queue_packets", "max")),
+    ("delay mean (ms)", _figure("queueing_delay_ms", "mean")),
+    ("delay p95 (ms)", _figure("queueing_delay_ms", "p95")),
+)
+
+
+def _percent(key: str) -> Callable[[Entry], str]:
+    return lambda entry: "–" if entry[key] is None else f"{100 * entry[key]:.2f} %"
+
+
+CONTROLLER_CELLS: tuple[Cell, ...] = (
+    ("flows", count_of("flows")),
+    ("total goodput (Mbit/s)", _mbit("goodput_bps")),
+    ("share", _percent("share")),
+    ("Jain's index", lambda entry: "–" if entry["jain"] is None else f"{entry['jain']:.4f}"),
+    ("slowest (Mbit/s)", _mbit("least_bps")),
+    ("fastest (Mbit/s)", _mbit("most_bps")),
+    ("sent again", _percent("retransmitted")),
+    ("RTT mean (ms)", _figure("rtt_ms")),
+)
+"""Of the flows of a controller, as `ackclock.stats.flow_groups.by_controller` makes it."""
+
+
+CONNECTION_CELLS: tuple[Cell, ...] = (
+    ("connections", count_of("flows")),
+    ("goodput of one (Mbit/s)", _mbit("goodput_bps")),
+    ("RTT mean (ms)", _figure("rtt_ms")),
+)
+"""The figures of a group of connections, as `ackclock.stats.flow_groups.of_groups` makes it."""
+
+
+GROUPED_CELLS: tuple[Cell, ...] = (
+    ("flows", count_of("flows")),
+    ("goodput mean (Mbit/s)", _figure("goodput_bps", "mean", per=1e6)),
+    ("p5", _figure("goodput_bps", "p5", per=1e6)),
+    ("p50", _figure("goodput_bps", "p50", per=1e6)),
+    ("p95", _figure("goodput_bps", "p95", per=1e6)),
+    ("retransmitted p50", _figure("retransmitted", "p50")),
+    ("retransmitted p95", _figure("retransmitted", "p95")),
+    ("timeouts mean", _figure("timeouts", "mean")),
+    ("timeouts p95", _figure("timeouts", "p95")),
+    ("mean RTT p50 (ms)", _figure("rtt_ms", "p50")),
+    ("mean RTT p95 (ms)", _figure("rtt_ms", "p95")),
+    ("completed flows", lambda group: f"{(group['completion_s'] or {'count': 0})['count']:,}"),
+    ("completed at p50 (s)", _figure("completion_s", "p50")),
+    ("completed at p95 (s)", _figure("completion_s", "p95")),
+)
+"""Of a group of flows, as `ackclock.stats.flow_groups.grouped` makes it."""
+
+
+def busy_links(summaries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return of each run the links worth showing: those with a queue or drops in any of the runs, or else the busiest.
+
+    Args:
+        summaries: Of the runs, each as in `summary.json`.
+    """
+    links = [link for summary in summaries for link in summary["links"]]
+    wanted = {link["name"] for link in links if link["drops"] or link["queue_packets"]["mean"] >= 1}
+    wanted = wanted or set(ranked(link for summary in summaries for link in of_run(summary))[:1])
+    return [[link for link in summary["links"] if link["name"] in wanted] for summary in summaries]

@@ -1,0 +1,71 @@
+"""The page of a sweep or of a study: tables and figures, from what is kept in its folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock.base import storage
+from ackclock.base.printable import plain
+from ackclock.plotting.figures import encode
+from ackclock.plotting.pages import picture, render
+from ackclock.plotting.tables import html
+
+if TYPE_CHECKING:
+    from ackclock.experiments.studies.study_folder import Study
+    from ackclock.experiments.sweep.sweep_results import Sweep
+
+_FORMS = ("pdf", "svg", "png")
+
+
+def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, force: bool = False) -> None:
+    """Write the page, and its figures as PDF, SVG and PNG beside it.
+
+    Args:
+        shown: A study or a sweep.
+        path: The page.
+        static: Where the figures go; by default `<page>_figures` beside the page.
+        force: Replace also files that ackclock did not write.
+
+    Raises:
+        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not
+            set.
+        OSError: If a file cannot be written.
+    """
+    directory = static or path.with_name(f"{path.stem}_figures")
+    drawings = list(shown.figures())
+    for file in (path, *(directory / f"{drawn.name}.{form}" for drawn in drawings for form in _FORMS)):
+        storage.check_file(file, force=force)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
+    figures = []
+    for drawn in drawings:
+        figure = drawn.draw()
+        about = f"{drawn.caption} {shown.about}."
+        files = {form: encode(figure, form, about) for form in _FORMS}
+        for form, content in files.items():
+            storage.write_file(directory / f"{drawn.name}.{form}", content)
+        figures.append(picture(drawn.name, drawn.caption, files["svg"], "svg"))
+    page = page_of(shown, figures, directory.name if directory.parent == path.parent else "")
+    storage.write_file(path, page.encode())
+
+
+def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: str, beside: str = "") -> str:
+    """Return the page.
+
+    Args:
+        shown: A study or a sweep.
+        figures: Its pictures.
+        folder: Where they lie as files; empty if that is not beside the page.
+        beside: What else lies there, in a sentence.
+    """
+    differences = getattr(shown, "differences", None)
+    return render(
+        "study.html",
+        title=plain(shown.title),
+        about=plain(shown.about),
+        means=html(shown.table),
+        differences=html(differences) if differences is not None and differences.rows else "",
+        figures=figures,
+        folder=folder,
+        beside=beside,
+    )

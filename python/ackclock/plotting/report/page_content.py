@@ -1,0 +1,267 @@
+"""What the page of runs draws, as JSON and columns: `pages/report/` reads it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from ackclock import _core
+from ackclock.base.printable import plain
+from ackclock.plotting import completion_times as completions
+from ackclock.plotting.figures.theme import COLOURS
+from ackclock.plotting.report.distributions import completion_times, queueing_delays, round_trips
+from ackclock.plotting.report.moments import moments, states
+from ackclock.plotting.report.packed_columns import Columns
+from ackclock.plotting.report.time_sequence import packets
+from ackclock.plotting.result_panels import PANELS, Panel, Series, count_of, draw, end_of, series_of
+from ackclock.results import Results
+from ackclock.results.run_labels import controller_of, labels
+from ackclock.stats.capacity import constant_bps, over_time
+from ackclock.stats.flow_groups import SHOWN_SINGLY
+from ackclock.stats.metrics import Floats, extremes_per_bucket, spread_releases
+
+_MOST_SAMPLES: Final = 600_000
+"""Of all series together; with more, each keeps its extremes in fewer runs of samples."""
+
+_SILENT: Final = ("marks", "drop_probability")
+"""Panels that say nothing where all values are zero."""
+
+_MSS_BYTES: Final = 1448
+_QUIC_BYTES: Final = 1472
+"""Windows of QUIC count the payload of UDP: of a full packet, by default, this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of the runs that a page shows.
+
+    Attributes:
+        begin_s: From when.
+        end_s: Until when; None for the end.
+    """
+
+    begin_s: float = 0.0
+    end_s: float | None = None
+
+    def of(self, time_s: Floats) -> slice:
+        """Return which of ascending times are in it."""
+        low = int(np.searchsorted(time_s, self.begin_s))
+        return slice(low, time_s.size if self.end_s is None else int(np.searchsorted(time_s, self.end_s, "right")))
+
+
+def content(results: list[Results], window: Window) -> dict[str, Any]:
+    """Return all that the page draws."""
+    columns = Columns()
+    flows = _flows(results)
+    places = {(flow["run"], flow.pop("name")): place for place, flow in enumerate(flows)}
+    panels = [found for panel in PANELS if (found := _panel(results, panel, places, columns, window)) is not None]
+    end_s = end_of(results, (end for panel in panels for end in panel.pop("ends")))
+    shown = {"from": window.begin_s, "to": min(end_s, window.end_s) if window.end_s is not None else end_s}
+    distributions = [
+        *round_trips(results, window), *queueing_delays(results, window), *completion_times(results)
+    ]  # fmt: skip
+    return {
+        "runs": [plain(label) for label in labels(results)],
+        "flows": flows,
+        "colours": list(COLOURS),
+        "window": shown,
+        "panels": panels,
+        "moments": moments(results, places, columns, window),
+        "states": states(results, places, columns, window, shown["to"]),
+        "packets": packets(results, places, columns, window),
+        "distributions": [*(one.as_dict() for one in distributions), *_slowdown(results)],
+        "columns": columns.entries,
+    }
+
+
+def _slowdown(results: list[Results]) -> list[dict[str, Any]]:
+    """Percentiles of the slowdown of short flows and requests, over their size."""
+    lines = [
+        {"label": plain(f"{line.label} p{percentile}"), "group": place, "isDashed": percentile != min(line.percentiles),
+         "x": line.size_bytes.tolist(), "y": line.percentiles[percentile].tolist()}
+        for place, line in enumerate(completions.slowdown_lines(results))
+        for percentile in line.percentiles
+    ]  # fmt: skip
+    if not lines:
+        return []
+    note = "Completion time over that on an empty path: median and 99th percentile."
+    return [{"key": "slowdown", "title": "Slowdown over size", "axis": "size (octets)", "vertical": "slowdown",
+             "note": note, "isLog": True, "lines": lines}]  # fmt: skip
+
+
+# ---- flows ----------------------------------------------------------------------------------------------------------
+
+
+def _flows(results: list[Results]) -> list[dict[str, Any]]:
+    """Every flow of every run, with what tells it apart; `name` is as in the tables, and not for the page."""
+    names = labels(results)
+    found = []
+    for run, result in enumerate(results):
+        tables = _tables_of_flows(result.scenario)
+        for flow in (*result.summary["flows"], *result.summary.get("datagrams", [])):
+            name, controller = str(flow["name"]), controller_of(flow) if "controller" in flow else "datagrams"
+            label = f"{names[run]}: {name}" if len(results) > 1 else name
+            found.append(
+                {
+                    "run": run,
+                    "name": name,
+                    "label": plain(label),
+                    "controller": plain(f"{names[run]}: {controller}" if len(results) > 1 else controller),
+                    "mss": _segment_bytes(result.scenario, tables.get(name, {}), str(flow.get("profile", ""))),
+                    "goodput": flow["goodput_bps"],
+                }
+            )
+    return found
+
+
+def _tables_of_flows(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The scenario's tables by name; of a group with a count every one of its flows has the group's."""
+    entries = scenario.get("flow")
+    found: dict[str, Mapping[str, Any]] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, Mapping):
+            name, count = str(entry.get("name", "")), entry.get("count", 1)
+            found[name] = entry
+            found |= {f"{name}.{number + 1}": entry for number in range(count if isinstance(count, int) else 0)}
+    return found
+
+
+def _segment_bytes(scenario: Mapping[str, Any], flow: Mapping[str, Any], profile: str) -> int:
+    protocol = flow.get("protocol")
+    if isinstance(protocol, Mapping) and protocol.get("kind") == "quic":
+        return int(protocol.get("max_datagram_size", _QUIC_BYTES))
+    for table in (flow.get("tcp"), scenario.get("tcp")):
+        if isinstance(table, Mapping) and isinstance(table.get("mss"), int):
+            return int(table["mss"])
+    return _of_profiles().get(profile, _MSS_BYTES)
+
+
+@cache
+def _of_profiles() -> dict[str, int]:
+    """The segment size that each profile sets."""
+    return {
+        profile["name"]: switch["value"]
+        for profile in json.loads(_core.profiles())
+        for switch in profile["switches"]
+        if switch["name"] == "mss" and isinstance(switch["value"], int)
+    }
+
+
+# ---- panels over time -----------------------------------------------------------------------------------------------
+
+
+def _panel(
+    results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window
+) -> dict[str, Any] | None:
+    """A panel with its lines; of more flows than can be shown singly, percentiles of groups."""
+    count = count_of(results, panel)
+    if not count:
+        return None
+    entry: dict[str, Any] = {
+        "key": panel.key, "title": panel.title, "quantity": panel.quantity, "of": panel.table,
+        "isRate": panel.columns[0].is_rate, "isGrouped": count > SHOWN_SINGLY, "count": count,
+        "isWindow": panel.key in ("cwnd", "flight_size", "rwnd", "far_cwnd"),
+    }  # fmt: skip
+    found = _grouped if count > SHOWN_SINGLY else _singly
+    lines, largest, ends = found(results, panel, places, columns, window, count)
+    if not lines or (panel.key in _SILENT and not largest):
+        return None
+    factor, unit = next(((f, u) for f, u in panel.scale if largest * f >= 1.0), panel.scale[-1])
+    end_s = max(ends)
+    return entry | {
+        "factor": factor, "unit": unit, "lines": lines, "ends": ends,
+        "capacity": _capacity(results, columns, end_s) if panel.columns[0].is_rate else None,
+    }  # fmt: skip
+
+
+_Lines = tuple[list[dict[str, Any]], float, list[float]]
+
+
+def _singly(
+    results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window,
+    count: int,
+) -> _Lines:  # fmt: skip
+    most = _MOST_SAMPLES // (len(PANELS) * count)
+    names, lines, ends, largest = labels(results), [], [], 0.0
+    for one in series_of(results, panel):
+        chosen = window.of(one.time_s)
+        time_s, values = one.time_s[chosen], one.values[chosen]
+        if not time_s.size or np.isnan(values).all():
+            continue
+        spread = _spread(results[one.run], one) if one.column.name == "goodput_bps" else None
+        if not one.column.is_rate:
+            time_s, values = extremes_per_bucket(time_s, values, max(200, most // 2))
+        line = _line(one.label, one.column.style, columns.times(time_s), columns.values(values))
+        name = f"{names[one.run]}: {one.who}" if len(results) > 1 else one.who
+        line |= {"flow": places.get((one.run, one.who), -1), "group": one.group, "who": plain(name)}
+        line["isReference"] = one.column.is_reference
+        line["column"] = one.column.label
+        if spread is not None:
+            line["spread"] = columns.values(spread[chosen])
+        lines.append(line)
+        ends.append(float(time_s[-1]))
+        if not one.column.is_reference and not np.isnan(values).all():
+            largest = max(largest, float(np.nanmax(values)))
+    return lines, largest, ends
+
+
+def _spread(result: Results, one: Series) -> Floats | None:
+    """Goodput without what filled holes released at once; None where it has no holes."""
+    episodes = result.episodes
+    if "appliance" in episodes.columns:
+        episodes = episodes.filter(episodes["appliance"].is_null())
+    mine = episodes.filter(episodes["flow"] == one.who)
+    if mine.is_empty():
+        return None
+    flow = result.flow(one.who)
+    before_s = flow["rtt_ms"]["p99"] / 1e3 if flow["rtt_ms"] else 0.0  # a hole is there before the sender knows of it
+    holes = [
+        (at - before_s, at + length + before_s)
+        for at, length in zip(mine["time_s"].to_list(), mine["duration_s"].to_list(), strict=True)
+        if length is not None
+    ]
+    return spread_releases(one.time_s, one.values, holes, constant_bps(result.scenario))
+
+
+def _grouped(
+    results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window,
+    count: int,
+) -> _Lines:  # fmt: skip
+    drawing = draw(results, panel)
+    if drawing is None:
+        return [], 0.0, []
+    factor = next(f for f, u in panel.scale if u == drawing.unit)
+    lines, ends, largest = [], [], 0.0
+    for one in drawing.lines:
+        chosen = window.of(one.time_s)
+        if one.is_capacity or not one.time_s[chosen].size:
+            continue
+        values = one.values[chosen] / factor
+        line = _line(one.label, one.column.style, columns.times(one.time_s[chosen]), columns.values(values))
+        lines.append(
+            line | {"flow": -1, "group": one.group, "who": plain(one.label), "isReference": False,
+                    "column": "", "isThin": one.is_single}
+        )  # fmt: skip
+        ends.append(float(one.time_s[chosen][-1]))
+        largest = max(largest, float(np.nanmax(values)))
+    return lines, largest, ends
+
+
+def _line(label: str, style: str, x: int, y: int) -> dict[str, Any]:
+    return {"label": plain(label), "style": style, "x": x, "y": y}
+
+
+def _capacity(results: list[Results], columns: Columns, end_s: float) -> list[dict[str, Any]]:
+    """What the bottleneck of each run could carry, each different one once."""
+    names, found = labels(results), []
+    known: set[bytes] = set()
+    for run, result in enumerate(results):
+        steps = over_time(result.scenario, end_s)
+        if steps is None or (key := steps[0].tobytes() + steps[1].tobytes()) in known:
+            continue
+        known.add(key)
+        found.append({"x": columns.times(steps[0]), "y": columns.values(steps[1]), "label": plain(names[run])})
+    return found

@@ -1,0 +1,431 @@
+"""What can be drawn of results: the panels that the interactive page and the static figures share."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ackclock.base.printable import unknown
+from ackclock.plotting.traffic_figures import way_label
+from ackclock.results import Results
+from ackclock.results.run_labels import labels
+from ackclock.stats.capacity import over_time
+from ackclock.stats.flow_groups import OTHERS, SHOWN_SINGLY, group_names, outermost_places
+from ackclock.stats.metrics import Floats, extremes_per_bucket, mean_per_bucket
+from ackclock.stats.run_window import under_way
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MANY = 10
+"""With more lines than this, single lines are drawn thin and without a legend, and their mean is added."""
+
+_POINTS = 2000
+_BINS = 400
+_GROUPED_BINS = 200
+_SPREAD, _MIDDLE = (5, 50, 95), 50
+"""Percentiles that are drawn of a group."""
+
+_OUTERMOST = 4
+"""So many of the fastest and of the slowest flows are drawn beside groups."""
+
+_ABOVE_CAPACITY = 1.25
+"""Rates are drawn up to the bottleneck's times this, where it has one."""
+
+_REFERENCE_REACH = 3.0
+"""A reference that is higher than the main column by more than this factor is left outside the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a panel: its name in the table, how a legend calls it, and how it is drawn."""
+
+    name: str
+    label: str = ""
+    style: Literal["line", "dash", "dots"] = "line"
+    is_rate: bool = False
+    is_reference: bool = False
+    """Beside the main column, and never what decides the axis: a very high ssthresh must not flatten cwnd."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot: columns of one table over time."""
+
+    key: str
+    title: str
+    table: Literal["flows", "links", "appliances", "media"]
+    columns: tuple[Column, ...]
+    quantity: str
+    scale: tuple[tuple[float, str], ...]
+    """Factors from the column's unit to the axis', with the axis' unit; the largest that suits is taken."""
+
+
+_BYTES = ((1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes"))
+_RATE = ((1e-9, "Gbit/s"), (1e-6, "Mbit/s"), (1e-3, "kbit/s"))
+_SECONDS = ((1.0, "s"), (1e3, "ms"))
+
+PANELS = (
+    Panel(
+        "cwnd",
+        "Congestion window",
+        "flows",
+        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True)),
+        "window",
+        _BYTES,
+    ),
+    Panel("flight_size", "Flight size", "flows", (Column("flight_size_bytes"),), "outstanding", _BYTES),
+    Panel("goodput", "Goodput", "flows", (Column("goodput_bps", is_rate=True),), "goodput", _RATE),
+    Panel("throughput", "Throughput", "flows", (Column("throughput_bps", is_rate=True),), "throughput", _RATE),
+    Panel(
+        "rtt",
+        "Round-trip time",
+        "flows",
+        (Column("rtt_sample_s", "sample", "dots"), Column("srtt_s", "SRTT")),
+        "RTT",
+        _SECONDS,
+    ),
+    Panel("rttvar", "RTT variation", "flows", (Column("rttvar_s"),), "RTTVAR", _SECONDS),
+    Panel("rto", "Retransmission timeout", "flows", (Column("rto_s"),), "RTO", _SECONDS),
+    Panel("rwnd", "Receive window", "flows", (Column("rwnd_bytes"),), "advertised", _BYTES),
+    Panel("ack_ratio", "ACK ratio", "flows", (Column("ack_ratio"),), "segments an ACK", ((1.0, "segments"),)),
+    Panel("queue", "Queue length", "links", (Column("queue_packets"),), "waiting", ((1.0, "packets"),)),
+    Panel("queue_bytes", "Queue size", "links", (Column("queue_bytes"),), "waiting", _BYTES),
+    Panel("drops", "Drops", "links", (Column("drops"),), "dropped per sample", ((1.0, "packets"),)),
+    Panel("marks", "Marks", "links", (Column("marks"),), "marked per sample", ((1.0, "packets"),)),
+    Panel("queue_delay", "Queueing delay", "links", (Column("queue_delay_s"),), "wait", _SECONDS),
+    Panel("drop_probability", "Drop probability", "links", (Column("drop_probability"),), "p", ((1.0, "fraction"),)),
+    Panel(
+        "average_queue",
+        "Average queue",
+        "links",
+        (Column("average_queue_packets"),),
+        "average waiting",
+        ((1.0, "packets"),),
+    ),
+    Panel("link_throughput", "Link throughput", "links", (Column("throughput_bps", is_rate=True),), "carried", _RATE),
+    Panel("in_socket", "Kept by appliances", "appliances", (Column("in_socket_bytes"),), "not acknowledged", _BYTES),
+    Panel("added_latency", "Latency that appliances add", "appliances", (Column("added_latency_s"),), "stay", _SECONDS),
+    Panel(
+        "far_cwnd",
+        "Congestion window behind appliances",
+        "appliances",
+        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True)),
+        "window",
+        _BYTES,
+    ),
+    Panel(
+        "media_rate",
+        "Rate of media",
+        "media",
+        (Column("received_bps", "received", is_rate=True), Column("target_bps", "target", "dash", is_reference=True)),
+        "payload",
+        _RATE,
+    ),
+    Panel("media_delay", "One-way delay of media", "media", (Column("one_way_delay_s"),), "delay", _SECONDS),
+    Panel("media_queue", "Media waiting at the sender", "media", (Column("queued_bytes"),), "waiting", _BYTES),
+)
+
+_CAPACITY = Column("capacity", "capacity", "dash", is_reference=True)
+
+_WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction"), "media": ("flow",)}
+"""The columns that tell whose rows they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One column of one flow, link or way through an appliance, as it was recorded, in the column's unit."""
+
+    label: str
+    column: Column
+    group: int
+    """Which flow or link of all that are drawn."""
+    run: int
+    """Which run."""
+    who: str
+    """Name of the flow, link or way."""
+    time_s: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a plot, thinned out for display, in the axis' unit."""
+
+    label: str
+    column: Column
+    group: int
+    """Which flow or link of all that are drawn: decides the colour."""
+    time_s: Floats
+    values: Floats
+    is_single: bool = False
+    """A flow that stands out, beside groups."""
+    is_capacity: bool = False
+    """The rate of the bottleneck, beside what is carried over it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A panel filled with lines."""
+
+    panel: Panel
+    unit: str
+    lines: tuple[Line, ...]
+    groups: int
+    end_s: float
+    """Where the time axis ends."""
+    is_grouped: bool = False
+    """Too many for single lines: percentiles of groups over time, and the few that stand out."""
+
+    @property
+    def axis(self) -> str:
+        """Label of the vertical axis."""
+        return f"{self.panel.quantity} ({self.unit})"
+
+    @property
+    def top(self) -> float | None:
+        """Where the vertical axis ends, if a reference or a spike would stretch it beyond use; else None.
+
+        What fills a hole hands over at once all that waited behind it: such a spike of goodput is no rate of the link.
+        """
+        capacity = max((float(line.values.max()) for line in self.lines if line.is_capacity), default=None)
+        if capacity is not None:
+            return _ABOVE_CAPACITY * capacity
+        largest = _largest(line for line in self.lines if not line.column.is_reference)
+        references = [line.values for line in self.lines if line.column.is_reference]
+        limit = _REFERENCE_REACH * largest
+        if largest == 0 or not any((values > limit).any() for values in references):
+            return None
+        shown = (float(np.max(values[values <= limit], initial=0.0)) for values in references)
+        return 1.06 * max(largest, *shown)
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if there are too many flows or links for a legend."""
+        return self.groups > MANY and not self.is_grouped
+
+
+def panel(key: str) -> Panel:
+    """Return the panel of that name.
+
+    Args:
+        key: Such as `cwnd`.
+
+    Raises:
+        KeyError: If there is none; the message names those there are.
+    """
+    for candidate in PANELS:
+        if candidate.key == key:
+            return candidate
+    raise KeyError(unknown("plot", key, [p.key for p in PANELS]))
+
+
+def draw(results: list[Results], wanted: Panel) -> Drawing | None:
+    """Take a panel's lines from results.
+
+    Args:
+        results: One or several; with several, labels begin with what differs between them.
+        wanted: The panel.
+
+    Returns:
+        The drawing, or None if no result has the panel's columns.
+    """
+    count = count_of(results, wanted)
+    is_grouped = count > SHOWN_SINGLY
+    lines = _grouped(results, wanted) if is_grouped else [_thinned(one) for one in series_of(results, wanted)]
+    if not lines:
+        return None
+    largest = _largest(line for line in lines if not line.column.is_reference) or _largest(lines)
+    factor, unit = next(((f, u) for f, u in wanted.scale if largest * f >= 1.0), wanted.scale[-1])
+    lines = [replace(line, values=line.values * factor) for line in lines]
+    groups = count if is_grouped else 1 + max(line.group for line in lines)
+    if not is_grouped and groups > MANY:
+        lines = _thinner(lines, wanted.columns[0]) + _means(lines, wanted.columns[0])
+    end_s = end_of(results, (float(line.time_s[-1]) for line in lines if line.time_s.size))
+    lines += _capacity(results, wanted, factor, end_s)
+    return Drawing(wanted, unit, tuple(lines), groups, end_s, is_grouped)
+
+
+def _capacity(results: list[Results], wanted: Panel, factor: float, end_s: float) -> list[Line]:
+    """The rate of the bottleneck, if all runs have the same."""
+    if not wanted.columns[0].is_rate:
+        return []
+    found = [over_time(result.scenario, end_s) for result in results]
+    first = found[0]
+    if first is None or any(one is None or not _same(one, first) for one in found):
+        return []
+    at, rates = _as_steps(*first)
+    return [Line("capacity", _CAPACITY, -1, at, rates * factor, is_capacity=True)]
+
+
+def _same(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
+    return all(np.array_equal(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+
+
+def _as_steps(at: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Corners of a line that stays at each value until the next time."""
+    return np.repeat(at, 2)[1:], np.repeat(values, 2)[:-1]
+
+
+def _largest(lines: Iterable[Line]) -> float:
+    return max((float(np.nanmax(line.values)) for line in lines if not np.isnan(line.values).all()), default=0.0)
+
+
+def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
+    """Return where a time axis ends: where lines do, or soon after the last flow of all runs is complete.
+
+    Args:
+        results: One or several.
+        ends_s: Where each line ends.
+    """
+    completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
+    known = [time_s for time_s in completions if time_s is not None]
+    if known and len(known) == len(completions):
+        return min(max(result.summary["duration_s"] for result in results), 1.05 * max(known))
+    return max(ends_s, default=1.0)
+
+
+def _thinned(one: Series) -> Line:
+    thin, size = (mean_per_bucket, _BINS) if one.column.is_rate else (extremes_per_bucket, _POINTS)
+    return Line(one.label, one.column, one.group, *thin(one.time_s, one.values, size))
+
+
+def count_of(results: list[Results], wanted: Panel) -> int:
+    """Return how many flows, links or ways there are that a panel would draw."""
+    tables = (getattr(result, wanted.table) for result in results)
+    return sum(
+        table.select(_WHO[wanted.table]).n_unique()
+        for table in tables
+        if not table.is_empty() and any(column.name in table.columns for column in wanted.columns)
+    )
+
+
+def _rows(result: Results, wanted: Panel) -> "pl.DataFrame":
+    """A panel's table; of flows that are over the values of then say nothing."""
+    table: pl.DataFrame = getattr(result, wanted.table)
+    return under_way(result, table) if wanted.table == "flows" else table
+
+
+def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
+    """Percentiles over time of the main column in each group of flows or links, and the lines of those outermost."""
+    column, who = wanted.columns[-1 if wanted.columns[0].style == "dots" else 0], _WHO[wanted.table][0]
+    lines: list[Line] = []
+    for position, result in enumerate(results):
+        table = _rows(result, wanted)
+        if column.name not in table.columns or table.is_empty():
+            continue
+        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
+        entries: list[Any] = [*(result.summary["links"] if wanted.table == "links" else result.summary["flows"])]
+        groups = dict(zip((entry["name"] for entry in entries), group_names(entries), strict=True))
+        first = 1 + max((line.group for line in lines), default=-1)
+        known = list(dict.fromkeys(groups.values()))
+        rows = _in_bins(table, who, column.name, groups)
+        for (group,), spread in rows.group_by("group", maintain_order=True):
+            number = first + (known.index(group) if group in known else len(known))
+            lines += _percentiles(f"{prefix}{group}", column, number, spread)
+        if wanted.table != "links":
+            single = [entries[place]["name"] for place in outermost_places(entries, _OUTERMOST)]
+            lines += _singly(table, who, column, {name: first + known.index(groups[name]) for name in single}, prefix)
+    return lines
+
+
+def _in_bins(table: "pl.DataFrame", who: str, column: str, groups: Mapping[str, str]) -> "pl.DataFrame":
+    """Percentiles of each group in each of some hundred bins of time."""
+    import polars as pl
+
+    times = table["time_s"].to_numpy()
+    first = float(times.min())
+    width = max((float(times.max()) - first) / _GROUPED_BINS, 1e-12)
+    names = pl.DataFrame(
+        {who: list(groups), "group": list(groups.values())}, schema={who: pl.String, "group": pl.String}
+    )
+    values = pl.col(column).cast(pl.Float64)
+    return (
+        table.lazy()
+        .select("time_s", who, values.alias("value"))
+        .filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+        .join(names.lazy(), on=who, how="left")
+        .with_columns(
+            pl.col("group").fill_null(OTHERS),
+            ((pl.col("time_s") - first) / width).floor().clip(0, _GROUPED_BINS - 1).alias("bin"),
+        )
+        .group_by("group", "bin")
+        .agg(pl.col("time_s").max(), *(pl.col("value").quantile(p / 100, "linear").alias(f"p{p}") for p in _SPREAD))
+        .sort("group", "bin")
+        .collect()
+    )
+
+
+def _percentiles(label: str, column: Column, group: int, spread: "pl.DataFrame") -> Iterator[Line]:
+    time_s = spread["time_s"].to_numpy()
+    for p in _SPREAD:
+        style: Literal["line", "dash"] = "line" if p == _MIDDLE else "dash"
+        shown = replace(column, style=style, is_reference=False)
+        yield Line(f"{label} p{p}", shown, group, time_s, spread[f"p{p}"].to_numpy())
+
+
+def _singly(table: "pl.DataFrame", who: str, column: Column, wanted: Mapping[str, int], prefix: str) -> Iterator[Line]:
+    import polars as pl
+
+    rows = table.filter(pl.col(who).is_in(list(wanted)))
+    shown = replace(column, style="line")
+    for (name,), own in rows.group_by(who, maintain_order=True):
+        values = own[column.name].cast(float).fill_null(float("nan")).to_numpy()
+        if not np.isnan(values).all():
+            thin, size = (
+                (mean_per_bucket, _GROUPED_BINS) if column.is_rate else (extremes_per_bucket, _GROUPED_BINS // 2)
+            )
+            time_s, thinned = thin(own["time_s"].to_numpy(), values, size)
+            yield Line(f"{prefix}{name}", shown, wanted[str(name)], time_s, thinned, is_single=True)
+
+
+def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
+    """Return what was recorded for a panel, without thinning."""
+    group = -1
+    for position, result in enumerate(results):
+        table = _rows(result, wanted)
+        columns = [column for column in wanted.columns if column.name in table.columns]
+        if not columns or table.is_empty():
+            continue
+        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
+        for who, rows in table.group_by(_WHO[wanted.table], maintain_order=True):
+            group += 1
+            name = way_label(*who) if wanted.table == "appliances" else str(who[0])
+            time_s = rows["time_s"].to_numpy()
+            for column in columns:
+                values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
+                times = time_s
+                if result.is_recorded:
+                    # A row has what its record tells; where one tells nothing of a column, the line goes on.
+                    is_known = ~np.isnan(values)
+                    times, values = time_s[is_known], values[is_known]
+                    if not times.size:
+                        continue
+                label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
+                yield Series(label, column, group, position, name, times, values)
+
+
+def run_label(results: list[Results], position: int) -> str:
+    """Name a run by what tells it apart from those that are shown with it."""
+    return labels(results)[position]
+
+
+def _thinner(lines: list[Line], main: Column) -> list[Line]:
+    """Of many flows only the main column, with fewer points each."""
+    kept = [line for line in lines if line.column == main]
+    points = max(100, 40 * _POINTS // max(1, len(kept)))
+    thin, size = (mean_per_bucket, _BINS // 4) if main.is_rate else (extremes_per_bucket, points // 2)
+    return [Line(line.label, line.column, line.group, *thin(line.time_s, line.values, size)) for line in kept]
+
+
+def _means(lines: list[Line], main: Column) -> list[Line]:
+    """The mean over all flows, on the grid of the longest line."""
+    kept = [line for line in lines if line.column == main and line.time_s.size > 1]
+    if not kept:
+        return []
+    grid = max((line.time_s for line in kept), key=len)
+    stacked = np.array([np.interp(grid, line.time_s, line.values, left=np.nan, right=np.nan) for line in kept])
+    known = ~np.isnan(stacked).all(axis=0)
+    mean = np.nanmean(stacked[:, known], axis=0)
+    return [Line(f"mean of {len(kept)}", main, -1, grid[known], mean)]

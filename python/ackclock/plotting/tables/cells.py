@@ -1,0 +1,68 @@
+"""Entries of a summary as a table: a row for each, a column for each figure that is read off it as a text."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ackclock.plotting.tables.table import NONE, Column, Table, figure
+
+Entry = Mapping[str, Any]
+Cell = tuple[str, Callable[[Entry], str]]
+"""The heading of a figure, with its unit in brackets, and the figure of an entry."""
+
+
+def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) -> Callable[[Entry], str]:
+    """Return what writes the figure under a key, or a part of the table there."""
+
+    def text(entry: Entry) -> str:
+        found = entry.get(key)
+        value = (found or {}).get(part) if part else found
+        return figure(None if value is None else value / per, digits)
+
+    return text
+
+
+def count_of(key: str) -> Callable[[Entry], str]:
+    """Return what writes the count under a key."""
+    return lambda entry: count_text(entry.get(key))
+
+
+def count_text(value: int | None) -> str:
+    """Write a count; a dash for none."""
+    return NONE if value is None else f"{value:,}"
+
+
+_WORDS = ("controller", "profile", "limited by", "limited\nby")
+"""Figures that are none."""
+
+_WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")
+
+
+def of_cells(
+    kind: str, entries: Sequence[Entry], cells: Sequence[Cell], title: str = "", notes: Sequence[str] = ()
+) -> Table:
+    """Return entries as a table.
+
+    Args:
+        kind: Of the entries: the heading of their names.
+        entries: Each with a `name`.
+        cells: The figures, from left to right.
+        title: Above it.
+        notes: Below it; those without a word are left out.
+
+    Examples:
+        >>> drops = ("drops (packets)", lambda link: str(link["drops"]))
+        >>> found = of_cells("link", [{"name": "a", "drops": 3}], [drops])
+        >>> [column.heading for column in found.columns], found.cells(found.rows[0])
+        (['link', 'drops (packets)'], ['a', '3'])
+    """
+    columns = [Column("name", kind, is_text=True)]
+    for place, (label, _) in enumerate(cells):
+        found = _WITH_UNIT.fullmatch(label)
+        heading, unit = found.groups() if found else (label, "")
+        columns.append(Column(f"figure{place}", heading, unit, is_text=label in _WORDS))
+    rows = [
+        {"name": str(entry["name"])} | {f"figure{place}": text(entry) for place, (_, text) in enumerate(cells)}
+        for entry in entries
+    ]
+    return Table(title, "", columns, rows, tuple(note for note in notes if note))

@@ -1,0 +1,170 @@
+"""A table of results: columns with units, rows with values, of values their intervals. Nothing heavy is loaded here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import floor, isfinite, isnan, log10
+from typing import Any, Final
+
+from ackclock.stats.estimates import Estimate
+
+MINUS: Final = "\N{MINUS SIGN}"
+NONE: Final = "\N{EN DASH}"
+
+_LEAST: Final = 1e-4
+"""Numbers nearer to zero are written with an exponent: six decimals would not show them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A text that a page shows as more than a text; elsewhere it is one.
+
+    Attributes:
+        text: It.
+        kind: A class of the page's style, such as a verdict.
+        target: What a click on it leads to.
+    """
+
+    text: str
+    kind: str = ""
+    target: str = ""
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column.
+
+    Attributes:
+        key: Of the rows' values, and its name in CSV and JSON; the unit is in it.
+        title: What a reader sees.
+        unit: Below or behind the title; empty for none.
+        is_text: Whether its values are words.
+        signed: Whether a plus is written, too: of differences.
+        factor: From the values' unit, in which CSV and JSON have them, to the one shown.
+    """
+
+    key: str
+    title: str
+    unit: str = ""
+    is_text: bool = False
+    signed: bool = False
+    factor: float = 1.0
+
+    @property
+    def heading(self) -> str:
+        """Title and unit in a line."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        title: What it shows.
+        about: What was run.
+        columns: From left to right.
+        rows: From above: a value for each column's key. An `Estimate`, a number, a text, a `Tag`, or None for nothing.
+        notes: Below it.
+    """
+
+    title: str
+    about: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def cells(self, row: Mapping[str, Any]) -> list[str]:
+        """Return a row as texts that people read."""
+        return [shown(row.get(column.key), column) for column in self.columns]
+
+    def narrowed(self, names: Sequence[str]) -> "Table":
+        """Return it with some columns only: those on the left that say what a row is, and those that are named.
+
+        Args:
+            names: Titles or keys; those that it does not have are passed over.
+        """
+        values = next((place for place, column in enumerate(self.columns) if not column.is_text), len(self.columns))
+        wanted = [column for column in self.columns[values:] if {column.title.strip(), column.key} & set(names)]
+        return replace(self, columns=[*self.columns[:values], *wanted])
+
+
+def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell may hold
+    """Write a cell.
+
+    Args:
+        value: An `Estimate`, a number, a text, a `Tag`, or None.
+        column: Where it stands.
+
+    Examples:
+        >>> shown(Estimate(47.831, 2.6543, 5), Column("x", "x")), shown(Estimate(-0.0123, None, 1), Column("x", "x"))
+        ('47.8 ± 2.7', '−0.0123')
+        >>> shown(Estimate(30.016, 1e-9, 3), Column("x", "x"))
+        '30.02 ± 0.00'
+        >>> shown(Estimate(4.2e-7, 3e-8, 3), Column("x", "x"))
+        '4.20e-07 ± 3.00e-08'
+    """
+    if value is None:
+        return NONE
+    if isinstance(value, Estimate):
+        scaled = value.scaled(column.factor)
+        if scaled.half is None:
+            return number(scaled.mean, signed=column.signed)
+        if 0 < abs(scaled.mean) < _LEAST:
+            return f"{number(scaled.mean, signed=column.signed)} ± {number(scaled.half)}"
+        finest = _places(scaled.mean, 4) if scaled.mean else 6
+        places = min(_places(scaled.half, 2), finest) if scaled.half else finest if scaled.mean else 0
+        return f"{_fixed(scaled.mean, places, signed=column.signed)} ± {_fixed(scaled.half, places)}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return number(value * column.factor if column.factor != 1.0 else value, signed=column.signed)
+
+
+def number(value: float, *, signed: bool = False) -> str:
+    """Write a number with three significant digits, whole numbers whole.
+
+    Examples:
+        >>> number(1234.5), number(0.0314159), number(-2.5, signed=True), number(1.25e-7), number(5)
+        ('1,234', '0.0314', '−2.50', '1.25e-07', '5')
+    """
+    if isinstance(value, int):
+        return _with_sign(f"{abs(value):,}", value, signed=signed)
+    if value != 0 and not _LEAST <= abs(value) < 1e9:
+        return _with_sign(f"{abs(value):.2e}", value, signed=signed)
+    return _fixed(value, _places(value, 3), signed=signed)
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Write a figure of a run with so many significant digits and without an exponent; a dash for none.
+
+    Examples:
+        >>> figure(95.7213), figure(0.0012345), figure(12345.6), figure(None), figure(3e-7)
+        ('95.72', '0.001234', '12,346', '–', '<0.0001')
+        >>> figure(95.8071, 3), figure(1234.5, 3)
+        ('95.8', '1,234')
+    """
+    if value is None or isnan(value):
+        return NONE
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}" if abs(value) >= _LEAST else f"<{_LEAST:.4f}"
+
+
+def _places(size: float, digits: int) -> int:
+    """Decimals with which a number has so many digits that count."""
+    return 0 if size == 0 or not isfinite(size) else max(0, min(6, digits - 1 - floor(log10(abs(size)))))
+
+
+def _fixed(value: float, places: int, *, signed: bool = False) -> str:
+    text = f"{abs(value):,.{places}f}"
+    is_zero = not text.strip("0.,")
+    return _with_sign(text, 0.0 if is_zero else value, signed=signed)
+
+
+def _with_sign(text: str, value: float, *, signed: bool) -> str:
+    return f"{MINUS}{text}" if value < 0 else f"+{text}" if signed and value > 0 else text

@@ -1,0 +1,66 @@
+"""What goes to a terminal, and numbers as a person reads them."""
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
+from rich.segment import Segment
+from rich.text import Text
+
+from ackclock.base.printable import plain, plain_lines
+
+_PIPED_WIDTH = 240
+
+
+class _Shown:
+    """Something to print, of whose text a terminal obeys nothing: what is styled is styled by us."""
+
+    def __init__(self, inner: ConsoleRenderable) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        return _shown(console.render(self._inner, options))
+
+
+def _shown(segments: Iterable[Segment]) -> Iterator[Segment]:
+    for text, style, control in segments:
+        yield Segment(text if control else plain_lines(text), style, control)
+
+
+class _Filter(RenderHook):
+    """Puts everything that a console prints through `_Shown`."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Shown(renderable) for renderable in renderables]
+
+
+def output() -> Console:
+    """Return a console on standard output: as wide as the terminal; piped, as wide as the tables need."""
+    return filtered(Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH))
+
+
+def filtered(console: Console) -> Console:
+    """Return a console after it was told to write out what a terminal would obey."""
+    console.push_render_hook(_Filter())
+    return console
+
+
+def name(text: object) -> Text:
+    """Return what somebody else has chosen as it goes into a cell: neither markup nor control characters count."""
+    return Text(plain(text))
+
+
+def si(value: float) -> str:
+    """Write a number with three digits and an SI prefix.
+
+    Examples:
+        >>> si(5_123_000)
+        '5.12 M'
+        >>> si(12)
+        '12'
+    """
+    magnitude = abs(value)
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if magnitude >= factor * 0.9995:
+            return f"{value / factor:.3g} {prefix}"
+    return f"{value:.3g}"

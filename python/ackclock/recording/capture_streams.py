@@ -1,0 +1,378 @@
+"""A capture of packets as streams: what segments and ACKs tell, wherever between the ends it was made.
+
+Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
+halves, seen from the place of the capture: from the oldest segment that an ACK first covers to this ACK (segments
+that were sent twice left out, as Karn does), and from an ACK to the data that its arrival lets out, which echo the
+ACK's timestamp. To each sample of the first half comes the second as it was then: the least of the round trip before,
+since a sender may wait with data for a while after an ACK. Data that end a silence of several round trips give no
+sample: they waited for the program and not for an ACK. Where the second half is next to nothing the capture was made
+at the sender's host, and its least value is taken always: what varies there is the sender.
+
+A SYN with another number than the one before it, between the same ports, begins another connection (RFC 9293 section
+3.10.7.4): the end of the first need not have been captured.
+
+One octet below what has been sent, when all of that is acknowledged, is a keep-alive (RFC 9293 section 3.8.4), and no
+retransmission. A stream is complete when all of its payload is acknowledged, whether or not its FIN is. A segment is no
+longer than the shorter MSS that the two ends announce (section 3.7.1: neither end sends more than its own link takes).
+
+Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
+with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
+Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
+until all that had been sent then is acknowledged.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from socket import AF_INET, AF_INET6, inet_ntop
+from typing import Final
+
+import dpkt
+import numpy as np
+
+from ackclock.recording.captured_segments import Captured, CaptureError, End, options_of, segments
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+from ackclock.results.manifests import Recording
+from ackclock.stats.metrics import Floats
+
+_WRAP: Final = 1 << 32
+_OVERTAKEN_S: Final = 0.003
+_AT_SENDER: Final = 0.05
+"""A capture whose second half has at most this share of the round trip was made at the sender."""
+
+_SILENCE: Final = 4
+"""Least round trips without data after which the next data are taken to have waited for the program."""
+
+_TIMESTAMPS: Final = 12
+"""Octets that the timestamp option takes of a segment with its padding (RFC 7323 appendix A)."""
+
+
+@dataclass(slots=True)
+class _Way:
+    """One direction: what its sender sent, and what came back to it. Offsets count from its first octet."""
+
+    source: End
+    destination: End
+    first_s: float
+    base: int | None = None
+    is_opened: bool = False
+    """Whether `base` is that of a SYN."""
+    sent_to: int = 0
+    acked_to: int = 0
+    mss: int | None = None
+    scales: bool | None = None
+    """Its sender's SYN offers to scale windows; None where that was not seen."""
+    shift: int | None = None
+    """The shift of the receiver's window; None where its SYN was not seen."""
+    room: float = 0.0
+    """Octets of the receiver's window, as it said last."""
+    missing: int = 0
+    """Octets that were acknowledged and are in no frame of the capture: it lost some."""
+    has_timestamps: bool = False
+    segments: int = 0
+    retransmitted: int = 0
+    octets: int = 0
+    is_finished: bool = False
+    last_s: float = 0.0
+    """When its sender was last seen, or what it sent acknowledged."""
+    finished_s: float | None = None
+    waiting: deque[tuple[int, float]] = field(default_factory=deque)
+    """Ends of segments that are not acknowledged and were sent once, with when."""
+    holes: list[tuple[int, int, float]] = field(default_factory=list)
+    """What was passed over, and when."""
+    echoes: dict[int, float] = field(default_factory=dict)
+    """When the ACK with a timestamp was seen first."""
+    near: list[tuple[float, float, float]] = field(default_factory=list)
+    """Samples of the second half: when, how long, and how long there had been no data before."""
+    data_s: float = math.nan
+    """When there was data last."""
+    recovery_to: int | None = None
+    rows: list[tuple[float, int, int, int, float, float]] = field(default_factory=list)
+    """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
+    episodes: list[Episode] = field(default_factory=list)
+
+    def offset(self, number: int, near: int) -> int:
+        """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
+        assert self.base is not None
+        offset = (number - self.base) % _WRAP
+        return offset + round((near - offset) / _WRAP) * _WRAP
+
+
+def read(path: Path) -> tuple[list[Stream], float, Recording]:
+    """Read a capture.
+
+    Raises:
+        RecordingError: If it is none, damaged, or without data over TCP.
+    """
+    ways: dict[tuple[End, End], _Way] = {}
+    first_s: Decimal | None = None
+    time_s = 0.0
+    count = 0
+    try:
+        for captured in segments(path):
+            count += 1
+            first_s = captured.time_s if first_s is None else first_s
+            time_s = float(captured.time_s - first_s)
+            _take(ways, captured, time_s)
+    except CaptureError as error:
+        raise RecordingError(str(error)) from error
+    for way in ways.values():
+        _close_holes(way, math.inf)
+    streams = [_stream(way) for way in ways.values() if way.octets > 0]
+    if not streams:
+        raise RecordingError(
+            f"{path} has no data over TCP; capture both directions of a connection: tcpdump -w FILE tcp"
+        )
+    if not any(way.octets and way.acked_to > 0 for way in ways.values()):
+        raise RecordingError(f"{path} has the data of a connection and none of its ACKs; capture both directions")
+    about: Recording = {
+        "form": "capture",
+        "release": None,
+        "began_unix_s": None if first_s is None else float(first_s),
+        "records": count,
+        "missed": None,
+        "cpu_s": None,
+        "tracepoints_cpu_s": None,
+        "notes": _notes(list(ways.values())),
+    }
+    return streams, time_s, about
+
+
+def _notes(ways: list[_Way]) -> list[str]:
+    notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
+    if any(way.octets and not way.near for way in ways):
+        notes.append(
+            "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"
+        )
+    if missing := sum(way.missing for way in ways):
+        notes.append(
+            f"frames are missing: {missing:,} octets were acknowledged that the capture does not have, so that what "
+            "was sent is not known"
+        )
+    if any(way.octets and way.shift is None for way in ways):
+        notes.append(
+            "connections whose SYN was not captured have no receive window, and their frames count as segments"
+        )
+    return notes
+
+
+def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) -> None:
+    there, back = (captured.source, captured.destination), (captured.destination, captured.source)
+    header = captured.header
+    is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
+    if is_opening and there in ways and _is_another(ways[there], header):
+        # Ports that are used again: what was before stays under a name of its own.
+        ways[(there[0], (b"", len(ways)))] = ways.pop(there)
+        if back in ways:
+            ways[(back[0], (b"", len(ways)))] = ways.pop(back)
+    way = ways.setdefault(there, _Way(*there, time_s))
+    other = ways.setdefault(back, _Way(*back, time_s))
+    options = options_of(header)
+    if is_opening:
+        _open(way, other, header, options, time_s)
+    way.last_s = time_s
+    if captured.payload > 0 or way.base is None:
+        _on_data(way, captured, time_s, options)
+    if header.flags & dpkt.tcp.TH_ACK and other.base is not None:
+        _on_ack(other, header, time_s, options)
+    if header.flags & (dpkt.tcp.TH_FIN | dpkt.tcp.TH_RST):
+        way.is_finished = True
+
+
+def _is_another(way: _Way, header: dpkt.tcp.TCP) -> bool:
+    """Whether a SYN begins another connection than the one whose way is known."""
+    return way.is_finished or (way.base != (header.seq + 1) % _WRAP and (way.is_opened or way.octets > 0))
+
+
+def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
+    if not way.is_opened:
+        way.base, way.is_opened = (header.seq + 1) % _WRAP, True
+        way.acked_to = -1
+        way.waiting.append((0, time_s))
+    elif way.sent_to == 0:
+        way.waiting.clear()  # a SYN that was sent again gives no sample
+    mss = options.get(dpkt.tcp.TCP_OPT_MSS)
+    if mss is not None and len(mss) == 2:
+        for end in (way, other):
+            end.mss = min(int.from_bytes(mss, "big"), end.mss or _WRAP)
+    scale = options.get(dpkt.tcp.TCP_OPT_WSCALE)
+    way.scales, other.shift = bool(scale), min(scale[0], 14) if scale else 0
+    if not way.scales or other.scales is False:  # both ends scale or none does (RFC 7323 section 2.2)
+        way.shift = other.shift = 0
+
+
+def _timestamps(options: dict[int, bytes]) -> tuple[int, int] | None:
+    value = options.get(dpkt.tcp.TCP_OPT_TIMESTAMP)
+    if value is None or len(value) != 8:
+        return None
+    return int.from_bytes(value[:4], "big"), int.from_bytes(value[4:], "big")
+
+
+def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, bytes]) -> None:
+    is_opening = bool(captured.header.flags & dpkt.tcp.TH_SYN)
+    number = (captured.header.seq + is_opening) % _WRAP
+    if way.base is None:
+        way.base = number
+    if captured.payload <= 0:
+        return
+    start = way.offset(number, way.sent_to)
+    end = start + captured.payload
+    if captured.payload == 1 and end == way.sent_to <= way.acked_to:
+        return  # a keep-alive
+    stamps = _timestamps(options)
+    way.has_timestamps |= stamps is not None
+    count = _segments_in(way, captured.payload)
+    way.segments += count
+    way.octets += captured.payload
+    if start >= way.sent_to:
+        if start > way.sent_to:
+            way.holes.append((way.sent_to, start, time_s))
+        way.waiting.append((end, time_s))
+    elif _is_retransmission(way, start, end, time_s):
+        way.retransmitted += count
+        _on_retransmission(way, start, time_s)
+    if end > way.sent_to:
+        way.sent_to, way.finished_s = end, None
+    if stamps is not None and (seen_s := way.echoes.pop(stamps[1], None)) is not None:
+        way.near.append((time_s, time_s - seen_s, time_s - way.data_s))
+    way.data_s = time_s
+
+
+def _segments_in(way: _Way, payload: int) -> int:
+    """A host's own capture shows what its card is still to cut into segments; what fits the MSS was one already."""
+    if way.mss is None or payload <= way.mss:
+        return 1
+    size = max(way.mss - (_TIMESTAMPS if way.has_timestamps else 0), 1)
+    return math.ceil(payload / size)
+
+
+def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
+    """A segment below what has been sent; it fills a hole, or its octets have been seen."""
+    for place, (begin, until, seen_s) in enumerate(way.holes):
+        if begin <= start and end <= until:
+            del way.holes[place]
+            rest = [(begin, start, seen_s), (end, until, seen_s)]
+            way.holes[place:place] = [hole for hole in rest if hole[0] < hole[1]]
+            return time_s - seen_s > _OVERTAKEN_S
+    return True
+
+
+def _on_retransmission(way: _Way, start: int, time_s: float) -> None:
+    # What was sent twice gives no sample, and neither does what is acknowledged with it.
+    way.waiting = deque(entry for entry in way.waiting if entry[0] <= start)
+    if way.recovery_to is None:
+        way.recovery_to = way.sent_to
+        way.episodes.append(Episode("loss", time_s, lost_segments=0))
+    episode = way.episodes[-1]
+    episode.lost_segments = (episode.lost_segments or 0) + 1
+
+
+def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, bytes]) -> None:
+    acked = way.offset(header.ack, way.acked_to)
+    stamps = _timestamps(options)
+    if stamps is not None and acked > way.acked_to:
+        # Data that this ACK lets out echo its timestamp; older ones are answered no more.
+        if len(way.echoes) > 1024:
+            way.echoes.clear()
+        way.echoes.setdefault(stamps[0], time_s)
+    far_s = math.nan
+    if acked > way.acked_to:
+        way.last_s = time_s  # what is acknowledged counts, so its time does, too
+        if way.acked_to < way.sent_to <= acked:
+            way.finished_s = time_s
+        while way.waiting and way.waiting[0][0] <= acked:
+            sent_s = way.waiting.popleft()[1]
+            far_s = time_s - sent_s if math.isnan(far_s) else far_s
+        _on_unseen(way, acked, time_s)
+        # A FIN takes a number and is no payload.
+        way.acked_to = min(acked, way.sent_to)
+    _close_holes(way, time_s - _OVERTAKEN_S)
+    if way.recovery_to is not None and acked >= way.recovery_to:
+        way.episodes[-1].duration_s = time_s - way.episodes[-1].time_s
+        way.recovery_to = None
+    is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
+    window = math.nan if way.shift is None else float(header.win << (0 if is_opening else way.shift))
+    way.room = 0.0 if math.isnan(window) else window
+    if way.octets or not math.isnan(far_s):
+        way.rows.append((time_s, way.acked_to, way.sent_to, way.octets, far_s, window))
+
+
+def _on_unseen(way: _Way, acked: int, time_s: float) -> None:
+    """What is acknowledged within the window and was not captured was sent, or comes in a frame out of order."""
+    if 1 < acked - way.sent_to <= way.room:
+        way.holes.append((way.sent_to, acked, time_s))
+        way.sent_to = acked
+
+
+def _close_holes(way: _Way, until_s: float) -> None:
+    """What was acknowledged some time ago is not captured any more."""
+    while way.holes and way.holes[0][1] <= way.acked_to and way.holes[0][2] <= until_s:
+        begin, end, _ = way.holes.pop(0)
+        way.missing += end - begin
+
+
+def _stream(way: _Way) -> Stream:
+    rows = np.array(way.rows, dtype=float).reshape(-1, 6)
+    time_s, acked, sent, octets, far_s, window = (rows[:, column] for column in range(6))
+    stream = Stream(f"{_name(way.source)} > {_name(way.destination)}", way.first_s, way.last_s)
+    stream.mss_bytes = None if way.mss is None else way.mss - (_TIMESTAMPS if way.has_timestamps else 0)
+    stream.completion_s = way.finished_s if way.is_finished else None
+    stream.end_s = stream.completion_s if stream.completion_s is not None else way.last_s
+    elapsed_s = stream.end_s - stream.start_s
+    stream.delivered_bytes = int(acked[-1]) if acked.size else None
+    stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
+    stream.throughput_bps = None if way.missing else rate(way.octets, elapsed_s)
+    if not way.missing:
+        stream.sent_segments, stream.retransmitted_segments = way.segments, way.retransmitted
+    stream.episodes = way.episodes
+    samples = far_s + _near(way, time_s, far_s)
+    stream.rtt_ms = distribution_ms(samples)
+    stream.series = {
+        "time_s": time_s,
+        "flight_size_bytes": np.maximum(sent - acked, 0.0),
+        "rtt_sample_s": samples,
+        "rwnd_bytes": window,
+        "throughput_bps": rates(time_s, octets),
+        "goodput_bps": rates(time_s, acked),
+    }
+    return stream
+
+
+def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
+    """Return the second half of the round trip at times, ascending."""
+    if not way.near:
+        return np.zeros_like(time_s)
+    near = np.array(way.near, dtype=float)
+    least_s = float(near[:, 1].min())
+    round_s = least_s + (float(np.nanmin(far_s)) if not np.isnan(far_s).all() else 0.0)
+    near = near[~(near[:, 2] > _SILENCE * round_s)]
+    if least_s <= _AT_SENDER * round_s or not near.size:
+        return np.full_like(time_s, least_s)
+    return _least_of_late(near[:, 0], near[:, 1], time_s, round_s)
+
+
+def _least_of_late(when_s: Floats, values: Floats, time_s: Floats, window_s: float) -> Floats:
+    """Return at each time the least value of the window before; where it is empty the last before it, or the first."""
+    found = np.empty_like(time_s)
+    lasts = np.searchsorted(when_s, time_s, side="right")
+    firsts = np.minimum(np.searchsorted(when_s, time_s - window_s), np.maximum(lasts - 1, 0))
+    candidates: deque[int] = deque()  # places in the window, of ascending values: the first is the least
+    added = 0
+    for place, (first, last) in enumerate(zip(firsts, np.maximum(lasts, 1), strict=True)):
+        for new in range(added, last):
+            while candidates and values[candidates[-1]] >= values[new]:
+                candidates.pop()
+            candidates.append(new)
+        added = max(added, int(last))
+        while candidates[0] < first:
+            candidates.popleft()
+        found[place] = values[candidates[0]]
+    return found
+
+
+def _name(end: End) -> str:
+    address, port = end
+    text = inet_ntop(AF_INET if len(address) == 4 else AF_INET6, address)
+    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"

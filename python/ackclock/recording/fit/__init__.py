@@ -1,0 +1,6 @@
+"""Finding the path that explains a recording: rate, delay, queue, loss, cross traffic; as a scenario."""
+
+from ackclock.recording.fit.path import FitError
+from ackclock.recording.fit.search import Fit, fit
+
+__all__ = ["Fit", "FitError", "fit"]

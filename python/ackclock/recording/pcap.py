@@ -1,0 +1,48 @@
+"""The packets of a pcap file, each with its time.
+
+Source: draft-ietf-opsawg-pcap, sections 4 (file header) and 5 (packet record).
+
+Departures: a packet of more than `MOST` octets counts as damage, as in Wireshark; so does one that the file's end cuts.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import BinaryIO, Final
+
+from ackclock.results.pcapng import MOST, Frame, unpacked, whole
+
+FORMS: Final = {
+    b"\xd4\xc3\xb2\xa1": ("<", 10**6),
+    b"\xa1\xb2\xc3\xd4": (">", 10**6),
+    b"\x4d\x3c\xb2\xa1": ("<", 10**9),
+    b"\xa1\xb2\x3c\x4d": (">", 10**9),
+}
+"""How a file begins: the order of its octets, and how many units of time a second has."""
+
+_HEADER, _RECORD = 24, 16
+_LINK: Final = 0xFFFF
+"""The bits of the link type; the upper ones tell of a frame check sequence."""
+
+
+def packets(file: BinaryIO) -> Iterator[Frame]:
+    """Read the packets of a file.
+
+    Args:
+        file: The file, at its beginning.
+
+    Yields:
+        Each, in the order of the file.
+
+    Raises:
+        ValueError: If it is no such file, or a packet is cut, or longer than any is.
+    """
+    header = whole(file, _HEADER)
+    if header[:4] not in FORMS:
+        raise ValueError("it begins as neither form does")
+    order, ticks = FORMS[header[:4]]
+    (link,) = unpacked(order + "20xI", header)
+    while record := file.read(_RECORD):
+        seconds, parts, size, _ = unpacked(order + "IIII", record)
+        if size > MOST:
+            raise ValueError(f"a packet must not have {size} octets")
+        yield Frame(seconds + Decimal(parts) / ticks, link & _LINK, 0, whole(file, size))

@@ -1,0 +1,258 @@
+"""Series of a folder of results, sampled down for a page: of a hundred million rows a picture at once, then all of it.
+
+Files stay where they are. A first look reads some rows at places spread evenly over the time, which takes as long for a
+large file as for a small one. The right picture has the least and the greatest value in each of as many parts of the
+time as a page has columns; it reads every row of the time that is asked for, in pieces, and gives up when another time
+is. Rows of a series are in the order of time. Checksums of the manifest are not looked at: that alone reads all.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock.base import storage
+from ackclock.base.checked_files import DamagedError, content, document
+from ackclock.results.result_files import REMEDY
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMED_BY = {"flows": "flow", "links": "link", "media": "flow"}
+"""Tables that have series, and the column that says whose."""
+
+PLACES = 50
+"""So many places are looked at for the first picture."""
+
+MOST_ROWS = 20_000
+"""Of so few all are shown."""
+
+MOST_NAMES = 64
+_PIECE_ROWS = 1 << 20
+
+
+class OverviewError(ValueError):
+    """There is nothing to show; the message says why."""
+
+
+class SupersededError(RuntimeError):
+    """Another part of the time was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a page wants to see.
+
+    Attributes:
+        table: One of `NAMED_BY`.
+        columns: Of it.
+        begin_s: From here on.
+        end_s: Up to here.
+        parts: Into so many parts the time is divided.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    begin_s: float
+    end_s: float
+    parts: int
+
+
+class Overviews:
+    """The series of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at what is there; no column is read.
+
+        Raises:
+            OverviewError: If it has no series.
+        """
+        import polars as pl
+
+        self._folder = folder
+        self._tables: dict[str, pl.LazyFrame] = {}
+        for name, by in NAMED_BY.items():
+            file = folder / f"{name}.parquet"
+            if not file.is_file():
+                continue
+            try:
+                columns = pl.read_parquet_schema(file)
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise DamagedError(file, f"it cannot be read ({error})", "run the scenario again") from error
+            if "time_s" in columns and by in columns:
+                self._tables[name] = pl.scan_parquet(file, glob=False)
+        if not self._tables:
+            raise OverviewError(
+                f"{folder} has no series: there is none of {', '.join(f'{n}.parquet' for n in NAMED_BY)}"
+            )
+        self._counts: dict[str, int] = {}
+        self._times: dict[tuple[str, int], float] = {}
+        self._lock = threading.Lock()
+        self._latest: dict[str, int] = {}
+
+    def about(self) -> dict[str, Any]:
+        """Return what a page begins with: names, tables with their columns and rows, and the time that they span."""
+        tables = {}
+        for name, table in self._tables.items():
+            rows = self._rows(name)
+            first, last = (self._time(name, row) for row in (0, rows - 1)) if rows else (0.0, 0.0)
+            tables[name] = {"columns": _columns(table), "rows": rows, "begin_s": first, "end_s": last}
+        file = self._folder / storage.MANIFEST
+        manifest = document(content(file, None, REMEDY), file, dict[str, Any], REMEDY)
+        scenario = manifest.get("scenario")
+        scenario = scenario if isinstance(scenario, dict) else {}
+        return {"folder": self._folder.name, "name": scenario.get("name", ""), "tables": tables}
+
+    def first_look(self, asked: Asked) -> dict[str, Any]:
+        """Return rows at places spread over the time, or all if they are few."""
+        import polars as pl
+
+        table = self._of(asked)
+        low, high = self._span(asked)
+        if high - low <= MOST_ROWS:
+            return self._shown(table.slice(low, high - low).collect(), asked, is_exact=True)
+        width = min(self._names_in_step(table, asked, low), MOST_NAMES)
+        starts = [low + place * (high - low - width) // (PLACES - 1) for place in range(PLACES)]
+        looks = [table.slice(start, width).collect() for start in starts]
+        return self._shown(pl.concat(looks).unique(maintain_order=True), asked, is_exact=False)
+
+    def whole(self, asked: Asked) -> dict[str, Any]:
+        """Return the least and the greatest value of each part of the time, of every row.
+
+        Raises:
+            SupersededError: If another part of the time was asked for meanwhile.
+        """
+        import polars as pl
+
+        number = self._begin(asked.table)
+        table = self._of(asked)
+        low, high = self._span(asked)
+        if high - low <= MOST_ROWS:
+            return self._shown(table.slice(low, high - low).collect(), asked, is_exact=True)
+        pieces: list[pl.DataFrame] = []
+        for start in range(low, high, _PIECE_ROWS):
+            if self._latest[asked.table] != number:
+                raise SupersededError(f"another part of {asked.table} was asked for")
+            pieces.append(_extremes(table.slice(start, min(_PIECE_ROWS, high - start)).collect(), asked))
+        return self._shown(_as_rows(_merged(pieces, asked), asked), asked, is_exact=True)
+
+    def _of(self, asked: Asked) -> "pl.LazyFrame":
+        table = self._tables.get(asked.table)
+        if table is None:
+            raise OverviewError(f"there is no table {asked.table!r}; there are: {', '.join(self._tables)}")
+        known = _columns(table)
+        unknown = [column for column in asked.columns if column not in known]
+        if unknown or not asked.columns or len(set(asked.columns)) < len(asked.columns):
+            what = ", ".join(unknown) or ("(none named)" if not asked.columns else "twice")
+            raise OverviewError(f"{asked.table} has no column {what}; there are: {', '.join(known)}")
+        return table.select("time_s", NAMED_BY[asked.table], *asked.columns)
+
+    def _begin(self, table: str) -> int:
+        with self._lock:
+            self._latest[table] = self._latest.get(table, 0) + 1
+            return self._latest[table]
+
+    def _rows(self, name: str) -> int:
+        import polars as pl
+
+        if name not in self._counts:
+            self._counts[name] = int(self._tables[name].select(pl.len()).collect().item())
+        return self._counts[name]
+
+    def _time(self, name: str, row: int) -> float:
+        """Of a row; searches look at the same few again and again."""
+        if (name, row) not in self._times:
+            self._times[name, row] = float(self._tables[name].select("time_s").slice(row, 1).collect().item())
+        return self._times[name, row]
+
+    def _span(self, asked: Asked) -> tuple[int, int]:
+        """Which rows are of a time."""
+        rows = self._rows(asked.table)
+        low = self._first(asked.table, rows, lambda time_s: time_s >= asked.begin_s)
+        return low, self._first(asked.table, rows, lambda time_s: time_s > asked.end_s)
+
+    def _first(self, name: str, rows: int, is_there: Callable[[float], bool]) -> int:
+        """The first row whose time is such, by halving; the number of rows if none is."""
+        if rows == 0 or not is_there(self._time(name, rows - 1)):
+            return rows
+        low, high = 0, 0 if is_there(self._time(name, 0)) else rows - 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_there(self._time(name, middle)) else (middle + 1, high)
+        return low
+
+    @staticmethod
+    def _names_in_step(table: "pl.LazyFrame", asked: Asked, low: int) -> int:
+        return int(table.select(NAMED_BY[asked.table]).slice(low, 4 * MOST_NAMES).collect().to_series().n_unique())
+
+    @staticmethod
+    def _shown(rows: "pl.DataFrame", asked: Asked, *, is_exact: bool) -> dict[str, Any]:
+        """Columns beside each other over one axis of time, with null where a name has none."""
+        by = NAMED_BY[asked.table]
+        names: Sequence[str] = rows[by].unique(maintain_order=True).to_list()[:MOST_NAMES]
+        times = rows.select("time_s").unique().sort("time_s")
+        series: dict[str, dict[str, list[float | None]]] = {column: {} for column in asked.columns}
+        for name in names:
+            own = rows.filter(rows[by] == name).unique(subset="time_s", keep="first")
+            beside = times.join(own, on="time_s", how="left", maintain_order="left")
+            for column in asked.columns:
+                series[column][name] = _finite(beside[column])
+        return {"time_s": times["time_s"].to_list(), "series": series, "is_exact": is_exact}
+
+
+def _columns(table: "pl.LazyFrame") -> list[str]:
+    """Those with numbers, which can be drawn over time."""
+    return [name for name, kind in table.collect_schema().items() if kind.is_numeric() and name != "time_s"]
+
+
+def _finite(values: "pl.Series") -> list[float | None]:
+    """What JSON has: a part of one's own may have told of something that is no number."""
+    return [value if value is not None and isfinite(value) else None for value in values.to_list()]
+
+
+def _extremes(rows: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
+    import polars as pl
+
+    scale = asked.parts / (asked.end_s - asked.begin_s)
+    part = ((pl.col("time_s") - asked.begin_s) * scale).floor().clip(0, asked.parts - 1).cast(pl.UInt32).alias("part")
+    both = [f(column) for column in asked.columns for f in (_least, _greatest)]
+    return rows.lazy().group_by(NAMED_BY[asked.table], part).agg(both).collect()
+
+
+def _merged(pieces: "list[pl.DataFrame]", asked: Asked) -> "pl.DataFrame":
+    import polars as pl
+
+    both = [
+        end for column in asked.columns for end in (pl.col(f"{column}.least").min(), pl.col(f"{column}.greatest").max())
+    ]
+    return pl.concat(pieces).lazy().group_by(NAMED_BY[asked.table], "part").agg(both).collect()
+
+
+def _as_rows(merged: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
+    """Two rows of each part: the least value a quarter into it, the greatest three quarters."""
+    import polars as pl
+
+    by, width = NAMED_BY[asked.table], (asked.end_s - asked.begin_s) / asked.parts
+    halves = [
+        merged.select(
+            (asked.begin_s + (pl.col("part") + offset) * width).alias("time_s"),
+            by,
+            *(pl.col(f"{column}.{end}").alias(column) for column in asked.columns),
+        )
+        for offset, end in ((0.25, "least"), (0.75, "greatest"))
+    ]
+    return pl.concat(halves)
+
+
+def _least(column: str) -> "pl.Expr":
+    import polars as pl
+
+    return pl.col(column).min().alias(f"{column}.least")
+
+
+def _greatest(column: str) -> "pl.Expr":
+    import polars as pl
+
+    return pl.col(column).max().alias(f"{column}.greatest")

@@ -1,0 +1,449 @@
+"""What a run leaves behind, in memory and as a folder."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
+
+from ackclock.base import storage
+from ackclock.base.checked_files import inside
+from ackclock.results.manifests import Engine, KernelRun, Manifest, Recording
+from ackclock.results.result_files import (
+    APPLIANCES,
+    COMPLETIONS,
+    ENCODER,
+    EVENTS,
+    MEDIA,
+    PERFETTO,
+    REMEDY,
+    SUMMARY,
+    TABLES,
+    TRACE,
+    CaptureSource,
+    TableName,
+    capture_file_names,
+    check_complete,
+    check_names,
+    json_bytes,
+    manifest_of,
+    no_appliances,
+    no_completions,
+    parquet,
+    summary_json,
+    summary_of,
+    tables_of,
+    write_captures,
+)
+from ackclock.results.summaries import (
+    ApplianceSummary,
+    DatagramSummary,
+    FlowSummary,
+    GroupSummary,
+    LinkSummary,
+    RunSummary,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from ackclock.plotting.notebook import Static
+    from ackclock.plotting.plots import SeriesName
+    from ackclock.plotting.report.report_widget import ReportWidget
+
+__all__ = [
+    "APPLIANCES",
+    "COMPLETIONS",
+    "EVENTS",
+    "MEDIA",
+    "PERFETTO",
+    "SUMMARY",
+    "TABLES",
+    "TRACE",
+    "CaptureSource",
+    "Results",
+    "TableName",
+    "capture_file_names",
+    "no_appliances",
+    "no_completions",
+    "parquet",
+    "summary_json",
+]
+
+_Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
+
+
+class _Views(Protocol):
+    """Views of results that rooms above this one draw; `ackclock` gives them to `Results`."""
+
+    def figure(self, results: "Results", series: "SeriesName") -> "Figure": ...
+
+    def widget(self, results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static": ...
+
+    def html(self, results: "Results", origin: Manifest) -> str: ...
+
+    def recorded(self, trace: Path, name: str) -> "Results": ...
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Results:
+    """The results of one run.
+
+    A run makes no tables: each is taken over from the core when it is first looked at, as Polars loads longer than a
+    short run takes. So is the summary, which of many thousand flows takes more memory here than the run did.
+
+    Attributes:
+        captures: The pcapng file of each captured link or flow, for results that were loaded or saved.
+    """
+
+    _views: ClassVar[_Views]
+
+    _read_summary: Callable[[], RunSummary]
+    _origin: Manifest
+    _table: Callable[[TableName], "pl.DataFrame"]
+    captures: Mapping[str, Path] = field(default_factory=dict)
+    _source: CaptureSource | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether they say the same, and come from the same."""
+        if not isinstance(other, Results):
+            return NotImplemented
+        mine, theirs = (self.summary, self.manifest, self.captures), (other.summary, other.manifest, other.captures)
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]  # as of all that holds dictionaries
+
+    def __reduce__(self) -> tuple[Callable[..., "Results"], tuple[Any, ...]]:
+        """Return what makes the same results, in another process too: summary, manifest and every table.
+
+        Raises:
+            TypeError: If they hold captures or events that are not in a file yet.
+        """
+        if self._source is not None and (self._source.captures or self._source.event_sources):
+            raise TypeError(
+                "results with captures or events in memory cannot be pickled; save them and load the folder"
+            )
+        tables = {name: getattr(self, name) for name in get_args(TableName)}
+        return _of_tables, (self.summary, self.manifest, tables, dict(self.captures))
+
+    def __repr__(self) -> str:
+        """Return what they are of, in short."""
+        summary = self.summary
+        flows, links = len(summary["flows"]), len(summary["links"])
+        size = f"{flows} flows" if self.is_recorded else f"{flows} flows, {links} links"
+        where = self.origin if self.is_recorded else f"seed {summary['seed']}"
+        return f'<Results "{self.name}": {size}, {summary["duration_s"]:g} s, {where}>'
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """What `summary.json` holds: averages and counts of each flow and link."""
+        return self._read_summary()
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """Series of the flows over time, a row for each flow and sample."""
+        return self._table("flows")
+
+    @cached_property
+    def links(self) -> "pl.DataFrame":
+        """Series of the links over time."""
+        return self._table("links")
+
+    @cached_property
+    def episodes(self) -> "pl.DataFrame":
+        """A row for each congestion episode."""
+        return self._table("episodes")
+
+    @cached_property
+    def completions(self) -> "pl.DataFrame":
+        """A row for each short flow and each request that was completed."""
+        return self._table("completions")
+
+    @cached_property
+    def appliances(self) -> "pl.DataFrame":
+        """Series of each way through each appliance over time."""
+        return self._table("appliances")
+
+    @cached_property
+    def media(self) -> "pl.DataFrame":
+        """Series of each flow of interactive media over time."""
+        return self._table("media")
+
+    @cached_property
+    def events(self) -> "pl.DataFrame":
+        """A row for each event that was wanted; no columns if none was."""
+        return self._table("events")
+
+    @property
+    def manifest(self) -> Manifest:
+        """Where the numbers come from: scenario, hash, seed, versions, engine figures."""
+        if self._source is None:
+            return self._origin  # as the folder has it, which another version may have written
+        import polars as pl
+
+        return {**self._origin, "versions": {**self._origin["versions"], "polars": pl.__version__}}
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with its overrides: the manifest's, without loading what the rest of it is about.
+
+        A recording has none: nothing is in it.
+        """
+        return self._origin.get("scenario", {})
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """What the seed drew: the place in the scenario, and the value."""
+        return dict(self._origin.get("drawn", {}))
+
+    @property
+    def engine(self) -> Engine:
+        """What the run cost: events, packets, times, and how the network was cut for threads.
+
+        Raises:
+            KeyError: Of a recording, which was not run.
+        """
+        return self._origin["engine"].copy()
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self.summary["scenario"])
+
+    @property
+    def kernel(self) -> KernelRun | None:
+        """What the machine did in a run on its kernel: the manifest's entry, without loading what the rest needs."""
+        return self._origin.get("kernel")
+
+    @property
+    def is_of_kernel(self) -> bool:
+        """True if a kernel ran it, in real time."""
+        return "kernel" in self._origin
+
+    @property
+    def recording(self) -> Recording | None:
+        """Where a recording comes from; None of a run."""
+        return self._origin.get("recording")
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if it was recorded of real connections: its summary is an `ackclock.summaries.RecordedRun`."""
+        return "recording" in self._origin
+
+    @property
+    def origin(self) -> str:
+        """What ran it in short, to tell it from others: its seed, the kernel's release, or what was recorded."""
+        recording = self.recording
+        if recording is not None:
+            return _recorded(recording)
+        kernel = self.kernel
+        if kernel is None:
+            return f"seed {self.summary['seed']}"
+        return f"Linux {kernel['release']}{'' if kernel['valid'] else ', not valid'}"
+
+    def flow(self, name: str) -> FlowSummary:
+        """Return the summary of one flow.
+
+        Raises:
+            KeyError: If there is no such flow; the message names those there are.
+        """
+        return _named(self.summary["flows"], name, "flow")
+
+    def link(self, name: str) -> LinkSummary:
+        """Return the summary of one link.
+
+        Raises:
+            KeyError: If there is no such link; the message names those there are.
+        """
+        return _named(self.summary["links"], name, "link")
+
+    def group(self, name: str) -> GroupSummary:
+        """Return the summary of one group of short flows.
+
+        Raises:
+            KeyError: If there is no such group; the message names those there are.
+        """
+        return _named(self.summary.get("groups", []), name, "group of short flows")
+
+    def appliance(self, name: str) -> ApplianceSummary:
+        """Return the summary of one appliance.
+
+        Raises:
+            KeyError: If there is no such appliance; the message names those there are.
+        """
+        return _named(self.summary.get("appliances", []), name, "appliance")
+
+    def datagrams(self, name: str) -> DatagramSummary:
+        """Return the summary of one flow of datagrams.
+
+        Raises:
+            KeyError: If there is no such flow; the message names those there are.
+        """
+        return _named(self.summary.get("datagrams", []), name, "flow of datagrams")
+
+    def plot(self, series: "SeriesName" = "cwnd") -> "Figure":
+        """Draw one panel of the results; `ackclock.plots.figure` draws several runs together.
+
+        Args:
+            series: Which panel: a name of `ackclock.plots.SeriesName`, such as "cwnd", "goodput", "rtt" or "queue".
+
+        Returns:
+            A Matplotlib figure, which a notebook shows.
+
+        Raises:
+            KeyError: If there is no such panel.
+            ValueError: If the results hold no such series.
+        """
+        return self._views.figure(self, series)
+
+    def widget(self, *others: "Results", window_s: tuple[float, float] | None = None) -> "ReportWidget | Static":
+        """Return the plots of the report for a notebook, linked in time: a drag in one shows that time in all.
+
+        It works in Jupyter, Colab, VS Code and marimo (there in `mo.ui.anywidget`). Without the packages of
+        `ackclock[notebook]` it is what results show by themselves, and says so.
+
+        Args:
+            others: Further runs, drawn into the same plots.
+            window_s: From when to when there is anything to see; by default all.
+
+        Returns:
+            A widget, whose `window_s` is the time shown; or its static form.
+
+        Raises:
+            ValueError: If the window ends before it begins.
+        """
+        return self._views.widget([self, *others], window_s)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""
+        return self._views.html(self, self._origin)
+
+    def write_qlog(self, directory: str | Path) -> list[Path]:
+        """Write the events as qlog: a file for each flow, appliance and link that has any.
+
+        Args:
+            directory: A folder that there is; files in it of the same names are replaced.
+
+        Returns:
+            The files: `flow_NAME.sqlog`, `relay_NAME.sqlog` and, of links, `NAME.sqlog`.
+
+        Raises:
+            ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
+            OSError: If a file cannot be written.
+        """
+        source = self._watched()
+        files = capture_file_names(source.event_sources, ".sqlog")
+        paths = {name: Path(directory) / file for name, file in files.items()}
+        return [paths[name] for name in source.write_qlog({name: str(path) for name, path in paths.items()})]
+
+    def write_perfetto(self, path: str | Path) -> Path:
+        """Write the events as a Perfetto trace, which https://ui.perfetto.dev opens.
+
+        Args:
+            path: The file; replaced if there is one.
+
+        Raises:
+            ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
+            OSError: If the file cannot be written.
+        """
+        self._watched().write_perfetto(str(path))
+        return Path(path)
+
+    def _watched(self) -> CaptureSource:
+        if self._source is None:
+            raise ValueError("results that were loaded hold events as a table only; write traces after the run")
+        if not self._source.event_sources:
+            raise ValueError('no events were kept; run the scenario with events="all", or name the ones you want')
+        return self._source
+
+    def save(self, directory: str | Path, *, force: bool = False, qlog: bool = False, perfetto: bool = False) -> Path:
+        """Write a result folder; it appears whole or not at all.
+
+        Args:
+            directory: The folder to be.
+            force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
+            qlog: With the events of each flow, appliance and link, as `write_qlog` writes them.
+            perfetto: With the events as `trace.perfetto-trace`.
+
+        Raises:
+            ValueError: If traces are wanted and there are no events.
+            ackclock.base.storage.OutputExistsError: If the folder exists and `force` is not set, or it holds other
+                things.
+            OSError: If it cannot be written.
+        """
+        path = Path(directory)
+        with storage.new_folder(path, force=force) as partial:
+            self._write_summary(partial / SUMMARY)
+            for table in TABLES:
+                (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
+            if not self.completions.is_empty():
+                (partial / COMPLETIONS).write_bytes(parquet(self.completions))
+            if not self.appliances.is_empty():
+                (partial / APPLIANCES).write_bytes(parquet(self.appliances))
+            if not self.media.is_empty():
+                (partial / MEDIA).write_bytes(parquet(self.media))
+            if self.events.width:
+                (partial / EVENTS).write_bytes(parquet(self.events))
+            if qlog:
+                self.write_qlog(partial)
+            if perfetto:
+                self.write_perfetto(partial / PERFETTO)
+            sums = self._origin.get("written", {}).get("sha256", {})
+            captures = write_captures(partial, self.captures, sums, self._source)
+            (partial / storage.MANIFEST).write_bytes(json_bytes({**self.manifest, "captures": captures}))
+        return path
+
+    def _write_summary(self, file: Path) -> None:
+        """Write what nobody has looked at, and so nobody has changed, straight from the core."""
+        if self._source is not None and "summary" not in self.__dict__:
+            self._source.write_summary(str(file))
+            return
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(ENCODER.iterencode(self.summary))
+            out.write("\n")
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Results":
+        """Read a result folder.
+
+        Args:
+            directory: As written by `save` or `ackclock run -o`, or by `ackclock-proxy record`.
+
+        Raises:
+            FileNotFoundError: If it is no result folder; the message says what is missing.
+            ackclock.base.checked_files.DamagedError: If a file in it is damaged, or another than the one that was
+                written; a `ValueError`, whose message names the file.
+        """
+        path = Path(directory)
+        if (path / TRACE).is_file() and not (path / storage.MANIFEST).exists():
+            return cls._views.recorded(path / TRACE, path.name)
+        check_complete(path)
+        manifest = manifest_of(path)
+        summary, tables = summary_of(path, manifest), tables_of(path, manifest)
+        check_names(path, summary, tables)
+        captures = {link: inside(path, file, REMEDY) for link, file in manifest.get("captures", {}).items()}
+        return _of_tables(summary, manifest, tables, captures)
+
+
+def _of_tables(
+    summary: RunSummary, manifest: Manifest, tables: Mapping[TableName, "pl.DataFrame"], captures: Mapping[str, Path]
+) -> Results:
+    return Results(lambda: summary, manifest, tables.__getitem__, captures)
+
+
+def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
+
+
+_FORMS = {"trace": "trace", "capture": "capture", "sockets": "log of ss", "iperf3": "report of iperf3"}
+"""Of recordings, in words."""
+
+
+def _recorded(recording: Recording) -> str:
+    what = _FORMS.get(recording["form"], recording["form"])
+    release = recording["release"]
+    return f"{what} on Linux {release}" if release else what

@@ -1,0 +1,1 @@
+"""Scenarios, the examples, and the modules of one's own that scenarios name."""

@@ -1,0 +1,207 @@
+"""Modules that a scenario names: imported from its folder, or from wherever Python finds them."""
+
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from ackclock._core import Scenario
+from ackclock.base.input_files import spelled
+from ackclock.base.user_code import place, said
+
+if TYPE_CHECKING:
+    from ackclock.results.manifests import ControllerSource
+
+
+class RefusedError(ValueError):
+    """A scenario names no usable class or module.
+
+    Attributes:
+        field: The field to blame, `class` or `parameters`; without meaning for an entry of `use`.
+        message: What is wrong.
+        remedy: What to write instead.
+    """
+
+    def __init__(self, field: str, message: str, remedy: str) -> None:
+        """Say what is wrong."""
+        super().__init__(f"{message}; {remedy}")
+        self.field: str = field
+        self.message: str = message
+        self.remedy: str = remedy
+
+
+def used(entry: str, folder: Path) -> ModuleType:
+    """Import what an entry of a scenario's `use` names.
+
+    Args:
+        entry: The name of a module, or a file that ends in `.py`.
+        folder: The scenario's.
+
+    Raises:
+        RefusedError: If it names no module, or one that cannot be imported.
+    """
+    if entry.endswith(".py"):
+        found = _of_file(folder / entry)
+    elif all(part.isidentifier() for part in entry.split(".")):
+        found = module(entry, folder)
+    else:
+        raise RefusedError("use", "must name a module", 'write "mymodule", or its file, "mymodule.py"')
+    source_of(found)
+    _used[entry, folder] = found
+    return found
+
+
+_used: dict[tuple[str, Path], ModuleType] = {}
+"""What an entry of a scenario in a folder was when it was imported last: its file may be gone since then."""
+
+
+def _of_file(path: Path) -> ModuleType:
+    file = path.resolve()
+    if not file.is_file():
+        raise RefusedError(
+            "use", f"must be a file that there is: there is no {file}", "put it there, or correct the name"
+        )
+    known = sys.modules.get(file.stem)
+    if known is not None and getattr(known, "__file__", None) == str(file):
+        return known
+    alias = f"{file.stem} of {file}"
+    if alias in sys.modules:
+        return sys.modules[alias]
+    with _first_on_path(file.parent):
+        try:
+            return executed(alias, str(file))
+        except (Exception, SystemExit) as error:
+            raise not_importable(file.stem, file.parent, error) from error
+
+
+def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
+    """Say which files the entries of a scenario's `use` are, for manifests.
+
+    Args:
+        scenario: Whose `use`.
+
+    Returns:
+        For each entry its file and the file's SHA-256; nothing for a module without a file.
+    """
+    scenario.check_imported()
+    described: dict[str, ControllerSource] = {}
+    for entry in scenario.uses:
+        is_plugin = entry.endswith((".so", ".dylib", ".dll"))
+        folder = scenario.folder
+        source = _source(folder / entry) if is_plugin else source_of(_used.get((entry, folder)) or used(entry, folder))
+        if source is not None:
+            described[entry] = source
+    return described
+
+
+_seen_sources: "WeakKeyDictionary[ModuleType, tuple[object, ControllerSource | None]]" = WeakKeyDictionary()
+"""Each module that was looked at with its specification, which another import of it replaces, and its file then."""
+
+
+def source_of(imported: ModuleType) -> "ControllerSource | None":
+    """Return the file of a module as it was when the module was first looked at; None of one without a file.
+
+    A file that was edited since then is not what runs: Python imports a module once.
+    """
+    spec, source = _seen_sources.get(imported, (None, None))
+    if imported not in _seen_sources or spec is not imported.__spec__:
+        file = getattr(imported, "__file__", None)
+        source = None if file is None else _source(Path(file))
+        _seen_sources[imported] = imported.__spec__, source
+    return source
+
+
+def _source(file: Path) -> "ControllerSource | None":
+    try:
+        return {"file": spelled(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    except OSError:  # it is in an archive, or gone
+        return None
+
+
+def module(name: str, folder: Path) -> ModuleType:
+    """Import a module, from the scenario's folder if it is there.
+
+    Args:
+        name: Of the module, with dots for one of a package.
+        folder: The scenario's.
+
+    Raises:
+        RefusedError: If it cannot be imported.
+    """
+    with _first_on_path(folder):
+        beside = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], [str(folder)])
+        try:
+            if beside is not None and _is_taken(beside):
+                return _other_of_that_name(name, beside)
+            return importlib.import_module(name)
+        except (Exception, SystemExit) as error:
+            raise not_importable(name, folder, error) from error
+
+
+def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
+    """Say whether another module has the name already, from another scenario's folder."""
+    known = sys.modules.get(spec.name)
+    return known is not None and getattr(known.__spec__, "origin", None) != spec.origin
+
+
+def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    """Import a module whose name is taken, under its file's name."""
+    if "." in name or spec.origin is None:
+        raise ImportError(f"another package {spec.name} is imported already")
+    alias = f"{name} of {spec.origin}"
+    return sys.modules[alias] if alias in sys.modules else executed(alias, spec.origin)
+
+
+def executed(alias: str, file: str) -> ModuleType:
+    """Import a file under a name of ours.
+
+    Args:
+        alias: Its name among the modules of this process, which dataclasses and others look up while it is imported.
+        file: Its place.
+
+    Raises:
+        ImportError: If it is no module.
+    """
+    spec = importlib.util.spec_from_file_location(alias, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module")
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[alias] = made
+    try:
+        spec.loader.exec_module(made)
+    except BaseException:
+        del sys.modules[alias]
+        raise
+    return made
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> RefusedError:
+    """Return what to say of a module that cannot be imported."""
+    if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
+        return RefusedError(
+            "class",
+            f"must be of a module that there is: there is no module {error.name}",
+            f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
+        )
+    return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
+
+
+def _in_short(error: Exception | SystemExit) -> str:
+    """An exception with the place where it was raised."""
+    return f"{said(error)} ({place(error, '')})"

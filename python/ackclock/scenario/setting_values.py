@@ -1,0 +1,61 @@
+"""Values of settings, as files and overrides have them: their text for people, and the key of equal ones."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def value_key(value: Any) -> str:  # noqa: ANN401
+    """Return the key under which a value is looked up: equal values have one, however they are written.
+
+    Args:
+        value: Any that TOML has.
+
+    Examples:
+        >>> value_key(0) == value_key(0.0), value_key(1) == value_key(True), value_key("red") == value_key(["red"])
+        (True, False, False)
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {value_key(value[key])}' for key in sorted(value))}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(value_key, value))}]"
+    if isinstance(value, float) and value.is_integer():
+        return json.dumps(int(value))
+    return json.dumps(value, default=str)
+
+
+def each_once(values: Iterable[Any]) -> list[Any]:
+    """Return each value once, as it was first written.
+
+    Args:
+        values: Some.
+
+    Examples:
+        >>> each_once([0, 0.01, 0.0, True, 1])
+        [0, 0.01, True, 1]
+    """
+    found: dict[str, Any] = {}
+    for value in values:
+        found.setdefault(value_key(value), value)
+    return list(found.values())
+
+
+def value_text(value: Any) -> str:  # noqa: ANN401
+    """Write a value in a few signs; a table by its kind and what else it says.
+
+    Args:
+        value: Any that TOML has.
+
+    Examples:
+        >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)
+        ('red (limit 2 bdp)', 'true')
+        >>> value_text([1, 2]), value_text([])
+        ('1, 2', 'none')
+    """
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items() if key != "kind")
+        kind = str(value.get("kind", ""))
+        return f"{kind} ({rest})" if kind and rest else kind or rest
+    if isinstance(value, bool):
+        return str(value).lower()
+    return (", ".join(map(value_text, value)) or "none") if isinstance(value, list) else str(value)

@@ -1,0 +1,110 @@
+"""Templates of parts of one's own: folders by language and kind; claims have no language.
+
+A file's name ends in `.in`, so that nobody takes it for what it becomes. `NAME` in its name, `@NAME@`, `@CLASS@` and
+`@ID@` in its text become the name, that of the class, and the beginning of the ids of claims; `@PLUGIN@` becomes where
+Cargo finds the crate that plug-ins are written with.
+"""
+
+import json
+import keyword
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from ackclock import _core
+from ackclock.base import storage
+from ackclock.base.version import __version__
+
+_ROOT = Path(__file__).parent
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_BUILT_IN: dict[str, Callable[[], str]] = {
+    "controller": _core.controllers,
+    "queue": _core.queues,
+    "claims": lambda: "[]",
+}
+
+
+_RUST_WORDS: Final = (
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match",
+    "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "test",
+    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+)  # fmt: skip
+"""Keywords of the Rust Reference, strict and reserved, and `test`, which Cargo refuses as the name of a package."""
+
+
+class TemplateError(ValueError):
+    """A folder cannot be written; the message says why and what to do."""
+
+
+def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
+    """Write a folder from its template.
+
+    Args:
+        kind: "controller", "queue" or "claims".
+        name: What it is called.
+        target: The folder to be.
+        lang: "python" or "rust", in which a part is written.
+
+    Returns:
+        The files, in order.
+
+    Raises:
+        TemplateError: If the name will not do, there is no such template, or the folder is there already.
+    """
+    _check_name(name, kind, lang)
+    template = _ROOT / kind if kind == "claims" else _ROOT / lang / kind
+    if not template.is_dir():
+        raise TemplateError(f"there is no template of a {kind} in {lang}; leave --lang out for one in Python")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise TemplateError(f"{target} is there already; name another folder")
+    words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name), "@PLUGIN@": _plugin_crate()}
+    made = {place: text.encode() for place, text in _texts(template, name, words)}
+    return storage.write_files(target, made)
+
+
+def class_name(name: str) -> str:
+    """Return what a class of a name is called.
+
+    Args:
+        name: As in scenarios.
+
+    Examples:
+        >>> class_name("slow_start_2")
+        'SlowStart2'
+    """
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _plugin_crate() -> str:
+    """The crate of the sources beside this package, if there are any; else the published one of this version."""
+    sources = _ROOT.parents[2] / "crates" / "plugin"
+    if (sources / "Cargo.toml").is_file():
+        return f'{{ path = "{sources.as_posix()}" }}'
+    return f'"{__version__}"'
+
+
+def _check_name(name: str, kind: str, lang: str) -> None:
+    words = _RUST_WORDS if lang == "rust" else keyword.kwlist
+    if name in words:
+        raise TemplateError(
+            f"{name!r} is a word of {lang.capitalize()} itself; call yours otherwise, such as my_{name}"
+        )
+    if not _NAME.fullmatch(name):
+        raise TemplateError(f"{name!r} is no name: use lower-case letters, digits and underscores, such as my_{kind}")
+    if any(name == part["name"] for part in json.loads(_BUILT_IN[kind]())):
+        raise TemplateError(f"{name!r} is a {kind} that is built in; call yours otherwise, such as my_{name}")
+    if lang == "python" and kind != "claims" and name in sys.stdlib_module_names:
+        raise TemplateError(f"{name!r} is a module of Python's own; call yours otherwise, such as my_{name}")
+
+
+def _texts(template: Path, name: str, words: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Each file's place in the folder, and its text."""
+    for source in sorted(template.rglob("*.in")):
+        place = str(source.relative_to(template)).removesuffix(".in").replace("NAME", name)
+        text = source.read_text(encoding="utf-8")
+        for mark, word in words.items():
+            text = text.replace(mark, word)
+        yield place, text

@@ -1,0 +1,1 @@
+"""Statistics of results: intervals, pairs, fairness, groups, limits, the window of a row."""
