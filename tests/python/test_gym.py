@@ -181,7 +181,7 @@ def test_a_reward_of_ones_own_sees_every_observation() -> None:
     assert paid == pytest.approx(2 * cwnd)
     assert seen["srtt_ms"] == pytest.approx(srtt_ms)
     assert len(seen) == len(Values(env._core)) > 20
-    with pytest.raises(KeyError, match="ackclock agents"):
+    with pytest.raises(KeyError, match="ackclock list agents"):
         Values(env._core)["speed"]
 
 
