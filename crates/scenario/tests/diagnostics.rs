@@ -227,7 +227,7 @@ fn a_hundred_mistakes_say_that_there_are_more() {
 /// Every value of every scenario of ours is put wrong in turn: one mistake each.
 #[test]
 fn a_value_that_cannot_be_read_is_one_mistake_in_every_scenario() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios");
     for name in ["two-algorithms", "parking-lot", "requests", "video", "web-search", "satellite", "fair-queueing"] {
         let file = folder.join(format!("{name}.toml"));
         let text = std::fs::read_to_string(&file).expect("a scenario");

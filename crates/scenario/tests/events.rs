@@ -16,7 +16,7 @@ fn scenario(text: &str) -> Scenario {
 
 /// Every example that needs nothing from outside.
 fn examples() -> Vec<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios");
     let files = std::fs::read_dir(folder).expect("the examples").map(|entry| entry.expect("a file").path());
     let is_plain = |path: &PathBuf| {
         let calls_python = path.ends_with("own-controller.toml") || path.ends_with("own-parts.toml");

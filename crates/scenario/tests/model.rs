@@ -141,7 +141,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
 
 /// Goodput of an example's flows, bit/s.
 fn example(name: &str) -> Vec<f64> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios").join(name);
     let scenario = Scenario::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
     Simulation::new(scenario.config()).finish().summary.flows.iter().map(|flow| flow.goodput_bps).collect()
 }

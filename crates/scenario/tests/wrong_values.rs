@@ -50,7 +50,7 @@ fn places(value: &Value, at: &str, in_lists: bool, found: &mut Vec<String>) {
 
 /// Of our scenarios those that say much, each as JSON.
 fn documents() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios");
     let names = ["two-algorithms", "parking-lot", "requests", "video", "satellite", "fair-queueing"];
     let mut documents = vec![("wide".to_owned(), super::diagnostics::WIDE.to_owned())];
     documents.extend(names.map(|name| {
