@@ -48,6 +48,7 @@ __all__ = [
     "line_rates",
     "links",
     "mean_window",
+    "meant",
     "policy_file",
     "profiles",
     "quantised_policy",
