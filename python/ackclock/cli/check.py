@@ -210,6 +210,8 @@ def _told_of_checking(file: Path) -> AbstractContextManager[None]:
 
 def _suggestion(file: Path) -> str:
     """Name scenario files that the user may have meant."""
+    if file.parts[:1] == ("scenarios",) and not Path("scenarios").exists():
+        return "; write the examples into that folder: ackclock examples -o scenarios"
     folder = file.parent if file.parent.is_dir() else Path()
     near = sorted(path.name for path in folder.glob("*.toml") if path.name not in ("Cargo.toml", "pyproject.toml"))
     if near:
