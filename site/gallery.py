@@ -20,7 +20,14 @@ from stage import DOCS, ROOT, Stage
 
 FOLDER = DOCS / "gallery"
 _RECORDED = FOLDER / "recorded.toml"
-_DRAWING = ("figures/*.py", "plots.py", "panels.py", "pictures.py", "studies/drawn.py", "completions.py")
+_DRAWING = (
+    "plotting/figures/*.py",
+    "plotting/plots.py",
+    "plotting/result_panels.py",
+    "plotting/notebook_figures.py",
+    "plotting/completion_times.py",
+    "experiments/studies/study_figures.py",
+)
 """Sources of the package that decide how a figure looks."""
 
 

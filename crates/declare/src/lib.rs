@@ -60,7 +60,7 @@ pub use field::Field;
 pub use kinds::{canonical_kind, kind_and_fields, schemas_of_fields, wanted_kind, with_kind};
 pub use library::Library;
 pub use markdown::{entry_table, parameter_table, summary_table, word_table};
-pub use names::{known_as, meant};
+pub use names::{is_slip, known_as, meant};
 pub use own::OwnField;
 pub use part::{About, Canonical, Describe, Entry, FieldInfo, Part, Parts, Reading, TableInfo, kinds_schema};
 pub use range::{Bound, Range, Unordered};

@@ -53,6 +53,11 @@ pub fn meant<'a>(given: &str, known: &[(&'a str, &str)]) -> Vec<&'a str> {
     found.unwrap_or_else(|| given.nearest(&names))
 }
 
+/// True if one letter of a name of five or more is wrong, missing, too many or exchanged with the next.
+pub fn is_slip(given: &str, name: &str) -> bool {
+    Name::of(given).is_slip_of(&Name::of(name))
+}
+
 /// "OPNET's Initial RTO", if a description says that what it describes is known as `key`, however that is spelt: after
 /// "OPNET's" or "half of the", by itself in parentheses, or as its first words, as in "Random Early Detection (RED): ...".
 pub fn known_as<'a>(description: &'a str, key: &str) -> Option<&'a str> {

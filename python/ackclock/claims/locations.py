@@ -16,7 +16,8 @@ _CHECKOUT: Final = FOLDERS.parents[3] / "studies"
 
 def studies() -> Path | None:
     """Return the folder of the studies of sources; `None` where they are not installed."""
-    if (_CHECKOUT / "pyproject.toml").is_file():
+    project = _CHECKOUT / "pyproject.toml"
+    if project.is_file() and 'name = "ackclock-studies"' in project.read_text(encoding="utf-8"):
         return _CHECKOUT
     spec = find_spec("ackclock_studies")
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None

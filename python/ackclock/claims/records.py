@@ -14,7 +14,7 @@ from ackclock.claims.file_types import Record
 from ackclock.claims.origin import Made
 from ackclock.stats.estimates import rounding
 
-_REMEDY: Final = "restore it, or write it anew with `ackclock claims --full`"
+_REMEDY: Final = "restore it, or write it anew with `ackclock claims FOLDER --full`"
 
 
 def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:

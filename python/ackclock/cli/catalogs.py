@@ -95,11 +95,12 @@ def _names(kind: str) -> list[str]:
 
 def _kind_with(name: str) -> str:
     """The one kind that has a name."""
-    names = {kind: _names(kind) for kind in KINDS}
-    having = [kind for kind in KINDS if name in names[kind]]
+    having = [kind for kind in KINDS if name in _names(kind)]
     if not having:
-        known = [*KINDS, *(each for kind in KINDS for each in names[kind])]
-        raise InputError(f"{unknown('kind or name', name, known, lists=False)} (`ackclock list` lists the kinds)")
+        said = {entry["name"]: _about(entry) for kind in KINDS for entry in _entries(kind)}
+        known = [*KINDS, *said]
+        message = unknown("kind or name", name, known, lists=False, said=said)
+        raise InputError(f"{message} (`ackclock list` lists the kinds)")
     if len(having) > 1:
         choices = " or ".join(f"`ackclock list {kind} {name}`" for kind in having)
         raise InputError(f'"{name}" is a name of several kinds; write {choices}')

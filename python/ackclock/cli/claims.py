@@ -32,7 +32,9 @@ def claims(
             "folder of claims of your own; or `new DIR`, which begins one. List the folders by default.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print claims.json, and nothing else, on stdout.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print claims.json, or the list of folders, as JSON on stdout.")
+    ] = False,
     full: Annotated[
         bool,
         typer.Option(
@@ -79,16 +81,16 @@ def claims(
     ] = _FOLDER,
 ) -> None:
     """Simulate the setups of published statements, and compare what they claim with what comes out."""
-    has_options = as_json or full or seeds is not None or settle or choices or kept or folder != _FOLDER
+    has_options = full or seeds is not None or settle or choices or kept or folder != _FOLDER
     if ids and ids[0] == "new":
-        if has_options or own:
+        if has_options or as_json or own:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
         _begin(ids[1:])
         return
     if not ids and not own:
         if has_options:
             raise InputError("these options judge claims; name some, such as O2a, or `ackclock claims all`")
-        _list()
+        _list(as_json=as_json)
         return
     extras.require("report")
     from ackclock.claims import claims_page, ledger, load_folders, locations, reasons
@@ -102,7 +104,7 @@ def claims(
     _check_distinct(folders)
     names = [word for word in ids or () if not _is_path(word)]
     try:
-        chosen = read_as(select(folders, [] if names == ["all"] else names), _chosen(choices or ()))
+        chosen = read_as(select(folders, [] if "all" in names else names), _chosen(choices or ()))
     except LookupError as error:
         said = str(error.args[0]), "" if paths else locations.remedy()
         raise InputError("; ".join(filter(None, said))) from error
@@ -121,18 +123,25 @@ def claims(
         put(json.dumps(claims_page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
+        if "all" in names and (remedy := locations.remedy()):
+            errors().print(name(remedy), style="yellow", soft_wrap=True)
 
 
-def _list() -> None:
+def _list(*, as_json: bool) -> None:
     """Print the folders of claims that are found."""
     from ackclock.claims import file_checks, locations
 
+    listed = {folder: input_files.toml(folder / file_checks.FILE, remedy="restore it") for folder in locations.found()}
+    rows = [(folder.name, len(table["claim"]), table["title"]) for folder, table in listed.items()]
+    if as_json:
+        keys = ("folder", "claims", "source")
+        put(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2, ensure_ascii=False) + "\n")
+        return
     table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("folder", "claims", "source"):
         table.add_column(heading, justify="right" if heading == "claims" else "left", overflow="fold")
-    for folder in locations.found():
-        listed = input_files.toml(folder / file_checks.FILE, remedy="restore it")
-        table.add_row(Text(folder.name, "cyan"), str(len(listed["claim"])), name(listed["title"]))
+    for folder, claims_of_it, title in rows:
+        table.add_row(Text(folder, "cyan"), str(claims_of_it), name(title))
     output().print(table)
     if remedy := locations.remedy():
         output().print(name(remedy), style="yellow", soft_wrap=True)

@@ -10,7 +10,7 @@ import typer
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
-from ackclock.cli.table_output import print_table
+from ackclock.cli.table_output import MOST_ROWS, print_table
 from ackclock.cli.train_agent import require_learning
 from ackclock.plotting.tables import Column, Table
 
@@ -67,6 +67,8 @@ def evaluate(
         put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
         print_table(_table(rows))
+        if len(rows) > MOST_ROWS:
+            print("`--json` prints every row")
         if any(len(group) > 1 for group in _groups(rows).values()):
             print_table(_means(rows))
 

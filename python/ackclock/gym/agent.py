@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 from gymnasium import spaces
 
+from ackclock.base.printable import unknown
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
 from ackclock.gym.own import Own, OwnObservations, listed
 from ackclock.gym.values import Reward
@@ -79,6 +80,18 @@ class Settings(TypedDict, total=False):
     on_loss: Side
 
 
+def checked(given: Settings) -> AgentSettings:
+    """Return the settings with the defaults of those that are not given.
+
+    Raises:
+        TypeError: If a setting is unknown.
+    """
+    known = [field.name for field in fields(AgentSettings)]
+    if wrong := next((name for name in given if name not in known), None):
+        raise TypeError(unknown("setting", wrong, known))
+    return AgentSettings(**given)  # type: ignore[arg-type]
+
+
 def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | None]:
     """Return the settings that the core reads, and beside them the functions: observations and the reward.
 
@@ -88,7 +101,7 @@ def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | Non
     """
     reward = given.get("reward")
     paid = reward if callable(reward) else None
-    settings = AgentSettings(**(given if paid is None else {**given, "reward": "none"}))  # type: ignore[arg-type]
+    settings = checked(given if paid is None else {**given, "reward": "none"})
     own = OwnObservations(settings.observations, history=settings.history, scaled=settings.scaled)
     return replace(settings, observations=own.named), own, paid
 

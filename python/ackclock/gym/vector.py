@@ -16,7 +16,7 @@ from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.base.bounds import whole
 from ackclock.base.system import cores, physical_bytes
-from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, spaces_of
+from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, checked, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.flow import ScenarioLike, drawn_of, loaded, named_flow
 from ackclock.gym.own import Own, listed
@@ -103,7 +103,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         num_envs = whole("num_envs", num_envs, 1, max(physical_bytes() // max(self.scenario.memory_bytes, 1), 1))
         threads = cores() if threads is None else whole("threads", threads, 1, _MOST_THREADS)
         self.flow: str = named_flow(self.scenario, flow)
-        self.settings: AgentSettings = AgentSettings(**settings)  # type: ignore[arg-type]
+        self.settings: AgentSettings = checked(settings)
         one = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         self._resets_at_once = mode is AutoresetMode.SAME_STEP
         self._core = _core.VectorEnvironment(one, num_envs, threads, self._resets_at_once)

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use ackclock_declare::known_as;
+use ackclock_declare::{is_slip, known_as};
 use serde_json::Value as Json;
 
 use crate::check::suggest_described;
@@ -102,7 +102,8 @@ impl Meaning {
         let described: Vec<(&'a str, &str)> = known.iter().map(|name| (*name, said(name))).collect();
         let own = |&(name, said): &(&'a str, &str)| Some((name, format!("{name} = ...{}", note(known_as(said, key)?))));
         let (names, written): (Vec<_>, Vec<_>) = described.iter().filter_map(own).unzip();
-        let written = if names.is_empty() && key != "kind" { self.in_tables(key, table) } else { written };
+        let is_near = known.iter().any(|name| is_slip(key, name));
+        let written = if names.is_empty() && key != "kind" && !is_near { self.in_tables(key, table) } else { written };
         if !written.is_empty() {
             return (format!("write {}", written[..written.len().min(MOST_MEANT)].join(", or ")), names);
         }
@@ -122,19 +123,24 @@ impl Meaning {
         let within = |(name, field): (&String, &'static Json)| {
             let written = table.and_then(|table| table.child(&Step::Key(name.clone())));
             let meaning = Self::of(field);
-            written.map_or(meaning.clone(), |node| meaning.of_node(node)).meant_within(name, key)
+            match written {
+                Some(node) => meaning.of_node(node).meant_within(name, key, true),
+                None => meaning.meant_within(name, key, false),
+            }
         };
         self.fields().filter_map(within).collect()
     }
 
-    /// The same of a table called `name`: the first of its kinds with such a field.
-    fn meant_within(&self, name: &str, key: &str) -> Option<String> {
+    /// The same of a table called `name`: the first of its kinds with such a field. One of several kinds is not meant by
+    /// the mere name of a field, unless that kind is written there.
+    fn meant_within(&self, name: &str, key: &str, is_written: bool) -> Option<String> {
         self.0.iter().find_map(|table| {
+            let may_be_named = is_written || kind_of(table).is_none();
             let fields = table.get("properties").and_then(Json::as_object)?;
             let (field, other) = fields.iter().find_map(|(field, schema)| {
                 let other = known_as(said_of(schema), key).map(note);
                 let is_named = field == key || known_as(&format!("({name} {field}, {field} {name})"), key).is_some();
-                (is_named || other.is_some()).then(|| (field, other.unwrap_or_default()))
+                (may_be_named && is_named || other.is_some()).then(|| (field, other.unwrap_or_default()))
             })?;
             let kind = kind_of(table).map_or_else(String::new, |kind| format!("kind = {kind}, "));
             Some(format!("{name} = {{ {kind}{field} = ... }}{other}"))
