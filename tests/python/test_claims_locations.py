@@ -1,5 +1,6 @@
 """Folders of claims are found in the package, and in the studies of a checkout or of the installed distribution."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -41,8 +42,13 @@ def test_the_installed_distribution_is_found(monkeypatch: pytest.MonkeyPatch, tm
     assert "ackclock_studies" not in sys.modules
 
 
-@pytest.mark.parametrize("option", [("--full",), ("--json",), ("-o", "out"), ("--seeds", "3")])
+@pytest.mark.parametrize("option", [("--full",), ("-o", "out"), ("--seeds", "3")])
 def test_options_without_a_claim_are_refused(cli: Cli, tmp_path: Path, option: tuple[str, ...]) -> None:
     failed = cli("claims", *option)
     assert failed.returncode == 2 and "ackclock claims all" in failed.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_list_of_folders_is_json(cli: Cli) -> None:
+    rows = {row["folder"]: row for row in json.loads(cli("claims", "--json").stdout)}
+    assert rows["opnet-17"]["claims"] == 26 and rows.keys() >= {"opnet-17", "vegas-1999"}

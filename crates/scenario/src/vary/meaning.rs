@@ -125,22 +125,23 @@ impl Meaning {
             let meaning = Self::of(field);
             match written {
                 Some(node) => meaning.of_node(node).meant_within(name, key, true),
+                None if name == "controller" => None, // which of forty algorithms has it tells nothing
                 None => meaning.meant_within(name, key, false),
             }
         };
         self.fields().filter_map(within).collect()
     }
 
-    /// The same of a table called `name`: the first of its kinds with such a field. One of several kinds is not meant by
-    /// the mere name of a field, unless that kind is written there.
+    /// The same of a table called `name`: the first of its kinds with such a field. Words of the table and of a field of
+    /// one of its kinds, as `loss_rate`, mean that field only if the kind is written there.
     fn meant_within(&self, name: &str, key: &str, is_written: bool) -> Option<String> {
         self.0.iter().find_map(|table| {
-            let may_be_named = is_written || kind_of(table).is_none();
+            let is_certain = is_written || kind_of(table).is_none();
             let fields = table.get("properties").and_then(Json::as_object)?;
             let (field, other) = fields.iter().find_map(|(field, schema)| {
                 let other = known_as(said_of(schema), key).map(note);
-                let is_named = field == key || known_as(&format!("({name} {field}, {field} {name})"), key).is_some();
-                (may_be_named && is_named || other.is_some()).then(|| (field, other.unwrap_or_default()))
+                let both = || known_as(&format!("({name} {field}, {field} {name})"), key).is_some();
+                (field == key || other.is_some() || is_certain && both()).then(|| (field, other.unwrap_or_default()))
             })?;
             let kind = kind_of(table).map_or_else(String::new, |kind| format!("kind = {kind}, "));
             Some(format!("{name} = {{ {kind}{field} = ... }}{other}"))
@@ -245,6 +246,8 @@ mod tests {
     fn a_field_of_a_table_here_is_written_with_the_table() {
         assert!(instead_of(&["flow", "[]"], "size").contains("app = { kind = \"file\", size = ... }"));
         assert!(instead_of(&["topology"], "delay").contains("bottleneck = { delay = ... }"));
+        assert!(!instead_of(&["flow", "[]"], "n").contains("powertcp"), "PowerTCP's N is no count of flows");
+        assert!(!instead_of(&["topology", "bottleneck"], "loss_rate").contains("bit_errors"), "a loss is no bit error");
     }
 
     #[test]
