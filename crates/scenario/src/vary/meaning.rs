@@ -246,8 +246,8 @@ mod tests {
     fn a_field_of_a_table_here_is_written_with_the_table() {
         assert!(instead_of(&["flow", "[]"], "size").contains("app = { kind = \"file\", size = ... }"));
         assert!(instead_of(&["topology"], "delay").contains("bottleneck = { delay = ... }"));
-        assert!(!instead_of(&["flow", "[]"], "n").contains("powertcp"), "PowerTCP's N does not count a scenario's flows");
-        assert!(!instead_of(&["topology", "bottleneck"], "loss_rate").contains("bit_errors"), "a lost packet is not a bit error");
+        assert!(!instead_of(&["flow", "[]"], "n").contains("powertcp"), "PowerTCP's N");
+        assert!(!instead_of(&["topology", "bottleneck"], "loss_rate").contains("bit_errors"), "another loss");
     }
 
     #[test]
