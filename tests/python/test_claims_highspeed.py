@@ -154,7 +154,7 @@ def test_the_page_has_the_regions_on_record(folder: Folder) -> None:
         for claim in folder.claims
         if claim.id in {"H3e", "H3a"} and claim.on_record is not None
     }
-    said = {"H3e": "both hold under {} of the {} combinations", "H3a": "Here {} of {} have both"}
+    said = {"H3e": "both hold under {} of the {} combinations", "H3a": "the region is smaller: {} of {} have both"}
     for name, found in counted.items():
         assert found is not None
         assert said[name].format(*found.groups()) in page
