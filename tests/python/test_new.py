@@ -59,3 +59,9 @@ def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     done = cli("new", "queue", "mine", "-o", tmp_path)
     assert done.returncode == 2 and "is there already" in done.stderr
+
+
+def test_a_plug_in_of_a_clone_builds_on_the_clones_crate(cli: Cli, tmp_path: Path) -> None:
+    crate = Path(__file__).parents[2] / "crates" / "plugin"
+    manifest = (_begin(cli, tmp_path, "queue", "mine", "--lang", "rust") / "Cargo.toml").read_text()
+    assert f'ackclock-plugin = {{ path = "{crate.as_posix()}" }}' in manifest

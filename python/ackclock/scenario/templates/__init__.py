@@ -80,7 +80,7 @@ def class_name(name: str) -> str:
 
 def _plugin_crate() -> str:
     """The crate of the sources beside this package, if there are any; else the published one of this version."""
-    sources = _ROOT.parents[2] / "crates" / "plugin"
+    sources = _ROOT.parents[3] / "crates" / "plugin"
     if (sources / "Cargo.toml").is_file():
         return f'{{ path = "{sources.as_posix()}" }}'
     return f'"{__version__}"'
