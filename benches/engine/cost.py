@@ -1,4 +1,4 @@
-"""What a run costs by what is in it, as tables that a page of the documentation can take; some minutes.
+"""The cost of a run by what is in it, as tables that a page of the documentation can take; some minutes.
 
 python benches/engine/cost.py [--json]
 """

@@ -1,4 +1,4 @@
-"""What `cost.py` measures: one thing at a time is changed, and everything else stays.
+"""The points that `cost.py` measures: one thing at a time is changed, and everything else stays.
 
 As a program it runs a tenth of some points, for `valgrind` to count, as `counted` does.
 """

@@ -171,7 +171,7 @@ pub trait CongestionController: Debug + Send {
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What every controller starts from, one of this crate or from outside.
+/// Facts that every controller starts from, one of this crate or from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Payload of a full segment.

@@ -1,4 +1,4 @@
-//! Which of the known names is meant by one that is not known: papers write DQN-CUBIC, ns-3 `DropTail`, Linux `pfifo`.
+//! Names that an unknown one may stand for: papers write DQN-CUBIC, ns-3 `DropTail`, Linux `pfifo`.
 
 use std::iter;
 

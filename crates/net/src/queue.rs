@@ -157,7 +157,7 @@ pub trait QueueDiscipline: Debug + Send {
     fn inspect(&self, _now: SimTime, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What every discipline answers of itself: `$packets` holds what waits, its `tally` what it dropped and marked; with `room`, the field
+/// Accessors that every discipline has: `$packets` holds what waits, its `tally` what it dropped and marked; with `room`, the field
 /// of this name is the room that can change.
 macro_rules! accounts {
     ($packets:ident) => {

@@ -1,4 +1,4 @@
-//! What there is to choose from, as JSON for `ackclock list`: controllers, queues, buffer policies, links and topologies.
+//! Parts to choose from, as JSON for `ackclock list`: controllers, queues, buffer policies, links and topologies.
 
 use ackclock_declare::{Part, Table};
 use serde_json::{Value, json};

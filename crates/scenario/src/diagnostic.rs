@@ -344,7 +344,7 @@ impl<'source> Diagnostics<'source> {
         self.blamed.iter().any(|blamed| blamed.touches(path))
     }
 
-    /// What to write in place of the unknown field at `path` in a table with the fields `known`. Nothing is said of a field
+    /// Remedy: a field in place of the unknown one at `path` in a table with the fields `known`. Nothing is said of a field
     /// that is missing because it was given this name.
     pub(crate) fn instead_of_field(&mut self, path: &FieldPath, known: &[&str]) -> String {
         let Some((Step::Key(name), above)) = path.0.split_last() else { return String::new() };

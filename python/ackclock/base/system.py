@@ -81,7 +81,7 @@ def lock(handle: int) -> None:
 
 @contextmanager
 def held_folder(folder: Path) -> Iterator[None]:
-    """Keep a lock on a folder for as long as this process lives; where there are no such locks, go without."""
+    """Keep a lock on a folder while this process lives; go without where the platform lacks such locks."""
     handle = None if sys.platform == "win32" else os.open(folder, os.O_RDONLY)
     try:
         if handle is not None:

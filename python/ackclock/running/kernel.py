@@ -208,7 +208,7 @@ def _results(scenario: Scenario, written: bytes) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What a run left that is no table, as `ackclock.results.result_files` has it; the kernel tells of no events."""
+    """The files of a run beside its tables, as `ackclock.results.result_files` has it; the kernel has no events."""
 
     summary: RunSummary
     files: dict[str, bytes]

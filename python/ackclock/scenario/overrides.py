@@ -23,7 +23,7 @@ def places(scenario: Path, override: str) -> list[str]:
 
 @cache
 def listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
-    """Return the entries of a list of a scenario; none if there is no such list.
+    """Return the entries of a list of a scenario; none if the list is missing.
 
     Args:
         scenario: The file.
@@ -36,7 +36,7 @@ def listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
 
 
 def entries(document: Mapping[str, Any], path: str) -> tuple[Any, ...]:
-    """Return the entries of a list of a scenario; none if there is no such list."""
+    """Return the entries of a list of a scenario; none if the list is missing."""
     found: Any = document
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None

@@ -1,6 +1,6 @@
 //! The packets that links and hosts record, where a scenario asked, as pcapng files of their headers.
 //!
-//! As in the simulator a link records a packet when its first bit enters the wire, together with the link's reverse direction, and a host records
+//! A link, as in the simulator, records a packet when its first bit enters the wire, together with the link's reverse direction, and a host records
 //! what leaves it and what comes to it. Time zero of the run is the Unix epoch. Departures: addresses, ports and options are those of the
 //! kernel's sockets; a host's times are those at which the emulator had the packet, as late as it was.
 

@@ -126,7 +126,7 @@ layer! {
         delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
-        /// What waits for the link (buffer).
+        /// Discipline of the packets that wait for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
@@ -168,7 +168,7 @@ layer! {
         delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet.
         framing: Framing,
-        /// What waits for the link (buffer).
+        /// Discipline of the packets that wait for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
@@ -218,7 +218,7 @@ table! {
         delay: TextOr<Duration, Fields<ChangingDelay>>,
         /// What the link layer adds to each packet; "none" by default.
         framing: Framing,
-        /// What waits for the link (buffer).
+        /// Discipline of the packets that wait for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,

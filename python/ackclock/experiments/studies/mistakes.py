@@ -87,7 +87,7 @@ class Mistakes:
         return None
 
     def unknown(self, key: Key, known: Iterable[str]) -> None:
-        """Add that there is no such key."""
+        """Add that a key is unknown."""
         names = list(known)
         said = " ".join(part for part in (meant(str(key[-1]), names), f"known: {', '.join(names)}") if part)
         self.add(key, "is not known here", said)

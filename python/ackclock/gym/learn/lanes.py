@@ -153,7 +153,7 @@ class FlowVecEnv(VecEnv):
         return [getattr(target, method_name)(*method_args, **method_kwargs) for target in targets]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Return False for each lane: there are no wrappers."""
+        """Return False for each lane: none is wrapped."""
         return [False for _ in self._get_indices(indices)]
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
