@@ -8,7 +8,7 @@ mod backlog;
 mod changes;
 mod channel;
 mod controllers;
-mod declared;
+mod declarations;
 mod discard;
 mod external;
 mod flows;
@@ -56,7 +56,7 @@ pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> Scena
     read_all(tree, diagnostics)
 }
 
-/// As [`read_file`], for a single endpoint.
+/// Reads a single endpoint from the tree, as [`read_file`] reads a scenario.
 pub(crate) fn read_endpoint(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> EndpointFile {
     read_all(tree, diagnostics)
 }
@@ -148,14 +148,14 @@ pub(crate) struct Checker<'a, 'source> {
     /// Some of the topology could not be read, so that nodes or links may be missing.
     topology_unread: bool,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
-    /// What is in the files that the scenario names.
+    /// Contents of the files that the scenario names.
     pub(crate) attachments: &'a Attachments,
     pub(crate) network: NetworkConfig,
     /// Every node of the network by its name.
     pub(crate) node_ids: BTreeMap<String, NodeId>,
     /// Files that the flows looked at so far send.
     pub(crate) files: u64,
-    /// What the network sees of each flow.
+    /// Each flow as the network sees it.
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
     /// Every name that stands for flows, with the number by which packets of each are known: that of a group stands once for each.
     pub(crate) flow_numbers: Arc<[(String, Option<usize>)]>,
@@ -164,19 +164,19 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) seed: u64,
     /// `None` where the scenario does not say it rightly: nothing that depends on it is a mistake then.
     duration: Option<SimDuration>,
-    /// What brings controllers from outside.
+    /// The providers of controllers from outside.
     pub(crate) extensions: Extensions,
-    /// What the last end of a flow came to: those of a group are alike.
+    /// The result for the last end of a flow: the ends of a group are alike.
     last_end: Option<tcp::End<'a>>,
     /// The last cable that was laid: those of a group's flows are alike.
     last_cable: Option<links::Laid>,
-    /// What flows have that are alike, once.
+    /// TCP configurations that flows share, each stored once.
     shared_tcp: Shared<TcpConfig>,
     /// Agents that flows have in common, each with the first flow that names it and its controller.
     agents: BTreeMap<String, (String, ControllerConfig)>,
 }
 
-/// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
+/// Builds the configuration of one table of TCP options, and of a controller on it; mistakes go to `diagnostics`.
 pub(crate) fn check_endpoint(
     table: &TcpTable,
     controller: Option<&Controller>,

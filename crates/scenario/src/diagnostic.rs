@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: place, value, reason and remedy of every mistake.
+//! The mistakes of a scenario: place, value, reason and remedy of each.
 
 use std::fmt;
 use std::ops::Range;
@@ -29,11 +29,11 @@ pub struct Diagnostic {
     pub column: Option<usize>,
     /// The place in the scenario, such as `flow[1].controller.beta`; empty for the whole of it.
     pub field: String,
-    /// What stands there, as written; `None` if nothing does.
+    /// The value there, as written; `None` if the field is absent.
     pub value: Option<String>,
-    /// What is wrong with it.
+    /// The reason, such as "must be above 0".
     pub message: String,
-    /// What to write instead.
+    /// The remedy: what to write instead.
     pub remedy: String,
     /// The line of the text, of a long one a part, with control characters replaced; `None` where there is no text.
     pub source_line: Option<String>,
@@ -42,7 +42,7 @@ pub struct Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
-    /// As compilers do: `file:line:column: field must be ...`, the line of the text with its marks, the remedy.
+    /// Formats a mistake as compilers do: `file:line:column: field must be ...`, the source line with marks, the remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let (Some(line), Some(column)) = (self.line, self.column) {
@@ -158,7 +158,7 @@ pub(crate) struct SyntaxError {
 }
 
 impl SyntaxError {
-    /// What is wrong, and what to do. Parsers of TOML and of JSON say of nesting how deep they recurse.
+    /// The message and the remedy. Where the parsers of TOML and JSON report their recursion, this names the nesting.
     fn said(&self) -> (&str, &str) {
         if self.message.contains("recurs") {
             return ("lists or tables are nested too deeply", "nest them less");
@@ -166,7 +166,7 @@ impl SyntaxError {
         (&self.message, self.remedy)
     }
 
-    /// Of JSON, at a line and an octet of it, both counted from 1.
+    /// An error of JSON at a line and an octet of it, both counted from 1.
     pub(crate) fn of_json(text: &str, line: usize, octet: usize, message: &str) -> Self {
         let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let start = (before + octet.saturating_sub(1)).min(text.len());
@@ -174,7 +174,7 @@ impl SyntaxError {
         Self { remedy, ..Self::of_toml(text, Some(start..start), message) }
     }
 
-    /// Of TOML.
+    /// An error of TOML at a span of the text.
     pub(crate) fn of_toml(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let remedy = "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"";
         let place = span.as_ref().map(|span| line_and_column(text, span.start));
@@ -236,7 +236,7 @@ impl<'source> Diagnostics<'source> {
         self.found.is_empty()
     }
 
-    /// How many mistakes have been found.
+    /// The number of mistakes found.
     pub(crate) fn count(&self) -> usize {
         self.found.len()
     }

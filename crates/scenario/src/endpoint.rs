@@ -7,8 +7,9 @@ use crate::check::{check_endpoint, read_endpoint};
 use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::tree::{apply_overrides, expand_controllers, parse_json};
 
-/// What `{"tcp": {...}, "controller": ...}` comes to; both may be left out. `overrides` are `path=value` texts, as in
-/// `tcp.profile=linux-6.x`. Fails with every mistake at once.
+/// The configuration that `{"tcp": {...}, "controller": ...}` describes; both keys may be left out.
+///
+/// `overrides` are `path=value` texts, as in `tcp.profile=linux-6.x`. Fails with every mistake at once.
 pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, ControllerConfig), ScenarioError> {
     let mut tree = parse_json(json).map_err(|errors| ScenarioError::of_syntax("<json>", errors))?;
     let unapplied = apply_overrides(&mut tree, overrides);

@@ -43,9 +43,9 @@ pub(crate) use traffic::{ArrivalsTable, Process, Protocol, RequestResponseApp, S
 macros::table! {
     /// A scenario: a network, TCP flows on it, and what to record.
     pub(crate) struct ScenarioFile {
-        /// What the results are called; by default the file's name.
+        /// The name of the results; by default the file's name.
         name: String,
-        /// How long to simulate, such as "50 s".
+        /// Simulated time of the run, such as "50 s".
         #[schemars(required)]
         duration: Duration,
         /// Seed of every random stream; 1 by default.
@@ -68,9 +68,9 @@ macros::table! {
         flow: List<FlowTable>,
         /// Routers that split TCP connections which cross them.
         appliance: List<ApplianceTable>,
-        /// What to record over time; false records nothing.
+        /// Quantities to record over time; false records nothing.
         trace: SwitchOr<TraceTable>,
-        /// What is changed of links on the way.
+        /// Changes of links during the run.
         change: List<ChangeTable>,
     }
 }
@@ -78,7 +78,7 @@ macros::table! {
 macros::table! {
     /// A link is changed, as an operator would. What is not said stays as it is.
     pub(crate) struct ChangeTable {
-        /// When, such as "10 s".
+        /// The time of the change, such as "10 s".
         #[schemars(required)]
         at: Duration,
         /// The name of the link, as results have it.
@@ -90,7 +90,7 @@ macros::table! {
         delay: Duration,
         /// Probability that a packet is lost after it was sent, in place of what the link lost before; 0 to 1.
         loss: f64,
-        /// How much may wait, such as "100 packets", "150 kB" or "20 ms". What waits stays.
+        /// The queue's limit, such as "100 packets", "150 kB" or "20 ms". Packets that wait already stay.
         limit: String,
     }
 }

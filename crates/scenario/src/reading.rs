@@ -59,7 +59,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 fn of_link(path: &Path, error: io::Error) -> io::Error {
     match (error.kind(), std::fs::read_link(path)) {
         (ErrorKind::NotFound, Ok(target)) => {
-            let message = format!("it is a link to {}, and there is no file of that name", target.display());
+            let message = format!("it is a link to {}, which does not exist", target.display());
             io::Error::new(ErrorKind::NotFound, message)
         }
         (_, Ok(_)) if error.kind() != ErrorKind::PermissionDenied => {

@@ -190,7 +190,7 @@ fn a_node_of_no_kind_between_hosts_is_a_router() {
     assert_eq!(names(&parse(&text, "[[appliance]]\nnode = \"S\"")).len(), 2);
 }
 
-/// Of groups: name and appliance, and the place of the group that each says it is of.
+/// Each group's name and appliance, and the place of the group that it says it is of.
 fn group_names(config: &SimulationConfig) -> Vec<(&str, &str, usize)> {
     let of = |arrivals: &'_ ackclock_sim::ArrivalsConfig| -> Vec<(String, usize, usize)> {
         arrivals.splits.iter().map(|split| (arrivals.flow.name.clone(), split.appliance, split.flow)).collect()

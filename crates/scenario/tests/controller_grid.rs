@@ -424,7 +424,7 @@ fn what_is_listed_exists() {
         for (situation, stacks) in situations {
             for stack in stacks {
                 let name = [controller, situation, stack].map(Clone::clone);
-                assert!(all.contains(&name), "known.toml: there is no cell {name:?}");
+                assert!(all.contains(&name), "known.toml: unknown cell {name:?}");
             }
         }
     }

@@ -37,9 +37,9 @@ fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
         .iter()
         .any(|folder| file.starts_with(folder))
     {
-        return Some(format!("{file} is no suite of packet-level runs"));
+        return Some(format!("{file} is not a suite of packet-level runs"));
     }
-    let Ok(text) = fs::read_to_string(root().join(file)) else { return Some(format!("there is no {file}")) };
+    let Ok(text) = fs::read_to_string(root().join(file)) else { return Some(format!("{file} does not exist")) };
     if !text.contains(&format!("#[test]\nfn {run}() {{")) {
         return Some(format!("{file} has no test {run}, or skips it"));
     }
@@ -66,7 +66,7 @@ fn complaints(page: &str) -> Vec<String> {
     }
     for (name, runs) in &rows {
         if !names().any(|known| known == *name) {
-            found.push(format!("{name} is no controller"));
+            found.push(format!("{name} is not a controller"));
         }
         found.extend(runs.iter().filter_map(|(file, run)| complaint(name, file, run)));
     }

@@ -1,4 +1,4 @@
-//! How mistakes are said: one for each wrong value, in the form of compilers, whatever the text holds.
+//! Messages of mistakes: one for each wrong value, in the form of compilers, whatever the text holds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -89,8 +89,10 @@ fn a_wrong_value_is_one_mistake_and_not_others_that_follow_from_it() {
     }
 }
 
-/// What papers, Linux, ns-2, ns-3 and OPNET call what these parts and keys are: HSTCP is the TCP of RFC 3649, Linux's pfifo a
-/// queue that drops at its tail, ns-2's FTP data without end, and the RTT twice a one-way delay.
+/// Names that papers, Linux, ns-2, ns-3 and OPNET use for these parts and keys.
+///
+/// HSTCP is the TCP of RFC 3649, Linux's pfifo a queue that drops at its tail, ns-2's FTP data without end, and the RTT
+/// twice a one-way delay.
 #[test]
 fn names_of_elsewhere_lead_to_the_part_or_key_that_is_meant() {
     let controllers = [

@@ -36,7 +36,7 @@ fn everything(outcome: &Outcome) -> String {
     format!("{summary:?} {flows:?} {links:?} {episodes:?} {completions:?} {appliances:?} {engine:?}")
 }
 
-/// What is told of a run up to [`UNTIL`], by whom, and what came of it.
+/// The events of a run up to [`UNTIL`] with their sources, and its outcome.
 fn watch(scenario: &Scenario) -> (Told, Outcome) {
     let (mut simulation, mut told) = (Simulation::new(scenario.config()), Told::default());
     simulation.run_observed(UNTIL, &mut told);
@@ -75,7 +75,7 @@ impl Told {
     }
 }
 
-/// Of the size of the largest that was sent.
+/// The number of lost segments, each as large as the largest that was sent.
 fn lost_segments(told: &Told, flow: &str) -> u64 {
     let (mut lost, mut largest) = (0, 1);
     for event in told.of(SourceKind::Flow, flow) {
@@ -196,7 +196,7 @@ fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
     }
 }
 
-/// What happens neither with each segment nor with each packet.
+/// Kinds of events that happen neither with each segment nor with each packet.
 const SELDOM: [&str; 10] = [
     "packet_dropped",
     "packet_marked",

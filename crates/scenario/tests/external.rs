@@ -32,7 +32,7 @@ fn extensions() -> Extensions {
             Origin::Python => "mine:Steady",
         };
         if request.name != known {
-            return refuse(BlamedField::Name, "is no controller of this test", "use \"steady\"");
+            return refuse(BlamedField::Name, "is not a controller of this test", "use \"steady\"");
         }
         let Some(segments) = request.parameters.get("segments").and_then(serde_json::Value::as_u64) else {
             return refuse(BlamedField::Parameters, "lack segments", "add segments = 10");

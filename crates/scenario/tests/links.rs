@@ -84,7 +84,7 @@ fn a_trace_is_read_from_a_file_beside_the_scenario() {
     assert_eq!(again.hash(), scenario.hash());
     assert_eq!(again.config(), scenario.config());
     std::fs::write(folder.join("cell.down"), "3\nx\n").expect("a writable folder");
-    let error = Scenario::parse(&text, &file, &[]).expect_err("line 2 is no number");
+    let error = Scenario::parse(&text, &file, &[]).expect_err("line 2 is not a number");
     assert_eq!(error.diagnostics[0].field, "topology.link.rate.trace");
     assert!(error.diagnostics[0].message.contains("line 2"), "{error}");
 }

@@ -160,7 +160,7 @@ fn the_file_is_part_of_the_scenario_and_of_its_hash() {
 #[test]
 fn mistakes_name_the_place_the_value_and_the_remedy() {
     let right = File::new("right", &up_to(30.0));
-    let wrong = File::new("wrong", b"\x08\x07 this is no graph");
+    let wrong = File::new("wrong", b"\x08\x07 this is not a graph");
     let policy = |rest: &str| format!("controller = {{ kind = \"policy\"{rest} }}");
     let in_file = |file: &File, rest: &str| policy(&format!(", file = {}{rest}", file.name()));
     for (flow, words) in [

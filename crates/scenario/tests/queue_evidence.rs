@@ -31,7 +31,7 @@ fn every_queue_has_evidence_and_all_evidence_exists() {
     let shown: BTreeSet<&str> = rows.iter().map(|(queue, _)| queue.as_str()).collect();
     assert_eq!(shown, names.collect::<BTreeSet<&str>>(), "a row for each queue, and for nothing else");
     for (queue, place) in &rows {
-        assert!(is_a_test(&root, place), "{queue}: there is no test {place}");
+        assert!(is_a_test(&root, place), "{queue}: {place} is not a test");
     }
 }
 

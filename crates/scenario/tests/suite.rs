@@ -15,7 +15,7 @@ mod common;
 mod controller_grid;
 mod controllers_checked;
 mod datacentre;
-mod declared;
+mod declared_controllers;
 mod declared_parts;
 mod declared_queues;
 mod declared_tcp;

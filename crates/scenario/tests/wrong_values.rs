@@ -48,7 +48,7 @@ fn places(value: &Value, at: &str, in_lists: bool, found: &mut Vec<String>) {
     }
 }
 
-/// Of our scenarios those that say much, each as JSON.
+/// The scenarios of the package that set many fields, each as JSON.
 fn documents() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios");
     let names = ["two-algorithms", "parking-lot", "requests", "video", "satellite", "fair-queueing"];

@@ -207,7 +207,7 @@ impl<'a> Checker<'a, '_> {
 }
 
 impl AppliancePlan<'_> {
-    /// What the scenario calls the node; `None` where it names none.
+    /// The node's name in the scenario; `None` where it gives none.
     pub(crate) fn node_name(&self) -> Option<&str> {
         self.table.and_then(|table| table.node.as_deref())
     }

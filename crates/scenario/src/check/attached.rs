@@ -87,7 +87,7 @@ pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Vec<Wrong>> {
         2 => read_cdf(&rows),
         _ => Err(vec![Wrong {
             what: "must have a column of sizes, or columns of sizes and fractions".to_owned(),
-            remedy: "write a size a line, or a size and the fraction of flows that are no larger",
+            remedy: "write one size per line, or a size and the fraction of flows of at most that size",
         }]),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct FlowPlan<'a> {
     pub(crate) is_start_drawn: bool,
 }
 
-/// What carries a flow.
+/// A flow's transport: its stack, its controller and both ends.
 struct Transport {
     /// The controller, with the values that the profile sets.
     controller: Controller,
@@ -42,7 +42,7 @@ struct Transport {
 }
 
 impl FlowPlan<'_> {
-    /// What its entry of the file is called: "bulk" of "bulk.1".
+    /// The name of its entry in the file: "bulk" for "bulk.1".
     pub(crate) fn entry_name(&self) -> &str {
         let group = self.table.count.and_then(|_| self.name.rsplit_once('.'));
         group.map_or(&self.name, |(name, _)| name)
@@ -253,7 +253,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// What carries a flow: TCP by the layers of its tables, or QUIC.
+    /// Builds the transport of a flow: TCP by the layers of its tables, or QUIC.
     fn transport(&mut self, plan: &mut FlowPlan<'a>, [from, to]: [NodeId; 2], hosts: &HostTables<'a>) -> Transport {
         let table = plan.table;
         if let Some((quic, end)) = self.quic(plan, &plan.controller) {
@@ -306,7 +306,7 @@ impl<'a> Checker<'a, '_> {
         Some(time.max(plan.start))
     }
 
-    /// Of the random stream of a flow's controller, or of an agent that flows have in common.
+    /// The seed of the random stream of a flow's controller, or of an agent that several flows share.
     fn stream_seed(&self, name: &str) -> u64 {
         RandomStream::new(self.seed, &format!("controller {name}")).bits()
     }

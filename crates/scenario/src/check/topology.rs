@@ -32,7 +32,7 @@ pub(crate) struct BuiltTopology {
     pub(crate) bottlenecks: Vec<LinkId>,
     /// Nodes at which flows may begin and end.
     pub(crate) hosts: Vec<NodeId>,
-    /// Of these, the ones whose kind is not said: routers where no flow begins or ends.
+    /// The hosts whose kind the scenario leaves open: they become routers where no flow begins or ends.
     pub(crate) undecided: Vec<NodeId>,
     /// Dumbbell: the left and right host of each flow.
     pub(crate) pairs: Option<Vec<(NodeId, NodeId)>>,

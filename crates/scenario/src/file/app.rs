@@ -8,7 +8,7 @@ use super::macros::{Empty, kinds};
 use super::{Fields, RequestResponseApp, Source};
 
 kinds! {
-    /// What is written into a connection.
+    /// The application that writes into a connection.
     pub(crate) enum App {
         /// Data without end (ns-2's FTP, ns-3's bulk send).
         "bulk" = Bulk(Empty),

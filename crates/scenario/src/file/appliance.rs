@@ -19,13 +19,13 @@ table! {
         take: TakeTable,
         /// Which of a flow's two connections opens first; `accept_first` by default.
         handshake: HandshakeWord,
-        /// What it costs to pass octets on; nothing by default.
+        /// Cost of passing octets on; nothing by default.
         copying: CopyingTable,
         /// The end that faces the opener; "cubic" by default.
         near: SideTable,
         /// The end that faces the acceptor; "highspeed" by default.
         far: SideTable,
-        /// How much is kept between the two ends, in each direction; "socket" by default.
+        /// The policy by which it buffers octets between the two ends, in each direction; "socket" by default.
         buffer_policy: BufferPolicy,
     }
 }
@@ -39,7 +39,7 @@ table! {
         from: Names,
         /// Hosts that accept it.
         to: Names,
-        /// What the flow's own ends have for congestion control.
+        /// Congestion control of the flow's own ends.
         controller: Names,
         /// Ports of the accepting end.
         port: List<u16>,
@@ -55,11 +55,11 @@ words! {
 }
 
 table! {
-    /// What it costs to pass octets from one connection to the other. One copier serves all connections in turn.
+    /// Cost of passing octets from one connection to the other. One copier serves all connections in turn.
     pub(crate) struct CopyingTable {
         /// From the read to the write of the same octets, besides what the rate makes of it; none by default.
         delay: Duration,
-        /// How fast octets are copied; infinitely fast by default.
+        /// Rate at which octets are copied; infinite by default.
         rate: Rate,
         /// The most that is copied of one connection before another has its turn; "64 KiB" by default.
         chunk: Size,
@@ -71,7 +71,7 @@ table! {
     pub(crate) struct SideTable {
         /// Congestion control of what it sends.
         controller: Controller,
-        /// What differs from the scenario's `tcp`.
+        /// Switches of TCP that differ from the scenario's `tcp`.
         tcp: TcpTable,
     }
 }

@@ -16,9 +16,9 @@ use super::macros::{kind_schema, kinds_schema};
 
 /// A kind of parts, such as controllers.
 pub(crate) trait Kind: 'static {
-    /// What a part becomes.
+    /// The configuration that a part becomes.
     type Config: 'static;
-    /// What each says beside its fields.
+    /// Facts that each part declares beside its fields.
     type Extra: 'static;
 
     /// The name of the JSON Schema.
@@ -56,7 +56,7 @@ impl<K: Kind> Chosen<K> {
         Self { part, table: Table::new() }
     }
 
-    /// What this leaves unsaid is as in `earlier`.
+    /// The part, where fields that this leaves unset are as in `earlier`.
     pub(crate) fn over(&self, earlier: &Table) -> Self {
         let mut table = earlier.clone();
         table.extend(self.table.clone());

@@ -41,7 +41,7 @@ pub(crate) enum Controller {
     External(ExternalParameters),
 }
 
-/// Of a flow that names none.
+/// The controller of a flow that names none.
 const DEFAULT: &str = "cubic";
 
 impl Default for Controller {
@@ -56,7 +56,7 @@ impl Controller {
         Self::BuiltIn(Chosen::of(name))
     }
 
-    /// What its name says of the TCP under it.
+    /// The TCP stack that the controller's name asks for.
     pub(crate) fn stack(&self) -> Stack {
         match self {
             Self::BuiltIn(chosen) => chosen.part.extra,
@@ -75,7 +75,7 @@ impl Controller {
         }
     }
 
-    /// What results call it.
+    /// The controller's name in results.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
@@ -84,7 +84,7 @@ impl Controller {
         }
     }
 
-    /// What it leaves unsaid is as in the tables of a stack profile.
+    /// The controller, where fields that this leaves unset are as in the tables of a stack profile.
     pub(crate) fn over(&self, profile: &BTreeMap<String, Table>) -> Self {
         match self {
             Self::BuiltIn(chosen) => match profile.get(chosen.part.extra.profile) {
@@ -117,7 +117,7 @@ impl Door {
     }
 }
 
-/// What a name stands for.
+/// The thing that a controller's name stands for.
 enum Named {
     BuiltIn(&'static Part<ControllerConfig, Stack>),
     Door(Door),

@@ -65,9 +65,9 @@ impl<T: JsonSchema> JsonSchema for List<T> {
     }
 }
 
-/// What is written as a text.
+/// A value that is written as a text.
 pub(crate) trait Wanted {
-    /// What belongs there, in words.
+    /// A description of the expected text, for messages.
     const WANTED: &'static str;
 }
 
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for Names {
     }
 }
 
-/// How many, or the name of each.
+/// The number of things, or the name of each.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum CountOrNames {

@@ -20,10 +20,10 @@ table! {
 table! {
     /// A controller of the program that reads the scenario.
     pub(crate) struct ExternalParameters {
-        /// What the program calls it.
+        /// The controller's name in the program.
         #[schemars(required)]
         name: String,
-        /// What the program makes of these is its own affair.
+        /// Parameters of the controller, which the program interprets.
         parameters: Map<String, Value>,
     }
 }

@@ -86,7 +86,7 @@ entries!(
     LogNormalSizes
 );
 
-/// What was written of such a table.
+/// The fields of such a table that are written.
 pub(crate) struct Fields<K>(pub(crate) Table, PhantomData<K>);
 
 impl<K: OwnTable> Fields<K> {

@@ -16,15 +16,15 @@ table! {
         name: String,
         /// Congestion control (CC); by default that of the sender's profile of TCP.
         controller: Controller,
-        /// What is sent; "bulk" by default.
+        /// The application that sends; "bulk" by default.
         app: App,
-        /// What carries it; "tcp" by default.
+        /// The transport protocol; "tcp" by default.
         protocol: Protocol,
         /// Makes short flows that arrive during the run, each on a connection of its own, in place of one.
         arrivals: ArrivalsTable,
-        /// What the receiving host sends back on the same connection; nothing by default.
+        /// The application that sends back on the same connection; nothing by default.
         reply: App,
-        /// When the connection is opened; at once by default. A table for a group.
+        /// The time at which the connection is opened; at once by default. A table for a group.
         start: TextOr<Duration, StartTable>,
         /// Makes a group of so many flows, named "name.1", "name.2", ...
         count: u64,
@@ -36,13 +36,13 @@ table! {
         from: String,
         /// The host that receives.
         to: String,
-        /// How fast the receiving application reads; at once by default.
+        /// Rate at which the receiving application reads; unlimited by default.
         read_rate: Rate,
-        /// When the receiving application stops reading for good; never by default.
+        /// The time at which the receiving application stops reading for good; never by default.
         stops_reading: Duration,
         /// False if nothing listens at the receiving host, which then refuses the connection; true by default.
         accepts: bool,
-        /// When the sending application resets the connection; never by default.
+        /// The time at which the sending application resets the connection; never by default.
         abort_at: Duration,
         /// Port of the receiving end, which captures show and by which an appliance may choose flows; 5001 by default.
         port: u16,
@@ -82,7 +82,7 @@ table! {
         /// One name or several.
         #[schemars(required)]
         name: Names,
-        /// What differs from the scenario's `tcp`.
+        /// Switches of TCP that differ from the scenario's `tcp`.
         tcp: TcpTable,
     }
 }

@@ -1,4 +1,4 @@
-//! What the file types have in common, written once: tables of optional fields, enums with a `kind`, enums of words.
+//! Macros for the file types: tables of optional fields, enums with a `kind`, enums of words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -44,19 +44,19 @@ macro_rules! parts {
 parts! {
     /// The disciplines of `net`; `ackclock list queues` explains each.
     Queues, Queue = "Queue": QueueConfig, queues;
-    /// How a link loses packets after it has sent them.
+    /// A model by which a link loses packets after it has sent them.
     Losses, Loss = "Loss": LossConfig, losses;
     /// The distribution of a random delay, drawn for each packet.
     Jitters, Jitter = "Jitter": JitterConfig, jitters;
     /// Which packets are held back, so that others pass them.
     Reorders, Reorder = "Reorder": ReorderConfig, reorders;
-    /// What a link does to packets by a part of one's own.
+    /// An effect of a link that a part of one's own has on packets.
     Effects, Effect = "Effect": ExternalEffectConfig, own_effects;
-    /// What is written into a connection by a source of one's own.
+    /// A traffic source of one's own, which writes into a connection.
     Sources, Source = "Source": ExternalSourceConfig, own_sources;
     /// One rule of a discarder: which of the packets it looks at are dropped. Positions count from 1.
     DiscardRules, DiscardRule = "DiscardRule": NamedRule, discard_rules;
-    /// How much of a direction an appliance keeps; `ackclock list buffer-policies` explains each.
+    /// The policy by which an appliance buffers each direction; `ackclock list buffer-policies` explains each.
     BufferPolicies, BufferPolicy = "Discipline": DisciplineConfig, buffer_policies;
 }
 

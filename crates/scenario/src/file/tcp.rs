@@ -13,7 +13,7 @@ declare! {
         profile: Option<String> = unset("\"rfc\""),
     }
     within {
-        /// What the switches come to.
+        /// The configuration that the switches describe.
         config: TcpConfig = TcpConfig::default(),
     }
 }

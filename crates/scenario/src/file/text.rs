@@ -14,7 +14,7 @@ use super::macros::overlay_replaces;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Duration(pub(crate) SimDuration);
 
-/// How often something happens, in a second.
+/// A number of events per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EventRate(pub(crate) f64);
 

@@ -55,7 +55,7 @@ table! {
     pub(crate) struct Star {
         /// Its name; "hub" by default.
         hub: String,
-        /// How many ("host1", "host2", ...), or the name of each.
+        /// Their number ("host1", "host2", ...), or the name of each.
         #[schemars(required)]
         hosts: CountOrNames,
         /// The link of each host to the hub.
@@ -99,12 +99,12 @@ table! {
         name: String,
         /// "discarder" if it has a `discard` list, else "host" or "router" as it is used; "appliance" is a router with one.
         kind: NodeKind,
-        /// What it drops of the packets that it forwards.
+        /// Rules that drop packets which it forwards.
         discard: List<DiscardRule>,
     }
 }
 
-/// What a node is for.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NodeKind {
@@ -124,13 +124,13 @@ layer! {
         /// One-way propagation delay (latency), half of the RTT.
         #[schemars(required)]
         delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// What the link layer adds to each packet; "none" by default.
+        /// Octets that the link layer adds to each packet; "none" by default.
         framing: Framing,
         /// Discipline of the packets that wait for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
-        /// What is dropped before the queue.
+        /// Rules that drop packets before the queue.
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
@@ -140,15 +140,15 @@ layer! {
         keep_order: bool,
         /// Satellite after satellite.
         handover: Fields<HandoverConfig>,
-        /// What is lost on the way.
+        /// Random losses after the packet was sent.
         loss: Loss,
         /// A random delay besides.
         jitter: Jitter,
-        /// What is held back, so that others pass it.
+        /// Packets that are held back, so that others pass them.
         reorder: Reorder,
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
-        /// What an effect of one's own does to packets, on top of the others.
+        /// An effect of one's own on packets, on top of the others.
         effect: Effect,
         /// Drops what exceeds a rate, before the queue.
         policer: Fields<PolicerConfig>,
@@ -160,19 +160,19 @@ layer! {
 }
 
 layer! {
-    /// What differs on a link's way back.
+    /// The fields that differ on a link's way back.
     pub(crate) struct HalfLink {
         /// Clock rate (bandwidth, capacity; ns-3's data rate).
         rate: TextOr<Rate, Fields<ChangingRate>>,
         /// One-way propagation delay (latency), half of the RTT.
         delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// What the link layer adds to each packet.
+        /// Octets that the link layer adds to each packet.
         framing: Framing,
         /// Discipline of the packets that wait for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
-        /// What is dropped before the queue.
+        /// Rules that drop packets before the queue.
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
@@ -182,15 +182,15 @@ layer! {
         keep_order: bool,
         /// Satellite after satellite.
         handover: Fields<HandoverConfig>,
-        /// What is lost on the way.
+        /// Random losses after the packet was sent.
         loss: Loss,
         /// A random delay besides.
         jitter: Jitter,
-        /// What is held back, so that others pass it.
+        /// Packets that are held back, so that others pass them.
         reorder: Reorder,
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
-        /// What an effect of one's own does to packets, on top of the others.
+        /// An effect of one's own on packets, on top of the others.
         effect: Effect,
         /// Drops what exceeds a rate, before the queue.
         policer: Fields<PolicerConfig>,
@@ -216,13 +216,13 @@ table! {
         /// One-way propagation delay (latency), half of the RTT.
         #[schemars(required)]
         delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// What the link layer adds to each packet; "none" by default.
+        /// Octets that the link layer adds to each packet; "none" by default.
         framing: Framing,
         /// Discipline of the packets that wait for the link (buffer).
         queue: Queue,
         /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
         device_queue: u32,
-        /// What is dropped before the queue.
+        /// Rules that drop packets before the queue.
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
@@ -232,15 +232,15 @@ table! {
         keep_order: bool,
         /// Satellite after satellite.
         handover: Fields<HandoverConfig>,
-        /// What is lost on the way.
+        /// Random losses after the packet was sent.
         loss: Loss,
         /// A random delay besides.
         jitter: Jitter,
-        /// What is held back, so that others pass it.
+        /// Packets that are held back, so that others pass them.
         reorder: Reorder,
         /// Probability that a packet arrives twice; 0 by default.
         duplicate: f64,
-        /// What an effect of one's own does to packets, on top of the others.
+        /// An effect of one's own on packets, on top of the others.
         effect: Effect,
         /// Drops what exceeds a rate, before the queue.
         policer: Fields<PolicerConfig>,

@@ -152,7 +152,7 @@ impl Finder<'_, '_> {
         let number = read_number(&node.value);
         if number.is_none() {
             let remedy = "write a number, or a text like \"30 ms\", \"10 Mbit/s\", \"64 kB\", \"100 packets\", \
-                          \"1 bdp\"; what is no number can be drawn with choice";
+                          \"1 bdp\"; draw anything else with choice";
             self.report(name, "must be the end of a range", remedy);
         }
         number

@@ -1,5 +1,5 @@
-//! What the format says of a place, from its own JSON Schema: whether a table there has a field of its own that is called
-//! like a distribution, and whether a number there may have decimals.
+//! The meaning of a place in the format, from its own JSON Schema: whether a table there has a field of its own that is
+//! called like a distribution, and whether a number there may have decimals.
 
 use std::sync::LazyLock;
 
@@ -19,12 +19,12 @@ static SCHEMA: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(crate::fi
 pub(crate) struct Meaning(Vec<&'static Json>);
 
 impl Meaning {
-    /// That of a whole scenario.
+    /// The meaning of a whole scenario.
     pub(crate) fn of_scenario() -> Self {
         Self::of(&SCHEMA)
     }
 
-    /// That of `node`, which stands at this place: a table with a `kind` is of this kind only.
+    /// The meaning of `node`, which stands at this place: a table with a `kind` is of this kind only.
     pub(crate) fn of_node(mut self, node: &Node) -> Self {
         let kind = node.child(&Step::Key("kind".to_owned())).map(|kind| &kind.value);
         if let Some(Value::Text(kind)) = kind {
@@ -34,17 +34,17 @@ impl Meaning {
         self
     }
 
-    /// That of the field `key` of this table.
+    /// The meaning of the field `key` of this table.
     pub(crate) fn of_field(&self, key: &str) -> Self {
         self.found_by(|schema| schema.get("properties")?.get(key))
     }
 
-    /// That of each item of this list.
+    /// The meaning of each item of this list.
     pub(crate) fn of_item(&self) -> Self {
         self.found_by(|schema| schema.get("items"))
     }
 
-    /// That of what stands at `step` of this table or list.
+    /// The meaning of the value at `step` of this table or list.
     pub(crate) fn below(&self, step: &Step) -> Self {
         match step {
             Step::Key(key) => self.of_field(key),
@@ -89,7 +89,7 @@ impl Meaning {
         self.0.iter().filter_map(of_kind).collect()
     }
 
-    /// What to write in place of `key`, which `table` here, with fields `known`, must not hold; and the fields that it names.
+    /// The remedy for an unknown `key` of `table`, whose fields are `known`; and the fields that the remedy names.
     pub(crate) fn instead_of<'a>(
         &self,
         key: &str,

@@ -10,7 +10,7 @@ use ackclock_units::{RandomStream, math};
 use super::quantity::{Number, Unit};
 use crate::tree::Value;
 
-/// How likely each number of a range is.
+/// The distribution of numbers over a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Law {
     Uniform,
@@ -60,7 +60,7 @@ impl Range {
         }
         if law == Law::LogUniform && !is_positive {
             let remedy = "begin above 0, or draw with uniform, which can begin at 0".to_owned();
-            return Err(("must begin above 0, or there is no logarithm".to_owned(), remedy));
+            return Err(("must begin above 0 to have a logarithm".to_owned(), remedy));
         }
         let fits = |end| u64::try_from(end).is_ok() || i64::try_from(end).is_ok();
         match ends {

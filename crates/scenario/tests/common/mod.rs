@@ -1,5 +1,5 @@
 //! Paths for tests: scenarios with one controller to watch.
-#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are not a library")]
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};

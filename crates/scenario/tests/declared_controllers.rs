@@ -4,7 +4,7 @@ use ackclock_cc::{ControllerConfig, controllers};
 use ackclock_scenario::Scenario;
 use serde_json::{Map, Value, json};
 
-/// What a scenario with this controller comes to; else the field and message of each mistake.
+/// The configuration of a scenario with this controller, or the field and message of each mistake.
 fn config(kind: &str, fields: &Map<String, Value>) -> Result<ControllerConfig, Vec<(String, String)>> {
     let mut controller = fields.clone();
     controller.insert("kind".to_owned(), kind.into());

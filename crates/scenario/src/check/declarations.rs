@@ -1,4 +1,4 @@
-//! What other crates declare: read, with each mistake at its field.
+//! Reads the parts and tables that other crates declare, and reports each mistake at its field.
 
 use ackclock_declare::{Context, Mistake};
 
@@ -7,7 +7,7 @@ use crate::file::{Chosen, Fields, Kind, OwnTable};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// What a part comes to.
+    /// The configuration of a part.
     pub(crate) fn chosen<K: Kind>(&mut self, chosen: &Chosen<K>, context: &Context, path: &FieldPath) -> K::Config {
         let reading = chosen.part.read(&chosen.table, context);
         for mistake in reading.mistakes {
@@ -16,7 +16,7 @@ impl Checker<'_, '_> {
         reading.config
     }
 
-    /// What a table of its own comes to; none if there are mistakes in it.
+    /// The configuration of a table without a kind; `None` if it has mistakes.
     pub(crate) fn own<K: OwnTable>(&mut self, table: &Fields<K>, path: &FieldPath) -> Option<K> {
         let reading = K::part().read(&table.0, &Context::default());
         let is_right = reading.mistakes.is_empty();
