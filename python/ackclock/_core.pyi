@@ -72,13 +72,13 @@ class ScenarioError(ValueError):
 
 @final
 class Start:
-    """What every controller starts from: the first argument of its constructor.
+    """The initial values of a controller: the first argument of its constructor.
 
     Args:
         mss_bytes: Payload of a full segment, bytes.
         initial_window_bytes: The initial window, bytes.
         initial_ssthresh_bytes: The slow-start threshold to begin with, bytes; None is arbitrarily high.
-        seed: Of the controller's random numbers, 0 to 2^64 - 1.
+        seed: Seed of the controller's random numbers, 0 to 2^64 - 1.
 
     Raises:
         ValueError: If a number is negative, or 2^64 or more.
@@ -107,7 +107,7 @@ class AckEvent:
     """
     @property
     def now_ns(self) -> int:
-        """When the ACK arrived: nanoseconds of simulated time since the start of the run."""
+        """Time at which the ACK arrived: nanoseconds of simulated time since the start of the run."""
     @property
     def newly_acked_bytes(self) -> int:
         """Data that this ACK delivered, cumulatively or by SACK, in bytes."""
@@ -192,7 +192,7 @@ class DeliveryReport:
         """Thought to be in the network, in bytes (`C.inflight`; the pipe of RFC 6675)."""
     @property
     def repair(self) -> Literal["fast", "timeout"] | None:
-        """What is being repaired: "fast" in fast recovery, "timeout" after a retransmission timeout, None otherwise."""
+        """The kind of repair: "fast" in fast recovery, "timeout" after a retransmission timeout, None otherwise."""
     @property
     def has_sack(self) -> bool:
         """True if the receiver reports what it has out of order (RFC 2018)."""
@@ -236,10 +236,10 @@ class SegmentReport:
     """The fate of a segment: the argument of `CongestionController.on_delivered` and `on_lost`."""
     @property
     def now_ns(self) -> int:
-        """When the sender learned of it: nanoseconds of simulated time since the start of the run."""
+        """Time at which the sender learned of it: nanoseconds of simulated time since the start of the run."""
     @property
     def sent_at_ns(self) -> int:
-        """When the segment, or its latest retransmission, left: nanoseconds of simulated time."""
+        """Time at which the segment, or its latest retransmission, left: nanoseconds of simulated time."""
     @property
     def offset_bytes(self) -> int:
         """Where it begins in the stream, in bytes from the first byte of data."""
@@ -270,16 +270,16 @@ class CongestionEvent:
     """A congestion episode begins: the argument of `CongestionController.on_congestion`."""
     @property
     def now_ns(self) -> int:
-        """When the sender noticed: nanoseconds of simulated time since the start of the run."""
+        """Time at which the sender noticed: nanoseconds of simulated time since the start of the run."""
     @property
     def cause(self) -> Literal["loss", "ecn", "timeout"]:
-        """Why: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout"."""
+        """The cause: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout"."""
     @property
     def is_repeated(self) -> bool:
         """True from the second timeout of the same data on: ssthresh stays (RFC 5681 section 3.1)."""
     @property
     def decrease_from_bytes(self) -> int:
-        """What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`."""
+        """The amount of data from which to reduce, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`."""
     @property
     def flight_size_bytes(self) -> int:
         """An older name of `decrease_from_bytes`."""
@@ -298,7 +298,7 @@ class RestartEvent:
         """When: nanoseconds of simulated time since the start of the run."""
     @property
     def cause(self) -> Literal["syn_lost", "timeout", "idle", "unused", "outer"]:
-        """Why the window starts over.
+        """The reason why the window starts over.
 
         "syn_lost" (RFC 5681 section 3.1), "timeout" (the loss window), "idle" (the restart window, RFC 5681
         section 4.1), "unused" (RFC 7661, RFC 2861), or "outer" (an agent around this controller moved it).
@@ -324,16 +324,16 @@ class SendEvent:
         """FlightSize after it, in bytes."""
     @property
     def idle_for_ns(self) -> int:
-        """How long nothing had been outstanding before it, in nanoseconds; 0 if something was."""
+        """Idle time before it with no data outstanding, in nanoseconds; 0 if data was outstanding."""
 
 @disjoint_base
 class ControllerState:
-    """What a controller and the sender share; `ackclock.CongestionController` derives from it.
+    """The state that a controller and the sender share; `ackclock.CongestionController` derives from it.
 
-    What is assigned is checked at once, and counts from then on.
+    Assigned values are checked at once, and count from then on.
 
     Args:
-        start: What the controller starts from. Further arguments are those of the derived class.
+        start: The initial values. Further arguments are those of the derived class.
     """
     def __new__(cls, start: Start, *_arguments: object, **_parameters: object) -> Self: ...
     @property
@@ -344,7 +344,7 @@ class ControllerState:
         """The congestion window, in bytes, 1 to 2^40; the initial window to begin with.
 
         Raises:
-            TypeError: On assigning what is no whole number.
+            TypeError: On assigning anything but a whole number.
             ValueError: On assigning a number out of range.
         """
     @cwnd_bytes.setter
@@ -373,7 +373,7 @@ class ControllerState:
     def pacing_rate_bps(self, value: int | None) -> None: ...
     @property
     def deadline_ns(self) -> int | None:
-        """When `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
+        """Time at which `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
 
         It is None again when `on_timer` is called.
 
@@ -394,7 +394,7 @@ class ControllerState:
     def limits_itself(self, value: bool) -> None: ...
     @property
     def state_name(self) -> str | None:
-        """What it is doing, in a word that whoever watches a run is told when it changes; None says so by ssthresh.
+        """The name of the controller's state, recorded as an event when it changes; None has ssthresh decide the name.
 
         Raises:
             TypeError: On assigning what is neither None nor a text.
@@ -530,7 +530,7 @@ class Endpoint:
         """
     @property
     def deadline_ns(self) -> int | None:
-        """When `on_timer` wants to be called, nanoseconds; None if not at all."""
+        """Time at which `on_timer` is to be called, in nanoseconds; None if not at all."""
     @property
     def state(self) -> str:
         """State of the connection by its name in RFC 9293 section 3.3.2, as in "SYN-SENT"."""
@@ -539,7 +539,7 @@ class Endpoint:
         """Why the connection ended before its time: "refused", "reset" or "timed out"; None if it did not."""
     @property
     def writable_octets(self) -> int:
-        """What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it."""
+        """The most that one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it."""
     @property
     def is_writable(self) -> bool:
         """A poll shows the socket as writable, and a write that waits goes on.
@@ -548,10 +548,10 @@ class Endpoint:
         """
     @property
     def unread_octets(self) -> int:
-        """What has arrived in order and was not read, in bytes."""
+        """Data that has arrived in order and was not read, in bytes."""
     @property
     def unsent_octets(self) -> int:
-        """What was written and not sent for the first time, in bytes."""
+        """Data that was written and not yet sent for the first time, in bytes."""
     @property
     def is_peer_finished(self) -> bool:
         """True once all that the peer will ever send has arrived."""
@@ -572,11 +572,11 @@ class Endpoint:
 
 @final
 class LinkStart:
-    """What a queue or an effect of a link starts from: the first argument of its constructor.
+    """The initial values of a queue or an effect of a link: the first argument of its constructor.
 
     Args:
-        rate_bps: Rate of the link, bits per second; of one whose rate changes, that for which buffers are sized.
-        seed: Of its random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
+        rate_bps: Rate of the link, bits per second; where it changes, the rate for which buffers are sized.
+        seed: Seed of the part's random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
 
     Raises:
         ValueError: If a number is negative, or 2^64 or more.
@@ -597,10 +597,10 @@ class LinkStart:
 
 @final
 class SourceStart:
-    """What a source of traffic starts from: the first argument of its constructor.
+    """The initial values of a source of traffic: the first argument of its constructor.
 
     Args:
-        seed: Of its random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
+        seed: Seed of the source's random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
 
     Raises:
         ValueError: If it is negative, or 2^64 or more.
@@ -665,10 +665,10 @@ class Packet:
         """The IP packet, in bytes."""
     @property
     def octets(self) -> int:
-        """What it takes of the link, framing included, in bytes."""
+        """Octets that it takes of the link, framing included."""
     @property
     def since_ns(self) -> int:
-        """When it came to the queue, in nanoseconds of simulated time; for an effect, when its last bit left."""
+        """Time at which it came to the queue, in nanoseconds of simulated time; for an effect, at which its last bit left."""
     @property
     def ecn(self) -> str:
         """The ECN field: "not_ect", "ect0", "ect1", or "ce" once it is marked."""
@@ -684,10 +684,10 @@ class Packet:
 
 @disjoint_base
 class QueueState:
-    """What a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
+    """The state that a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
 
     Args:
-        start: What the queue starts from. Further arguments are those of the derived class.
+        start: The initial values. Further arguments are those of the derived class.
     """
     def __new__(cls, start: LinkStart, *_arguments: object, **_parameters: object) -> Self: ...
     @property
@@ -714,16 +714,16 @@ class QueueState:
 
 @final
 class Fate:
-    """What becomes of a packet that a link has sent: what `LinkEffect.on_packet` returns.
+    """The fate of a packet that a link has sent: the result of `LinkEffect.on_packet`.
 
     Args:
         delay_ns: Delay besides propagation, nanoseconds; the order of packets is kept.
-        held_ns: Held back for so long, nanoseconds, while others pass it.
+        held_ns: Time for which it is held back, nanoseconds, while others pass it.
         is_copied: A copy arrives right behind it.
         is_lost: It never arrives, and nothing else counts.
 
     Raises:
-        TypeError: If a time is no whole number.
+        TypeError: If a time is not a whole number.
         ValueError: If a time is negative, or more than an hour.
     """
     def __new__(
@@ -741,13 +741,13 @@ class Fate:
 
 @final
 class Supply:
-    """What a source of traffic does next: what `TrafficSource.next` returns.
+    """The next action of a source of traffic: the result of `TrafficSource.next`.
 
     It goes on at a time, or when the receiving application has read all that was written, or never.
 
     Args:
         write_bytes: Written to the connection now, bytes.
-        at_ns: When the source goes on, nanoseconds of simulated time; None for when all has been read.
+        at_ns: Time at which the source goes on, nanoseconds of simulated time; None for when all has been read.
         closes: The connection closes after this, and the source is asked no more.
 
     Raises:
@@ -778,7 +778,7 @@ class OwnPart:
 
 @final
 class Values(Mapping[str, float]):
-    """What rewards and observations of one's own are given: the catalogue's observations at a decision, by name.
+    """The catalogue's observations at a decision, by name: the argument of own rewards and observations.
 
     Each value is in the unit of its name. None of them changes.
     """
@@ -1313,7 +1313,7 @@ class Table:
 
 @final
 class Outcome:
-    """What a run produced. The columns' memory moves into Arrow once and is shared from then on."""
+    """The results of a run. The columns' memory moves into Arrow once and is shared from then on."""
     def summary_json(self) -> str:
         """Return `summary.json` as text: averages and counts of each flow and link."""
     def write_summary(self, path: str) -> None:

@@ -12,14 +12,14 @@ use crate::failure::PartFailure;
 /// A class, and the arguments of its constructor.
 #[derive(Debug)]
 pub(crate) struct Class {
-    /// As messages have it, such as `python:module:Class`.
+    /// The name for messages, such as `python:module:Class`.
     pub(crate) name: String,
     pub(crate) constructor: Py<PyAny>,
     /// Keyword arguments, as JSON: every instance gets values of its own.
     pub(crate) parameters: String,
     /// Names of the methods that the class overrides.
     pub(crate) overridden: Vec<String>,
-    /// Of a controller.
+    /// Events that a controller asks for; nothing for other classes.
     pub(crate) demands: Demands,
 }
 

@@ -200,7 +200,7 @@ impl PyEndpoint {
         segments.iter().map(|segment| self.headers(py, segment)).collect()
     }
 
-    /// When `on_timer` wants to be called, nanoseconds; None if not at all.
+    /// Time at which `on_timer` is to be called, in nanoseconds; None if not at all.
     #[getter]
     fn deadline_ns(&self) -> Option<u64> {
         let deadline = self.inner.deadline();
@@ -223,7 +223,7 @@ impl PyEndpoint {
         })
     }
 
-    /// What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it.
+    /// The most that one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it.
     #[getter]
     fn writable_octets(&self) -> u64 {
         self.inner.writable_at_once().0
@@ -237,13 +237,13 @@ impl PyEndpoint {
         self.inner.is_writable()
     }
 
-    /// What has arrived in order and was not read, in bytes.
+    /// Data that has arrived in order and was not read, in bytes.
     #[getter]
     fn unread_octets(&self) -> u64 {
         self.inner.unread().0
     }
 
-    /// What was written and not sent for the first time, in bytes.
+    /// Data that was written and not yet sent for the first time, in bytes.
     #[getter]
     fn unsent_octets(&self) -> u64 {
         self.inner.unsent().0
@@ -291,7 +291,7 @@ impl PyEndpoint {
 
 fn end(text: &str) -> PyResult<SocketAddrV4> {
     text.parse().map_err(|_| {
-        PyValueError::new_err(format!("{text:?} is no end; write an address and a port, as in 192.0.2.1:8080"))
+        PyValueError::new_err(format!("{text:?} is not an end; write an address and a port, as in 192.0.2.1:8080"))
     })
 }
 
@@ -343,7 +343,7 @@ fn state_number(state: State) -> u64 {
     }
 }
 
-/// What Linux shows for a threshold that is arbitrarily high.
+/// The value that Linux shows for a threshold that is arbitrarily high.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
 fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 48] {

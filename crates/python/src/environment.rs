@@ -15,10 +15,10 @@ use crate::simulation::PyOutcome;
 /// An array of observations.
 type Observation<'py> = Bound<'py, PyArrayDyn<f32>>;
 
-/// What Gymnasium's `step` returns.
+/// The result of Gymnasium's `step`.
 type Stepped<'py> = (Observation<'py>, f64, bool, bool, Bound<'py, PyDict>);
 
-/// What a step of several agents gives: of each its observation, reward and end, and whether time is over.
+/// The results of a step for each agent: observation, reward and whether its episode ended; and whether time is over.
 type SteppedAll<'py> = (Vec<Observation<'py>>, Vec<Option<f64>>, Vec<bool>, bool);
 
 /// A flow at one moment: cwnd in bytes, srtt in ms, bytes read at its far end.
@@ -297,11 +297,11 @@ pub(crate) struct PyVectorEnvironment {
     /// `None` after an exception of a part.
     inner: Option<VectorEnvironment>,
     plan: Plan,
-    /// Of one environment.
+    /// The action space of one environment.
     space: ActionSpace,
 }
 
-/// What vectors are made of.
+/// The settings from which vectors of environments are made.
 #[derive(Clone)]
 struct Plan {
     environment: Environment,
@@ -465,7 +465,7 @@ fn check(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
         ActionSpace::Discrete(choices) => match actions.iter().find(|action| !is_choice(**action, choices)) {
             Some(action) => {
                 let last = choices - 1;
-                Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
+                Err(PyValueError::new_err(format!("action {action} must be from 0 to {last}")))
             }
             None => Ok(()),
         },

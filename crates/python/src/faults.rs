@@ -3,7 +3,7 @@
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::{Mutex, PoisonError};
 
-/// What went wrong first, and where, until somebody asks.
+/// The first panic and its place, until somebody asks.
 static FAULT: Mutex<Option<String>> = Mutex::new(None);
 
 /// From now on a panic is kept instead of printed; it is printed as well with `RUST_BACKTRACE` or `ACKCLOCK_DEBUG=1`.

@@ -18,7 +18,7 @@ use crate::parts::is_plugin;
 /// Text, file and overrides of a scenario of which values were drawn; of each its place, distribution and JSON.
 type Source = (String, String, Vec<String>, Vec<(String, String, String)>);
 
-/// What `Scenario._restore` takes.
+/// The arguments of `Scenario._restore`.
 type Reduced = (String, PathBuf, Option<Source>);
 
 /// A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one.

@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 
 use crate::failure::PartFailure;
 
-/// How long a signal waits at most for who hears it; taking Python's lock this often costs nothing.
+/// The longest that a signal waits before Python sees it; taking Python's lock this often costs nothing.
 const BETWEEN: Duration = Duration::from_millis(50);
 
 thread_local! {
-    /// When Python was last asked, while this thread works for Python.
+    /// The moment at which Python was last asked, while this thread works for Python.
     static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// What else is to be asked.
+    /// A function to call besides.
     static CHECK: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    #[allow(clippy::disallowed_methods, reason = "how soon a signal is heard is no part of a simulation")]
+    #[allow(clippy::disallowed_methods, reason = "the moment at which a signal is seen does not affect a simulation")]
     pub(crate) fn begin() -> Self {
         let before = ASKED.get();
         ASKED.set(before.or_else(|| Some(Instant::now())));
@@ -51,7 +51,7 @@ impl Drop for Listening {
 }
 
 /// Lets Python act on signals. What it raises, KeyboardInterrupt mostly, unwinds the work.
-#[allow(clippy::disallowed_methods, reason = "how soon a signal is heard is no part of a simulation")]
+#[allow(clippy::disallowed_methods, reason = "the moment at which a signal is seen does not affect a simulation")]
 fn heed() {
     let Some(asked) = ASKED.get() else { return };
     if asked.elapsed() < BETWEEN {

@@ -257,7 +257,7 @@ fn over() -> PyErr {
     )
 }
 
-/// What a run produced. The columns' memory moves into Arrow once and is shared from then on.
+/// The results of a run. The columns' memory moves into Arrow once and is shared from then on.
 #[pyclass(module = "ackclock._core", name = "Outcome", frozen)]
 pub(crate) struct PyOutcome {
     summary: Summary,
@@ -403,7 +403,7 @@ impl PyOutcome {
     }
 }
 
-/// As of captures: a flow and a link may have the same name.
+/// A source's name as in captures: a flow and a link may have the same name.
 fn name_of_source(source: &Source) -> String {
     match source.kind {
         SourceKind::Link => source.name.clone(),

@@ -1,4 +1,4 @@
-//! What classes that model the path are told besides: the state of delivery, samples of its rate, the fate of segments.
+//! Events for classes that model the path: the state of delivery, samples of its rate, the fate of segments.
 
 use ackclock_cc::{DeliveryReport, RateSample, Repair, SegmentReport};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ impl PyDeliveryReport {
         self.0.inflight.0
     }
 
-    /// What is being repaired: "fast" in fast recovery, "timeout" after a retransmission timeout, None otherwise.
+    /// The kind of repair: "fast" in fast recovery, "timeout" after a retransmission timeout, None otherwise.
     #[getter]
     fn repair(&self) -> Option<&'static str> {
         match self.0.repair {
@@ -111,13 +111,13 @@ pub(crate) struct PySegmentReport(pub(super) SegmentReport);
 
 #[pymethods]
 impl PySegmentReport {
-    /// When the sender learned of it: nanoseconds of simulated time since the start of the run.
+    /// Time at which the sender learned of it: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
-    /// When the segment, or its latest retransmission, left: nanoseconds of simulated time.
+    /// Time at which the segment, or its latest retransmission, left: nanoseconds of simulated time.
     #[getter]
     fn sent_at_ns(&self) -> u64 {
         self.0.sent_at.0

@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use super::PyDeliveryReport;
 use crate::arguments::{InitialSsthreshBytes, InitialWindowBytes, MssBytes, Seed};
 
-/// What every controller starts from: the first argument of its constructor.
+/// The initial values of a controller: the first argument of its constructor.
 ///
 /// Args:
 ///     mss_bytes: Payload of a full segment, bytes.
 ///     initial_window_bytes: The initial window, bytes.
 ///     initial_ssthresh_bytes: The slow-start threshold to begin with, bytes; None is arbitrarily high.
-///     seed: Of the controller's random numbers, 0 to 2^64 - 1.
+///     seed: Seed of the controller's random numbers, 0 to 2^64 - 1.
 ///
 /// Raises:
 ///     ValueError: If a number is negative, or 2^64 or more.
@@ -80,7 +80,7 @@ fn measured(span: SimDuration) -> Option<u64> {
 
 #[pymethods]
 impl PyAckEvent {
-    /// When the ACK arrived: nanoseconds of simulated time since the start of the run.
+    /// Time at which the ACK arrived: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
@@ -217,13 +217,13 @@ pub(crate) struct PyCongestionEvent(pub(crate) CongestionEvent);
 
 #[pymethods]
 impl PyCongestionEvent {
-    /// When the sender noticed: nanoseconds of simulated time since the start of the run.
+    /// Time at which the sender noticed: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
-    /// Why: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout".
+    /// The cause: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout".
     #[getter]
     fn cause(&self) -> &'static str {
         match self.0.cause {
@@ -239,7 +239,7 @@ impl PyCongestionEvent {
         self.0.is_repeated()
     }
 
-    /// What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
+    /// The amount of data from which to reduce, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
     #[getter]
     fn decrease_from_bytes(&self) -> u64 {
         self.0.decrease_from.0
@@ -270,13 +270,13 @@ pub(crate) struct PyRestartEvent(pub(crate) RestartEvent);
 
 #[pymethods]
 impl PyRestartEvent {
-    /// When: nanoseconds of simulated time since the start of the run.
+    /// Time of the restart: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
-    /// Why the window starts over.
+    /// The reason why the window starts over.
     ///
     /// "syn_lost" (RFC 5681 section 3.1), "timeout" (the loss window), "idle" (the restart window, RFC 5681
     /// section 4.1), "unused" (RFC 7661, RFC 2861), or "outer" (an agent around this controller moved it).
@@ -310,7 +310,7 @@ pub(crate) struct PySendEvent(pub(crate) SendEvent);
 
 #[pymethods]
 impl PySendEvent {
-    /// When: nanoseconds of simulated time since the start of the run.
+    /// Time at which the segment left: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
@@ -328,7 +328,7 @@ impl PySendEvent {
         self.0.flight_size.0
     }
 
-    /// How long nothing had been outstanding before it, in nanoseconds; 0 if something was.
+    /// Idle time before it with no data outstanding, in nanoseconds; 0 if data was outstanding.
     #[getter]
     fn idle_for_ns(&self) -> u64 {
         self.0.idle_for.0

@@ -12,7 +12,7 @@ use super::python::PythonController;
 use crate::class::Class;
 use crate::parts::loader;
 
-/// What `ackclock.controllers.find` returns.
+/// The result of `ackclock.controllers.find`.
 #[derive(FromPyObject)]
 struct Found {
     constructor: Py<PyAny>,
@@ -38,7 +38,7 @@ impl From<Wants> for Demands {
     }
 }
 
-/// What becomes of the modules that a scenario names.
+/// The treatment of the modules that a scenario names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Modules {
     /// They are imported, which runs them.

@@ -64,13 +64,13 @@ impl<E: Event> Argument<E> {
     }
 }
 
-/// What the methods of a controller return.
+/// Checks the answer of a controller's method, which must be None.
 pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<()> {
     const WANTED: &str = "nothing belongs; assign what changes, such as self.cwnd_bytes, and return None";
     if answer.is_none() { Ok(()) } else { Err(wrong_answer(answer, method, WANTED)) }
 }
 
-/// What `on_feedback` returns.
+/// Reads the answer of `on_feedback`.
 pub(super) fn yes_or_no(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<bool> {
     const WANTED: &str = "True belongs, or False to decline ECN";
     answer.extract().map_err(|_| wrong_answer(answer, method, WANTED))

@@ -14,7 +14,7 @@ use super::PyStart;
 /// No value.
 const NONE: u64 = u64::MAX;
 
-/// As the scenario's check has it for every other window.
+/// The largest window, as the scenario's check has it for every other window.
 const MAX_WINDOW: u64 = 1 << 40;
 
 /// 1 Pbit/s: more than any link, and far from where sums overflow.
@@ -44,7 +44,7 @@ static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 /// No name.
 const UNNAMED: usize = usize::MAX;
 
-/// As long as a name may be.
+/// The longest name of a state, in octets.
 const LONGEST_NAME: usize = 64;
 
 impl Window {
@@ -84,7 +84,7 @@ impl Window {
         self.limits_itself.load(ORDER)
     }
 
-    /// What it says that it is doing, if it does.
+    /// The name of the controller's state, if it gave one.
     pub(crate) fn state(&self) -> Option<&'static str> {
         let place = self.state.load(ORDER);
         (place != UNNAMED).then(|| NAMES.lock().unwrap_or_else(PoisonError::into_inner)[place])
@@ -117,12 +117,12 @@ fn known(value: &AtomicU64) -> Option<u64> {
     Some(value.load(ORDER)).filter(|value| *value != NONE)
 }
 
-/// What a controller and the sender share; `ackclock.CongestionController` derives from it.
+/// The state that a controller and the sender share; `ackclock.CongestionController` derives from it.
 ///
-/// What is assigned is checked at once, and counts from then on.
+/// Assigned values are checked at once, and count from then on.
 ///
 /// Args:
-///     start: What the controller starts from. Further arguments are those of the derived class.
+///     start: The initial values. Further arguments are those of the derived class.
 #[pyclass(module = "ackclock._core", name = "ControllerState", subclass, frozen)]
 pub(crate) struct PyControllerState {
     pub(crate) window: Arc<Window>,
@@ -147,7 +147,7 @@ impl PyControllerState {
     /// The congestion window, in bytes, 1 to 2^40; the initial window to begin with.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is no whole number.
+    ///     TypeError: On assigning anything but a whole number.
     ///     ValueError: On assigning a number out of range.
     #[getter]
     fn cwnd_bytes(&self) -> u64 {
@@ -196,7 +196,7 @@ impl PyControllerState {
         Ok(())
     }
 
-    /// When `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
+    /// Time at which `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
     ///
     /// It is None again when `on_timer` is called.
     ///
@@ -229,7 +229,7 @@ impl PyControllerState {
         self.window.limits_itself.store(value, ORDER);
     }
 
-    /// What it is doing, in a word that whoever watches a run is told when it changes; None says so by ssthresh.
+    /// The name of the controller's state, recorded as an event when it changes; None has ssthresh decide the name.
     ///
     /// Raises:
     ///     TypeError: On assigning what is neither None nor a text.
@@ -275,7 +275,7 @@ fn not_whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64, error
     if error.is_instance_of::<PyTypeError>(value.py()) {
         let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!(
-            "{field} = {shown} ({kind}) is no whole number; assign whole {unit}, as int(...) makes them, and keep a \
+            "{field} = {shown} ({kind}) is not a whole number; assign whole {unit}, as int(...) makes them, and keep a \
              fraction in an attribute of your own"
         ))
     } else {

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 
 use crate::class::{Class, wrong_answer};
 
-/// What rewards and observations of one's own are given: the catalogue's observations at a decision, by name.
+/// The catalogue's observations at a decision, by name: the argument of own rewards and observations.
 ///
 /// Each value is in the unit of its name. None of them changes.
 #[pyclass(module = "ackclock._core", name = "Values", frozen, mapping)]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::PyOwnPart;
 use crate::controller::Modules;
 
-/// How the names of plug-ins end.
+/// File name extensions of plug-ins.
 const PLUGINS: [&str; 3] = ["so", "dylib", "dll"];
 
 /// True if an entry names a plug-in, in which no Python is called.
@@ -17,7 +17,7 @@ pub(crate) fn is_plugin(entry: &str) -> bool {
     Path::new(entry).extension().is_some_and(|suffix| PLUGINS.iter().any(|plugin| suffix == *plugin))
 }
 
-/// What finds the parts of an entry, looked for in `folder` first.
+/// A function that finds the parts of an entry, looked for in `folder` first.
 pub(crate) fn loader(
     folder: &Path,
     modules: Modules,

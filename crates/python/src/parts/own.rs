@@ -67,18 +67,18 @@ impl PyOwnPart {
     }
 }
 
-/// What instances are made from, but for their parameters.
+/// A class whose instances a scenario's parameters complete.
 struct Source {
     name: String,
     constructor: Py<PyAny>,
     overridden: Vec<String>,
     demands: Demands,
-    /// Of each parameter, by name.
+    /// The type of each parameter, by name.
     types: Vec<(String, String)>,
 }
 
 impl Source {
-    /// With the parameters that a scenario has for it.
+    /// The class with a scenario's parameters.
     fn class(&self, table: Table) -> Arc<Class> {
         let of_python = |(name, value): (String, Json)| {
             let kind = self.types.iter().find(|(known, _)| *known == name).map_or("", |(_, kind)| kind);

@@ -198,13 +198,13 @@ impl PyPacket {
         self.packet.size
     }
 
-    /// What it takes of the link, framing included, in bytes.
+    /// Octets that it takes of the link, framing included.
     #[getter]
     fn octets(&self) -> u64 {
         self.octets
     }
 
-    /// When it came to the queue, in nanoseconds of simulated time; for an effect, when its last bit left.
+    /// Time at which it came to the queue, in nanoseconds of simulated time; for an effect, at which its last bit left.
     #[getter]
     fn since_ns(&self) -> u64 {
         self.since.0

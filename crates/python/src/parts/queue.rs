@@ -15,11 +15,11 @@ use super::packet::{PyPacket, Token, Whereabouts};
 use crate::arguments::{RateBps, Seed};
 use crate::class::{Class, wrong_answer};
 
-/// What a queue or an effect of a link starts from: the first argument of its constructor.
+/// The initial values of a queue or an effect of a link: the first argument of its constructor.
 ///
 /// Args:
-///     rate_bps: Rate of the link, bits per second; of one whose rate changes, that for which buffers are sized.
-///     seed: Of its random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
+///     rate_bps: Rate of the link, bits per second; where it changes, the rate for which buffers are sized.
+///     seed: Seed of the part's random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
 ///
 /// Raises:
 ///     ValueError: If a number is negative, or 2^64 or more.
@@ -55,13 +55,13 @@ impl PyLinkStart {
     }
 }
 
-/// What was done to packets in a call, in order.
+/// The drops and marks of a call, in order.
 type Treated = Mutex<Vec<(Token, Treatment)>>;
 
-/// What a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
+/// The state that a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
 ///
 /// Args:
-///     start: What the queue starts from. Further arguments are those of the derived class.
+///     start: The initial values. Further arguments are those of the derived class.
 #[pyclass(module = "ackclock._core", name = "QueueState", subclass, frozen)]
 pub(crate) struct PyQueueState {
     treated: Arc<Treated>,
@@ -132,7 +132,7 @@ pub(super) struct PythonQueue {
     octets: u64,
     tally: Tally,
     start: PartStart,
-    /// When it was asked last for a packet, if packets waited and it handed none out.
+    /// Time at which it was last asked for a packet, if packets waited and it handed none out.
     none_at: Option<SimTime>,
 }
 

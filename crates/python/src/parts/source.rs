@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use crate::arguments::{AtNs, Seed, WriteBytes};
 use crate::class::{Class, wrong_answer};
 
-/// What a source of traffic starts from: the first argument of its constructor.
+/// The initial values of a source of traffic: the first argument of its constructor.
 ///
 /// Args:
-///     seed: Of its random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
+///     seed: Seed of the source's random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
 ///
 /// Raises:
 ///     ValueError: If it is negative, or 2^64 or more.
@@ -44,13 +44,13 @@ impl PySourceStart {
     }
 }
 
-/// What a source of traffic does next: what `TrafficSource.next` returns.
+/// The next action of a source of traffic: the result of `TrafficSource.next`.
 ///
 /// It goes on at a time, or when the receiving application has read all that was written, or never.
 ///
 /// Args:
 ///     write_bytes: Written to the connection now, bytes.
-///     at_ns: When the source goes on, nanoseconds of simulated time; None for when all has been read.
+///     at_ns: Time at which the source goes on, nanoseconds of simulated time; None for when all has been read.
 ///     closes: The connection closes after this, and the source is asked no more.
 ///
 /// Raises:
