@@ -1095,7 +1095,7 @@ class Environment:
             Observation, reward, terminated, truncated, and an empty dictionary.
 
         Raises:
-            ValueError: If the action is no choice of the space, or NaN.
+            ValueError: If the action is not in the action space, or NaN.
         """
     def reset_all(self, seed: int) -> list[NDArray[np.float32]]:
         """Begin an episode, run to its first decision, and return an observation for each agent.
@@ -1206,7 +1206,7 @@ class LiveFlow:
             action: The number of a choice, or a number within the range of the space.
 
         Raises:
-            ValueError: If the action is no choice of the space, or NaN.
+            ValueError: If the action is not in the action space, or NaN.
         """
     def steering(self) -> tuple[int, int]:
         """Return the window that the connection is to have, segments, and its rate in bit/s; 0 if none is set."""

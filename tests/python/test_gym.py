@@ -249,7 +249,7 @@ def test_a_flow_whose_own_agent_others_may_have_is_refused() -> None:
 def test_an_action_that_is_none_is_refused(action: float) -> None:
     env = FlowEnv(scenario(ONE))
     env.reset(seed=1)
-    with pytest.raises(ValueError, match=f"action {action} must be from 0 to 6"):
+    with pytest.raises(ValueError, match=f"action {action} must be a whole number from 0 to 6"):
         env.step(action)
     env.step(6)
 

@@ -209,9 +209,9 @@ def test_an_exception_of_a_controller_on_a_thread_ends_the_environments(threads:
     [
         ([3], "1 actions for 2 environments"),
         ([3, 3, 3], "3 actions for 2"),
-        ([3, 7], "action 7 must be from 0 to 6"),
+        ([3, 7], "action 7 must be a whole number from 0 to 6"),
         ([-1, 3], "0 to 6"),
-        ([2.5, 3], "action 2.5 is no choice"),
+        ([2.5, 3], "action 2.5 must be a whole number"),
     ],
 )
 def test_wrong_actions_are_refused(actions: list[float], message: str) -> None:

@@ -65,7 +65,7 @@ def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest
         "index.html shows Markdown: '**bc'",
         "index.html shows Markdown: '- one\\n5 - 3, a **bc'",
         "index.html shows Markdown: '```toml study\\n- one\\n5 - 3, a **bc'",
-        "index.html: none.html is no page of the site",
+        "index.html: none.html is not a page of the site",
     ]
 
 
@@ -135,7 +135,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path, monkeypatch: pytest.M
     )
     assert _module("links", monkeypatch).mistakes(tmp_path) == [
         "index.html fetches https://elsewhere.example/x.js",
-        "index.html: gone/ is no page of the site",
+        "index.html: gone/ is not a page of the site",
         "index.html: there/#gone has no such place in its page",
     ]
 

@@ -97,7 +97,7 @@ impl PyEnvironment {
     ///     Observation, reward, terminated, truncated, and an empty dictionary.
     ///
     /// Raises:
-    ///     ValueError: If the action is no choice of the space, or NaN.
+    ///     ValueError: If the action is not in the action space, or NaN.
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
         self.check(0, action)?;
         let ((step, reward), observation) = self.observed(py, 0, |environment, row| {
@@ -459,13 +459,13 @@ impl PyVectorEnvironment {
     }
 }
 
-/// An action that is none is a mistake of the caller's, not one to be cut to something.
+/// Refuses an action outside the space: it is a mistake of the caller, and is not clipped.
 fn check(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
     match *space {
         ActionSpace::Discrete(choices) => match actions.iter().find(|action| !is_choice(**action, choices)) {
             Some(action) => {
                 let last = choices - 1;
-                Err(PyValueError::new_err(format!("action {action} must be from 0 to {last}")))
+                Err(PyValueError::new_err(format!("action {action} must be a whole number from 0 to {last}")))
             }
             None => Ok(()),
         },

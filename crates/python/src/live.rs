@@ -87,7 +87,7 @@ impl PyLiveFlow {
     ///     action: The number of a choice, or a number within the range of the space.
     ///
     /// Raises:
-    ///     ValueError: If the action is no choice of the space, or NaN.
+    ///     ValueError: If the action is not in the action space, or NaN.
     fn act(&mut self, action: f64) -> PyResult<()> {
         let is_one = match self.inner.config().action.space() {
             ActionSpace::Discrete(choices) => {
