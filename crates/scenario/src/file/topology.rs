@@ -115,164 +115,106 @@ pub(crate) enum NodeKind {
     Appliance,
 }
 
-layer! {
-    /// A link, with its way back.
-    pub(crate) struct LinkTable {
-        /// Clock rate (bandwidth, capacity; ns-3's data rate).
-        #[schemars(required)]
-        rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay (latency), half of the RTT.
-        #[schemars(required)]
-        delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// Octets that the link layer adds to each packet; "none" by default.
-        framing: Framing,
-        /// Discipline of the packets that wait for the link (buffer).
-        queue: Queue,
-        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
-        device_queue: u32,
-        /// Rules that drop packets before the queue.
-        discard: List<DiscardRule>,
-        /// Record the packets for a pcapng file.
-        capture: bool,
-        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
-        telemetry: bool,
-        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
-        keep_order: bool,
-        /// Satellite after satellite.
-        handover: Fields<HandoverConfig>,
-        /// Random losses after the packet was sent.
-        loss: Loss,
-        /// A random delay besides.
-        jitter: Jitter,
-        /// Packets that are held back, so that others pass them.
-        reorder: Reorder,
-        /// Probability that a packet arrives twice; 0 by default.
-        duplicate: f64,
-        /// An effect of one's own on packets, on top of the others.
-        effect: Effect,
-        /// Drops what exceeds a rate, before the queue.
-        policer: Fields<PolicerConfig>,
-        /// Packets travel in bursts.
-        aggregate: Fields<AggregateConfig>,
-        /// Where the way back differs; discard and what hurts packets are not inherited.
-        reverse: HalfLink,
-    }
-}
-
-layer! {
-    /// The fields that differ on a link's way back.
-    pub(crate) struct HalfLink {
-        /// Clock rate (bandwidth, capacity; ns-3's data rate).
-        rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay (latency), half of the RTT.
-        delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// Octets that the link layer adds to each packet.
-        framing: Framing,
-        /// Discipline of the packets that wait for the link (buffer).
-        queue: Queue,
-        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
-        device_queue: u32,
-        /// Rules that drop packets before the queue.
-        discard: List<DiscardRule>,
-        /// Record the packets for a pcapng file.
-        capture: bool,
-        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
-        telemetry: bool,
-        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
-        keep_order: bool,
-        /// Satellite after satellite.
-        handover: Fields<HandoverConfig>,
-        /// Random losses after the packet was sent.
-        loss: Loss,
-        /// A random delay besides.
-        jitter: Jitter,
-        /// Packets that are held back, so that others pass them.
-        reorder: Reorder,
-        /// Probability that a packet arrives twice; 0 by default.
-        duplicate: f64,
-        /// An effect of one's own on packets, on top of the others.
-        effect: Effect,
-        /// Drops what exceeds a rate, before the queue.
-        policer: Fields<PolicerConfig>,
-        /// Packets travel in bursts.
-        aggregate: Fields<AggregateConfig>,
-    }
-}
-
-table! {
-    /// A link between two named nodes.
-    pub(crate) struct ExplicitLink {
-        /// Where it begins.
-        #[schemars(required)]
-        from: String,
-        /// Where it ends.
-        #[schemars(required)]
-        to: String,
-        /// False for a link without a way back.
-        duplex: bool,
-        /// Clock rate (bandwidth, capacity; ns-3's data rate).
-        #[schemars(required)]
-        rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay (latency), half of the RTT.
-        #[schemars(required)]
-        delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// Octets that the link layer adds to each packet; "none" by default.
-        framing: Framing,
-        /// Discipline of the packets that wait for the link (buffer).
-        queue: Queue,
-        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
-        device_queue: u32,
-        /// Rules that drop packets before the queue.
-        discard: List<DiscardRule>,
-        /// Record the packets for a pcapng file.
-        capture: bool,
-        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
-        telemetry: bool,
-        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
-        keep_order: bool,
-        /// Satellite after satellite.
-        handover: Fields<HandoverConfig>,
-        /// Random losses after the packet was sent.
-        loss: Loss,
-        /// A random delay besides.
-        jitter: Jitter,
-        /// Packets that are held back, so that others pass them.
-        reorder: Reorder,
-        /// Probability that a packet arrives twice; 0 by default.
-        duplicate: f64,
-        /// An effect of one's own on packets, on top of the others.
-        effect: Effect,
-        /// Drops what exceeds a rate, before the queue.
-        policer: Fields<PolicerConfig>,
-        /// Packets travel in bursts.
-        aggregate: Fields<AggregateConfig>,
-        /// Where the way back differs; discard and what hurts packets are not inherited.
-        reverse: HalfLink,
-    }
-}
-
-impl ExplicitLink {
-    /// The link without its ends.
-    pub(crate) fn link(&self) -> LinkTable {
-        LinkTable {
-            rate: self.rate.clone(),
-            delay: self.delay.clone(),
-            framing: self.framing,
-            queue: self.queue.clone(),
-            device_queue: self.device_queue,
-            discard: self.discard.clone(),
-            capture: self.capture,
-            telemetry: self.telemetry,
-            keep_order: self.keep_order,
-            handover: self.handover.clone(),
-            loss: self.loss.clone(),
-            jitter: self.jitter.clone(),
-            reorder: self.reorder.clone(),
-            duplicate: self.duplicate,
-            effect: self.effect.clone(),
-            policer: self.policer.clone(),
-            aggregate: self.aggregate.clone(),
-            reverse: self.reverse.clone(),
+/// The three tables that describe a link, from the fields that they share.
+macro_rules! link_tables {
+    ($($(#[$meta:meta])* $field:ident: $type:ty,)+) => {
+        layer! {
+            /// A link, with its way back.
+            pub(crate) struct LinkTable {
+                /// Clock rate (bandwidth, capacity; ns-3's data rate).
+                #[schemars(required)]
+                rate: TextOr<Rate, Fields<ChangingRate>>,
+                /// One-way propagation delay (latency), half of the RTT.
+                #[schemars(required)]
+                delay: TextOr<Duration, Fields<ChangingDelay>>,
+                /// What the link layer adds to each packet; "none" by default.
+                framing: Framing,
+                $($(#[$meta])* $field: $type,)+
+                /// Where the way back differs; discard and what hurts packets are not inherited.
+                reverse: HalfLink,
+            }
         }
-    }
+
+        layer! {
+            /// What differs on a link's way back.
+            pub(crate) struct HalfLink {
+                /// Clock rate (bandwidth, capacity; ns-3's data rate).
+                rate: TextOr<Rate, Fields<ChangingRate>>,
+                /// One-way propagation delay (latency), half of the RTT.
+                delay: TextOr<Duration, Fields<ChangingDelay>>,
+                /// What the link layer adds to each packet.
+                framing: Framing,
+                $($(#[$meta])* $field: $type,)+
+            }
+        }
+
+        table! {
+            /// A link between two named nodes.
+            pub(crate) struct ExplicitLink {
+                /// Where it begins.
+                #[schemars(required)]
+                from: String,
+                /// Where it ends.
+                #[schemars(required)]
+                to: String,
+                /// False for a link without a way back.
+                duplex: bool,
+                /// Clock rate (bandwidth, capacity; ns-3's data rate).
+                #[schemars(required)]
+                rate: TextOr<Rate, Fields<ChangingRate>>,
+                /// One-way propagation delay (latency), half of the RTT.
+                #[schemars(required)]
+                delay: TextOr<Duration, Fields<ChangingDelay>>,
+                /// What the link layer adds to each packet; "none" by default.
+                framing: Framing,
+                $($(#[$meta])* $field: $type,)+
+                /// Where the way back differs; discard and what hurts packets are not inherited.
+                reverse: HalfLink,
+            }
+        }
+
+        impl ExplicitLink {
+            /// The link without its ends.
+            pub(crate) fn link(&self) -> LinkTable {
+                LinkTable {
+                    rate: self.rate.clone(),
+                    delay: self.delay.clone(),
+                    framing: self.framing,
+                    $($field: self.$field.clone(),)+
+                    reverse: self.reverse.clone(),
+                }
+            }
+        }
+    };
+}
+
+link_tables! {
+    /// Discipline of the packets that wait for the link (buffer).
+    queue: Queue,
+    /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
+    device_queue: u32,
+    /// Rules that drop packets before the queue.
+    discard: List<DiscardRule>,
+    /// Record the packets for a pcapng file.
+    capture: bool,
+    /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
+    telemetry: bool,
+    /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
+    keep_order: bool,
+    /// Satellite after satellite.
+    handover: Fields<HandoverConfig>,
+    /// Random losses after the packet was sent.
+    loss: Loss,
+    /// A random delay besides.
+    jitter: Jitter,
+    /// Packets that are held back, so that others pass them.
+    reorder: Reorder,
+    /// Probability that a packet arrives twice; 0 by default.
+    duplicate: f64,
+    /// An effect of one's own on packets, on top of the others.
+    effect: Effect,
+    /// Drops what exceeds a rate, before the queue.
+    policer: Fields<PolicerConfig>,
+    /// Packets travel in bursts.
+    aggregate: Fields<AggregateConfig>,
 }
