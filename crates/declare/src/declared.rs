@@ -183,10 +183,6 @@ impl<T: Declared + PartialEq + Debug> Value for T {
         vec![Self::base(&Table::new())]
     }
 
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
-
     fn item_fields() -> Vec<FieldInfo> {
         infos::<T>()
     }

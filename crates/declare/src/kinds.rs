@@ -63,9 +63,6 @@ macro_rules! kinds {
             fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
                 vec![$(Self::$variant(<$config>::default())),*]
             }
-            fn outside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
-                Vec::new()
-            }
         }
     };
 }

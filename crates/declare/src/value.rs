@@ -48,8 +48,10 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Values in `range`, for tests: those at its ends first.
     fn inside(range: &Range<Self::Bound>) -> Vec<Self>;
 
-    /// Values just outside of `range`, for tests.
-    fn outside(range: &Range<Self::Bound>) -> Vec<Self>;
+    /// Values just outside of `range`, for tests; none where there is no range.
+    fn outside(_: &Range<Self::Bound>) -> Vec<Self> {
+        Vec::new()
+    }
 
     /// The allowed values in words, where they are not a range: `true or false`.
     fn choices() -> Option<String> {
@@ -137,17 +139,29 @@ impl Value for bool {
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         vec![true, false]
     }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
     fn choices() -> Option<String> {
         Some(Self::wanted())
     }
 }
 
-impl Value for f64 {
-    type Bound = Self;
+/// The part of [`Value`] of a type whose range is one of its own values.
+macro_rules! own_range {
+    () => {
+        type Bound = Self;
 
+        fn bounded(&self) -> Vec<Self> {
+            vec![*self]
+        }
+        fn inside(range: &Range<Self>) -> Vec<Self> {
+            range.inside()
+        }
+        fn outside(range: &Range<Self>) -> Vec<Self> {
+            range.outside()
+        }
+    };
+}
+
+impl Value for f64 {
     fn wanted() -> String {
         "a number".to_owned()
     }
@@ -160,22 +174,12 @@ impl Value for f64 {
     fn schema() -> Json {
         schema_of("number")
     }
-    fn bounded(&self) -> Vec<Self> {
-        vec![*self]
-    }
-    fn inside(range: &Range<Self>) -> Vec<Self> {
-        range.inside()
-    }
-    fn outside(range: &Range<Self>) -> Vec<Self> {
-        range.outside()
-    }
+    own_range!();
 }
 
 macro_rules! whole_numbers {
     ($($type:ty),*) => {
         $(impl Value for $type {
-            type Bound = Self;
-
             fn wanted() -> String {
                 format!("a whole number of at most {}", Self::MAX)
             }
@@ -188,15 +192,7 @@ macro_rules! whole_numbers {
             fn schema() -> Json {
                 schema_of_whole_numbers()
             }
-            fn bounded(&self) -> Vec<Self> {
-                vec![*self]
-            }
-            fn inside(range: &Range<Self>) -> Vec<Self> {
-                range.inside()
-            }
-            fn outside(range: &Range<Self>) -> Vec<Self> {
-                range.outside()
-            }
+            own_range!();
         })*
     };
 }
@@ -204,8 +200,6 @@ macro_rules! whole_numbers {
 whole_numbers!(u8, u16, u32, u64, usize);
 
 impl Value for i64 {
-    type Bound = Self;
-
     fn wanted() -> String {
         "a whole number, which may be negative".to_owned()
     }
@@ -218,15 +212,7 @@ impl Value for i64 {
     fn schema() -> Json {
         schema_of("integer")
     }
-    fn bounded(&self) -> Vec<Self> {
-        vec![*self]
-    }
-    fn inside(range: &Range<Self>) -> Vec<Self> {
-        range.inside()
-    }
-    fn outside(range: &Range<Self>) -> Vec<Self> {
-        range.outside()
-    }
+    own_range!();
 }
 
 /// Reads a text that stands for a quantity.
@@ -242,8 +228,6 @@ fn written_text(quantity: &impl Display) -> Json {
 macro_rules! quantities {
     ($($type:ident = $wanted:literal, $example:literal;)*) => {
         $(impl Value for $type {
-            type Bound = Self;
-
             fn wanted() -> String {
                 concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
             }
@@ -256,15 +240,7 @@ macro_rules! quantities {
             fn schema() -> Json {
                 schema_of_texts($example)
             }
-            fn bounded(&self) -> Vec<Self> {
-                vec![*self]
-            }
-            fn inside(range: &Range<Self>) -> Vec<Self> {
-                range.inside()
-            }
-            fn outside(range: &Range<Self>) -> Vec<Self> {
-                range.outside()
-            }
+            own_range!();
         })*
     };
 }

@@ -56,9 +56,6 @@ macro_rules! words {
             fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
                 <Self as $crate::Words>::ALL.iter().map(|(_, value, _)| *value).collect()
             }
-            fn outside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
-                Vec::new()
-            }
             fn choices() -> Option<String> {
                 Some($crate::words_of::<Self>())
             }

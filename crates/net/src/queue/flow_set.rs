@@ -76,7 +76,4 @@ impl Value for FlowSet {
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         Vec::new()
     }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
 }

@@ -201,9 +201,6 @@ impl Value for QueueLimit {
         let time = SimDuration::from_millis(20);
         vec![Self::Packets(100), Self::Bytes(Bytes(150_000)), Self::Time(time), Self::Unlimited]
     }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
 }
 
 /// The limit of a queue that leaves it to its link where it is not written.
