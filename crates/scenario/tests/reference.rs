@@ -91,17 +91,32 @@ fn renewed(page: &str) -> (String, Vec<String>) {
     (text, found)
 }
 
+/// The page with a heading and a place at its end for the table of each part that has none.
+fn completed(page: &Path, text: &str) -> String {
+    let kind = page.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let names = match kind {
+        "controllers" => controllers().names(),
+        "queues" => queues().names(),
+        _ => &[],
+    };
+    let (_, found) = renewed(text);
+    let without = names.iter().filter(|name| !found.iter().any(|found| found == *name));
+    let place = |name| format!("\n## {name}\n\n{BEGIN}{kind}: {name} -->\n{END}\n");
+    text.to_owned() + &without.map(place).collect::<String>()
+}
+
 #[test]
 fn the_tables_are_what_is_declared() {
+    let updates = env::var_os("ACKCLOCK_UPDATE_DOCS").is_some();
     let (mut stale, mut found) = (Vec::new(), Vec::new());
     for page in pages() {
         let text = fs::read_to_string(&page).expect("the page is there");
-        let (wanted, named) = renewed(&text);
+        let (wanted, named) = if updates { renewed(&completed(&page, &text)) } else { renewed(&text) };
         found.extend(named);
         if text == wanted {
             continue;
         }
-        if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
+        if updates {
             fs::write(&page, wanted).expect("the page can be written");
         } else {
             let line = wanted.lines().zip(text.lines()).find(|(wanted, found)| wanted != found);
@@ -120,9 +135,10 @@ fn the_tables_are_what_is_declared() {
     found.sort();
     names.sort();
     let without: Vec<&String> = names.iter().filter(|name| !found.contains(name)).collect();
-    let mark = "add a line '<!-- declared controllers: NAME -->' (or queues: ...) and one '<!-- end of declared -->'";
-    assert!(without.is_empty(), "docs/reference has no table of {without:?}; {mark}, then write it anew");
-    assert_eq!(found, names, "each is declared, and has one table");
     let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite reference";
+    let mark =
+        "a controller or queue gets one by the command below; others need the line '<!-- declared links: NAME -->'";
+    assert!(without.is_empty(), "docs/reference has no table of {without:?}; {mark}\n  {how}");
+    assert_eq!(found, names, "each is declared, and has one table");
     assert!(stale.is_empty(), "pages are stale; write them anew with\n  {how}\n{stale:#?}");
 }
