@@ -1,4 +1,4 @@
-//! Properties that every discipline owes to the link, whatever else it does.
+//! Invariants of every discipline towards its link.
 
 use ackclock_units::{Bytes, SimDuration};
 use ackclock_wire::{Ecn, Segment};
@@ -9,7 +9,7 @@ use crate::config::{DropTailConfig, PacketClass, QueueLimit, SgpqConfig};
 use crate::ids::HopIndex;
 use crate::queue::testing::receiver;
 
-/// One of each, with room for twelve packets, so that it is often full.
+/// Every discipline with room for twelve packets, so that it is often full.
 fn every_discipline() -> Vec<QueueConfig> {
     let limit = QueueLimit::Packets(12);
     let red = RedConfig { weight: Some(0.5), ecn: true, limit, ..RedConfig::default() };
@@ -41,7 +41,7 @@ fn every_discipline() -> Vec<QueueConfig> {
     all
 }
 
-/// Those that manage delay, so eager that they drop and mark within the few packets of the test.
+/// The disciplines that manage delay, so eager that they drop and mark within the few packets of the test.
 fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
     let (short, soon) = (SimDuration::from_millis(1), SimDuration::from_millis(3));
     let quantum = Bytes(500);
@@ -89,14 +89,14 @@ fn delay_managers(limit: QueueLimit) -> Vec<QueueConfig> {
     ]
 }
 
-/// Account of a queue by its link.
+/// The account that a link keeps of a queue.
 #[derive(Default)]
 struct Account {
     came: u64,
     left: u64,
     octets_came: u64,
     octets_left: u64,
-    /// Number of the last packet that left, of each flow and kind.
+    /// The number of the last packet that left, of each flow and kind.
     last: [[HopIndex; 2]; 4],
 }
 
@@ -122,8 +122,8 @@ fn packet(flow: u32, payload: u32, number: u32, now: SimTime) -> Queued {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every packet leaves once, in its flow's order, or waits, or is counted as dropped; what waits is what is said to
-    /// wait; and a queue in which something waits says when it may leave.
+    /// Every packet leaves once, in its flow's order, or waits, or is counted as dropped. The reported waiting packets
+    /// are those that wait; and a queue with waiting packets reports the time of a departure.
     #[test]
     fn packets_are_neither_lost_nor_made(
         steps in proptest::collection::vec((0_u64..4_000_000, 0_u32..4, proptest::bool::ANY, 0_u32..3), 1..200),
@@ -172,7 +172,7 @@ fn every_discipline_is_in_the_list() {
     assert_eq!(names.len(), queues().iter().count(), "{names:?}");
 }
 
-/// Whatever a discipline derives from the rate of its link follows when that changes.
+/// The values that a discipline derives from the rate of its link follow a change of that rate.
 #[test]
 fn a_queue_on_a_link_that_was_changed_is_one_on_a_link_that_always_had_its_rate() {
     let place = QueuePlace { link: "test", seed: 1 };
