@@ -8,24 +8,12 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Stack, parts_of};
 use crate::bursts::BurstRule;
-use crate::classic::{
-    AimdConfig, BicConfig, Classic, HighSpeedConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig,
-    VenoConfig, WestwoodConfig, YeahConfig,
-};
 use crate::delivery::{Demands, SegmentReport};
-use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
-use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::slow_start::EarlyExit;
 use crate::telemetry::HopRecord;
-use crate::{
-    Abc, AbcConfig, Bbr, Bbr3, Bbr3Config, BbrConfig, C2tcp, C2tcpConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp,
-    DctcpConfig, Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus,
-    LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, Nimbus, NimbusConfig, PowerTcp, PowerTcpConfig, Prague,
-    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Sprout, SproutConfig, Swift, SwiftConfig, ThetaPowerTcpConfig,
-    Timely, TimelyConfig, Unopened, Vegas, VegasConfig, Verus, VerusConfig,
-};
+use crate::unopened::Unopened;
 
 /// One congestion-control algorithm for one flow.
 ///
@@ -198,15 +186,15 @@ impl Start {
 }
 
 /// The algorithms of this crate, one line each: the configuration, and the controllers that it can start as, unless
-/// another line lists them.
+/// another line lists them. What is large is held in a box.
 macro_rules! controllers {
-    ($($config:ident($parameters:ty) $(in $held:ident)? $(=> $($running:ident($controller:ty)),+)?;)*) => {
+    ($($config:ident($parameters:ident $(in $held:ident)?) $(=> $($running:ident $(in $boxed:ident)?),+)?;)*) => {
         /// An algorithm with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum ControllerConfig {
             $(
-                #[doc = concat!("With the parameters [`", stringify!($parameters), "`].")]
-                $config(held!($parameters $(, $held)?)),
+                #[doc = concat!("With the parameters [`", stringify!($parameters), "`](crate::", stringify!($parameters), ").")]
+                $config(held!(crate::$parameters $(, $held)?)),
             )*
             /// An algorithm from outside this crate.
             External(ExternalConfig),
@@ -216,7 +204,7 @@ macro_rules! controllers {
         pub enum Controller {
             $($($(
                 #[doc = concat!("Runs as [`", stringify!($running), "`](crate::", stringify!($running), ").")]
-                $running($controller),
+                $running(held!(crate::$running $(, $boxed)?)),
             )+)?)*
             /// An algorithm from outside this crate.
             External(Box<dyn ExternalController>),
@@ -255,7 +243,7 @@ macro_rules! controllers {
 
         static CONTROLLERS: LazyLock<Parts<ControllerConfig, Stack>> = LazyLock::new(|| {
             let mut parts = Vec::new();
-            $(parts.extend(parts_of(|config: $parameters| ControllerConfig::$config(config.into())));)*
+            $(parts.extend(parts_of(|config: crate::$parameters| ControllerConfig::$config(config.into())));)*
             Parts::new(parts)
         });
 
@@ -263,7 +251,7 @@ macro_rules! controllers {
     };
 }
 
-/// The type that holds a configuration: itself, or a box where it is large.
+/// The type that holds a configuration or a controller: itself, or a box.
 macro_rules! held {
     ($parameters:ty) => { $parameters };
     ($parameters:ty, $held:ident) => { $held<$parameters> };
@@ -399,9 +387,9 @@ macro_rules! dispatch {
 }
 
 controllers! {
-    Reno(RenoConfig) => Reno(Reno), LinuxReno(LinuxReno);
-    Cubic(CubicConfig) => Cubic(Cubic), LinuxCubic(LinuxCubic);
-    Aimd(AimdConfig) => Classic(Box<Classic>);
+    Reno(RenoConfig) => Reno, LinuxReno;
+    Cubic(CubicConfig) => Cubic, LinuxCubic;
+    Aimd(AimdConfig) => Classic in Box;
     Bic(BicConfig);
     HighSpeed(HighSpeedConfig);
     Htcp(HtcpConfig);
@@ -411,31 +399,31 @@ controllers! {
     Veno(VenoConfig);
     Westwood(WestwoodConfig);
     Yeah(YeahConfig);
-    Vegas(VegasConfig) => Vegas(Box<Vegas>);
-    Fast(FastConfig) => Fast(Box<Fast>);
-    Ledbat(LedbatConfig) => Ledbat(Box<Ledbat>);
-    LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus(Box<LedbatPlusPlus>);
-    Copa(CopaConfig) => Copa(Box<Copa>);
-    Abc(AbcConfig) => Abc(Box<Abc>);
-    C2tcp(C2tcpConfig) => C2tcp(Box<C2tcp>);
-    Nimbus(NimbusConfig) => Nimbus(Box<Nimbus>);
-    Verus(VerusConfig) => Verus(Box<Verus>);
-    Sprout(SproutConfig) => Sprout(Box<Sprout>);
-    Swift(SwiftConfig) => Swift(Box<Swift>);
-    Timely(TimelyConfig) => Timely(Box<Timely>);
-    Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);
-    PowerTcp(PowerTcpConfig) => PowerTcp(Box<PowerTcp>);
+    Vegas(VegasConfig) => Vegas in Box;
+    Fast(FastConfig) => Fast in Box;
+    Ledbat(LedbatConfig) => Ledbat in Box;
+    LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus in Box;
+    Copa(CopaConfig) => Copa in Box;
+    Abc(AbcConfig) => Abc in Box;
+    C2tcp(C2tcpConfig) => C2tcp in Box;
+    Nimbus(NimbusConfig) => Nimbus in Box;
+    Verus(VerusConfig) => Verus in Box;
+    Sprout(SproutConfig) => Sprout in Box;
+    Swift(SwiftConfig) => Swift in Box;
+    Timely(TimelyConfig) => Timely in Box;
+    Hpcc(HpccConfig) => Hpcc in Box;
+    PowerTcp(PowerTcpConfig) => PowerTcp in Box;
     ThetaPowerTcp(ThetaPowerTcpConfig);
-    Fixed(FixedConfig) => Fixed(Fixed);
-    Bbr(BbrConfig) => Bbr(Box<Bbr>), LinuxBbr(Box<LinuxBbr>);
-    Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);
-    Dctcp(DctcpConfig) => Dctcp(Box<Dctcp>);
-    Prague(PragueConfig) => Prague(Box<Prague>);
-    Allegro(AllegroConfig) => Allegro(Box<Allegro>);
-    Vivace(VivaceConfig) => Vivace(Box<Vivace>);
-    Siad(SiadConfig) => Siad(Box<Siad>);
-    DqnNewReno(DqnNewRenoConfig) in Box => DqnNewReno(Box<DqnNewReno>);
-    DqnCubic(DqnCubicConfig) in Box => DqnCubic(Box<DqnCubic>);
+    Fixed(FixedConfig) => Fixed;
+    Bbr(BbrConfig) => Bbr in Box, LinuxBbr in Box;
+    Bbr3(Bbr3Config) => Bbr3 in Box;
+    Dctcp(DctcpConfig) => Dctcp in Box;
+    Prague(PragueConfig) => Prague in Box;
+    Allegro(AllegroConfig) => Allegro in Box;
+    Vivace(VivaceConfig) => Vivace in Box;
+    Siad(SiadConfig) => Siad in Box;
+    DqnNewReno(DqnNewRenoConfig in Box) => DqnNewReno in Box;
+    DqnCubic(DqnCubicConfig in Box) => DqnCubic in Box;
 }
 
 impl ControllerConfig {
