@@ -3,6 +3,8 @@
 use crate::common::{mean_window, numbers, run, simulate, without_queue};
 use ackclock_sim::Summary;
 
+/// Evidence for the controller `illinois`: without a queue AIMD(10, 1/8): 866 segments at p = 1e-4; with a long one
+/// 1/2 is kept.
 #[test]
 fn illinois_without_a_queue_is_aimd_of_ten_and_an_eighth() {
     // Liu, Basar, Srikant: d_a = 0 gives alpha = 10, beta = 1/8: W = sqrt(a (2 - b) / (2 b p)) = sqrt(75e4) = 866
@@ -10,6 +12,7 @@ fn illinois_without_a_queue_is_aimd_of_ten_and_an_eighth() {
     assert!((window / 866.0 - 1.0).abs() < 0.1, "{window}");
 }
 
+/// Evidence for the controller `veno`: 4/5 kept while N < 3: 212 segments at p = 1e-4; 1/2 else.
 #[test]
 fn veno_without_a_queue_keeps_four_fifths() {
     // Fu and Liew: N < 3 takes every loss for random: AIMD(1, 1/5): sqrt(1.8 / 0.4 * 1e4) = 212; Reno's is 122
@@ -17,6 +20,8 @@ fn veno_without_a_queue_keeps_four_fifths() {
     assert!((window / 212.0 - 1.0).abs() < 0.05, "{window}");
 }
 
+/// Evidence for the controller `hybla`: a rate that does not depend on the round trip (Reno's: a quarter at four
+/// times 25 ms).
 #[test]
 fn hybla_gets_as_much_over_100_ms_as_over_25() {
     // Caini and Firrincieli: the rate does not depend on the round trip; Reno's is a quarter at four times the RTT.
@@ -61,6 +66,8 @@ fn yeah_fills_the_link_and_empties_its_queue_in_time() {
     assert!(link.utilization > 0.95, "{}", link.utilization);
 }
 
+/// Evidence for the controller `yeah`: at most Q_max = 80 segments queued and two round trips' growth; 7/8 kept on a
+/// short queue.
 #[test]
 fn yeahs_queue_goes_up_to_q_max_and_no_further() {
     // Fast, the window grows by a hundredth in a round trip, 9 of some 900 segments; a whole round trip with Q beyond

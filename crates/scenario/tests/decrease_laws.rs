@@ -33,6 +33,7 @@ fn assert_keeps(controller: &str, buffer: &str, seconds: u32, share: f64, tolera
     }
 }
 
+/// Evidence for the controller `westwood`: ssthresh = BWE RTT_min, what the path holds, whatever the buffer.
 #[test]
 fn westwood_falls_to_what_the_path_holds_whatever_the_buffer() {
     // Grieco and Mascolo: ssthresh = BWE RTT_min; the link is busy, so BWE is its rate.
@@ -43,6 +44,7 @@ fn westwood_falls_to_what_the_path_holds_whatever_the_buffer() {
     }
 }
 
+/// Evidence for the controller `htcp`.
 #[test]
 fn htcp_keeps_the_ratio_of_the_round_trips_between_a_half_and_four_fifths() {
     // draft-leith-tcp-htcp: beta = RTT_min / RTT_max: 1 / (1 + buffer in bandwidth-delay products), within its bounds.
@@ -52,12 +54,14 @@ fn htcp_keeps_the_ratio_of_the_round_trips_between_a_half_and_four_fifths() {
     }
 }
 
+/// Evidence for the controller `illinois`.
 #[test]
 fn illinois_halves_where_the_queue_was_long() {
     // Liu, Basar, Srikant: d_a beyond eta_3 d_m = 0.8 d_m gives beta_max = 1/2.
     assert_keeps("\"illinois\"", "1 bdp", 400, 0.5, 0.02);
 }
 
+/// Evidence for the controller `veno`.
 #[test]
 fn veno_halves_where_three_segments_were_queued() {
     // Fu and Liew: N >= beta = 3 is congestion, whatever buffer the loss finds full.
@@ -65,6 +69,7 @@ fn veno_halves_where_three_segments_were_queued() {
     assert_keeps("\"veno\"", "1 bdp", 400, 0.5, 0.02);
 }
 
+/// Evidence for the controller `yeah`.
 #[test]
 fn yeah_takes_the_queue_but_an_eighth_at_least() {
     // Baiocchi et al.: min(max(W/8, Q), W/2) goes. A buffer of 5 packets is below an eighth of the 89 that path and buffer

@@ -52,6 +52,7 @@ fn codel_marks_where_flows_can_say_so() {
     assert!((2.0..=10.0).contains(&a), "{a} ms");
 }
 
+/// Evidence for the queue `pie`: 15 ms of queue, by timestamps and by departure rate (RFC 8033); 9 to 21 ms.
 #[test]
 fn pie_holds_two_cubic_flows_near_its_target() {
     for delay in ["timestamps", "departure_rate"] {

@@ -42,6 +42,9 @@ fn assert_holds(summary: &Summary, what: &str) {
     assert!(link.utilization > 0.98, "{what}: {}", link.utilization);
 }
 
+/// Evidence for the controller `nimbus`: pulses, z and BasicDelay by hand; alone and beside constant datagrams it
+/// holds a quarter of a round trip queued, with the link full, and beside random ones in five of eight runs; beside
+/// CUBIC it competes for nine tenths of the time and shares within a factor of two.
 #[test]
 fn nimbus_holds_the_delay_alone_and_beside_datagrams() {
     for (nimbus, others) in [("\"nimbus\"", String::new()), (KNOWN, datagrams("cbr"))] {
@@ -68,6 +71,7 @@ fn nimbus_holds_the_delay_beside_datagrams_at_random_in_most_runs() {
     }
 }
 
+/// Evidence for the controller `nimbus`.
 #[test]
 fn nimbus_competes_beside_cubic_and_shares_alike() {
     // Where it learns the link's rate as it goes, one of eight runs takes CUBIC for inelastic for a while.
@@ -83,6 +87,7 @@ fn nimbus_competes_beside_cubic_and_shares_alike() {
     }
 }
 
+/// Evidence for the controller `nimbus`.
 #[test]
 fn nimbus_that_does_not_switch_starves_beside_cubic() {
     // Why it switches: section 1 of the paper.

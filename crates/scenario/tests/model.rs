@@ -74,6 +74,7 @@ fn marks_are_on_at_both_ends_unless_a_table_says_otherwise() {
 }
 
 //= rfc9331-4.2-counted-marks
+/// Evidence for the controller `prague`: without counted marks Reno's own course, and none marked.
 #[test]
 fn prague_to_a_peer_that_does_not_count_marks_is_reno_without_ecn() {
     // The authors' module: prague_reno, and TCP_CONG_NO_FALLBACK_RFC3168. What allows no mark waits to the limit and is dropped there.

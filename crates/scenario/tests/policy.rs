@@ -81,6 +81,8 @@ fn a_policy_holds_the_window_that_its_weights_say() {
 
 /// A policy with an LSTM that counts: a segment more at each of its first twenty decisions of a flow, then none
 /// (tests/vectors/recurrent/make.py).
+///
+/// Evidence for the controller `policy`.
 #[test]
 fn a_memory_is_each_flows_own_and_empty_when_it_begins() {
     let file = format!("{}/../../tests/vectors/recurrent/counting_old.onnx", env!("CARGO_MANIFEST_DIR"));
