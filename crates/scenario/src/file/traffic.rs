@@ -15,17 +15,17 @@ table! {
     pub(crate) struct SizeTable {
         /// A workload measured in a data centre.
         cdf: Workload,
-        /// A file: a size a line, each as likely, or a size and the fraction of flows that are no larger.
+        /// A file with one size per line, each as likely; or with a size and the fraction of flows of at most that size.
         file: String,
-        /// A file with one size per line, each as likely, or with a size and the fraction of flows of at most that size.
-        sha256: String,
         /// SHA-256 that the file must have.
+        sha256: String,
         /// Uniform between the first size and the second.
+        uniform: List<Size>,
         /// Exponential, by its mean.
         exponential: Size,
         /// Pareto, with a heavy tail.
         pareto: Fields<ParetoSizes>,
-        /// Log-normal.
+        /// Log-normal: the logarithm is normal.
         log_normal: Fields<LogNormalSizes>,
     }
 }
