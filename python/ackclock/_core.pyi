@@ -539,7 +539,7 @@ class Endpoint:
         """The reason of an early end of the connection: "refused", "reset" or "timed out"; None otherwise."""
     @property
     def writable_octets(self) -> int:
-        """Bytes that one write takes within the send buffer and `TCP_NOTSENT_LOWAT`; more may fit after it."""
+        """The number of bytes that one write takes within the send buffer and `TCP_NOTSENT_LOWAT`; more may fit later."""
     @property
     def is_writable(self) -> bool:
         """True if a poll shows the socket as writable, and a waiting write continues.
@@ -626,7 +626,7 @@ class Packet:
         sequence: Sequence number of the first byte of payload.
         acknowledgment: The acknowledgment number.
         payload_bytes: Payload, bytes.
-        octets: Octets that it takes of the link; by default the size of the IP packet.
+        octets: Size on the link, bytes; by default that of the IP packet.
         since_ns: Time at which it came to the link, nanoseconds of simulated time.
         ecn: The ECN field: "not_ect", "ect0", "ect1" or "ce".
 
@@ -665,7 +665,7 @@ class Packet:
         """Size of the IP packet, in bytes."""
     @property
     def octets(self) -> int:
-        """Octets that it takes of the link, framing included."""
+        """Size on the link, framing included, in bytes."""
     @property
     def since_ns(self) -> int:
         """Time of arrival at the queue, in nanoseconds of simulated time; for an effect, of the last bit leaving."""

@@ -49,7 +49,7 @@ pub(super) enum Whereabouts {
 ///     sequence: Sequence number of the first byte of payload.
 ///     acknowledgment: The acknowledgment number.
 ///     payload_bytes: Payload, bytes.
-///     octets: Octets that it takes of the link; by default the size of the IP packet.
+///     octets: Size on the link, bytes; by default that of the IP packet.
 ///     since_ns: Time at which it came to the link, nanoseconds of simulated time.
 ///     ecn: The ECN field: "not_ect", "ect0", "ect1" or "ce".
 ///
@@ -198,7 +198,7 @@ impl PyPacket {
         self.packet.size
     }
 
-    /// Octets that it takes of the link, framing included.
+    /// Size on the link, framing included, in bytes.
     #[getter]
     fn octets(&self) -> u64 {
         self.octets
