@@ -539,7 +539,7 @@ class Endpoint:
         """The reason of an early end of the connection: "refused", "reset" or "timed out"; None otherwise."""
     @property
     def writable_octets(self) -> int:
-        """The number of bytes that one write takes within the send buffer and `TCP_NOTSENT_LOWAT`; more may fit later."""
+        """The number of bytes that one write takes by the send buffer and `TCP_NOTSENT_LOWAT`; more may fit later."""
     @property
     def is_writable(self) -> bool:
         """True if a poll shows the socket as writable, and a waiting write continues.

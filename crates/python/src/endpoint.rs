@@ -224,7 +224,7 @@ impl PyEndpoint {
         })
     }
 
-    /// The number of bytes that one write takes within the send buffer and `TCP_NOTSENT_LOWAT`; more may fit later.
+    /// The number of bytes that one write takes by the send buffer and `TCP_NOTSENT_LOWAT`; more may fit later.
     #[getter]
     fn writable_octets(&self) -> u64 {
         self.inner.writable_at_once().0
