@@ -10,12 +10,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Parts of a text between backticks.
+/// The parts of a text between backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// The rows: a controller, and the file and name of each run.
+/// The rows of the page: a controller, and the file and name of each run.
 fn rows(page: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
     let cells = page.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').collect::<Vec<_>>());
     cells
@@ -30,7 +30,7 @@ fn rows(page: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
         .collect()
 }
 
-/// Mistake in the name of a run: it must be a test of a packet-level suite that is not skipped and knows the
+/// The mistake in the name of a run, which must be a test of a packet-level suite that is not skipped and knows the
 /// controller.
 fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
     if !["crates/scenario/tests/", "crates/sim/tests/", "crates/env/tests/"]
@@ -48,7 +48,7 @@ fn complaint(controller: &str, file: &str, run: &str) -> Option<String> {
     (!text.to_lowercase().contains(last)).then(|| format!("{file} does not mention {controller}"))
 }
 
-/// Every controller but those that someone else brings, and those of media.
+/// Every controller except those from outside, and those of media.
 fn names() -> impl Iterator<Item = &'static str> {
     let media = RateControl::kinds().into_iter().map(|(name, _)| name);
     controllers().names().iter().copied().chain(["policy"]).chain(media)
