@@ -1,9 +1,9 @@
-//! Every queue of the catalogue has a row in the table of evidence, and every row a test that there is.
+//! Every queue of the catalogue has a row in the table of evidence, and every row an existing test.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Rows of the table under "Queues": the first cell and the last, without their quotes.
+/// The rows of the table under "Queues": the first and the last cell, without quotes.
 fn rows(page: &str) -> Vec<(String, String)> {
     let section = page.split("\n## Queues\n").nth(1).expect("a section on queues");
     let section = section.split("\n## ").next().expect("at least one part");
