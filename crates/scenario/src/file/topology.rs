@@ -134,8 +134,7 @@ layer! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
-        /// Write queue, octets sent, time and rate into data packets, for controllers that use telemetry; false by
-        /// default.
+        /// Write queue, octets sent, time and rate into data packets, for controllers by telemetry; false by default.
         telemetry: bool,
         /// Keeps the order of packets, even where a later one has a shorter delay; true by default.
         keep_order: bool,
@@ -177,8 +176,7 @@ layer! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
-        /// Write queue, octets sent, time and rate into data packets, for controllers that use telemetry; false by
-        /// default.
+        /// Write queue, octets sent, time and rate into data packets, for controllers by telemetry; false by default.
         telemetry: bool,
         /// Keeps the order of packets, even where a later one has a shorter delay; true by default.
         keep_order: bool,
@@ -228,8 +226,7 @@ table! {
         discard: List<DiscardRule>,
         /// Record the packets for a pcapng file.
         capture: bool,
-        /// Write queue, octets sent, time and rate into data packets, for controllers that use telemetry; false by
-        /// default.
+        /// Write queue, octets sent, time and rate into data packets, for controllers by telemetry; false by default.
         telemetry: bool,
         /// Keeps the order of packets, even where a later one has a shorter delay; true by default.
         keep_order: bool,
