@@ -247,7 +247,7 @@ def test_a_late_run_is_repeated_and_then_taken_as_it_is_but_not_kept(
 
 
 SHORT_FORMS = {"K1-06": "3 s", "K1-03": "4 s"}
-"""Of CUBIC over 20 Mbit/s and BBR over 5 Mbit/s."""
+"""Short durations for CUBIC over 20 Mbit/s and BBR over 5 Mbit/s."""
 
 
 @needs_kernel

@@ -1,4 +1,4 @@
-"""What the site is made of, as far as it can be looked at without building it: `make site` does the rest."""
+"""The site, as far as it can be tested without building it: `make site` does the rest."""
 
 import ast
 import importlib.util

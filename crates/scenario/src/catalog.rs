@@ -31,7 +31,7 @@ pub fn buffer_policies() -> Value {
     ackclock_relay::buffer_policies().iter().map(Part::to_json).collect()
 }
 
-/// Controllers that are not in this program's crates.
+/// Controllers from outside the crates of this program.
 fn doors() -> [Value; 3] {
     [
         entry(
@@ -103,7 +103,7 @@ fn describe(profile: &Profile) -> Value {
     })
 }
 
-/// Where that comes from, of controllers of which the profile says something.
+/// The sources of a profile's parameters of controllers, by controller.
 fn sources_of_controllers(profile: &Profile) -> Table {
     let said = |name: &String| Some((name.clone(), profile.why_controller(name)?.into()));
     profile.controllers.keys().filter_map(said).collect()

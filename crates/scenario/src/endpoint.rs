@@ -1,4 +1,5 @@
-//! A single endpoint's options, as a scenario's `tcp` and `controller` say them: for what drives an endpoint by hand.
+//! Options of a single endpoint, in the form of a scenario's `tcp` and `controller`, for programs that drive an
+//! endpoint.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_tcp::TcpConfig;

@@ -1,4 +1,4 @@
-//! Reno's relatives on a network, held to laws of their papers.
+//! Reno's relatives on a network, compared with laws of their papers.
 
 use crate::common::{mean_window, numbers, run, simulate, without_queue};
 use ackclock_sim::Summary;
@@ -34,7 +34,7 @@ fn hybla_gets_as_much_over_100_ms_as_over_25() {
     assert!((reno - 0.25).abs() < 0.03, "{reno}");
 }
 
-/// A round trip of 100 ms.
+/// A bottleneck with a round trip of 100 ms.
 fn bottleneck(controller: &str, rate: &str, queue: &str, discard: &str) -> Summary {
     run(&format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
@@ -83,8 +83,8 @@ fn yeahs_queue_goes_up_to_q_max_and_no_further() {
     assert!(summary.links[0].utilization > 0.97, "{}", summary.links[0].utilization);
 }
 
-/// RFC 5681 section 3.1, equation (3): beyond ssthresh a window grows by a segment in a round trip, however small a part of an octet
-/// that is for one ACK, and whatever part of an octet ssthresh has.
+/// RFC 5681 section 3.1, equation (3): beyond ssthresh a window grows by a segment in a round trip. It does so however
+/// small the part of an octet for one ACK is, and whatever part of an octet ssthresh has.
 #[test]
 fn a_large_window_of_parts_of_segments_grows_beyond_its_ssthresh() {
     for controller in ["{ kind = \"aimd\", b = 0.3 }", "\"westwood\"", "{ kind = \"cubic\", variant = \"rfc9438\" }"] {

@@ -1,4 +1,4 @@
-//! `HighSpeed`, Scalable and AIMD on a path that never queues, held to the laws of their sources.
+//! `HighSpeed`, Scalable and AIMD on a path that never queues, compared with the laws of their sources.
 
 use crate::common::{MSS, mean_window, simulate};
 

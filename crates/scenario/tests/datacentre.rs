@@ -1,10 +1,11 @@
-//! Controllers of datacentres on a fabric of theirs: what their papers say of queues and rates.
+//! Controllers of datacentres on a fabric of theirs, compared with their papers' queues and rates.
 
 use crate::common::{run, simulate};
 use ackclock_scenario::Scenario;
 use ackclock_sim::Summary;
 
-/// A switch with 20 us of propagation and a queue that takes all; hosts with links as fast, in Gbit/s. `more` is of the switch's link.
+/// A switch with 20 us of propagation and an unlimited queue; hosts' links have the same rate. `more` sets the switch's
+/// link.
 fn fabric(gbit_s: u32, controller: &str, count: u32, more: &str) -> Summary {
     run(&format!(
         "duration = \"{} ms\"\nmeasure = {{ from = \"{} ms\" }}\n[topology]\nkind = \"dumbbell\"\n\
@@ -32,7 +33,7 @@ fn timely_brings_the_round_trip_up_to_its_lower_threshold_and_not_near_the_upper
     }
 }
 
-/// Octets that a path of 100 Gbit/s holds: 20 us, three times 120 ns for a packet and three times 4.2 ns for an ACK.
+/// Octets on a path of 100 Gbit/s: 20 us, three times 120 ns for a packet and three times 4.2 ns for an ACK.
 const PATH_FULL: f64 = 20.373e-6 * 100e9 / 8.0;
 
 /// Evidence for the controller `hpcc`: algorithm 1 by hand; U = eta + N W_AI / BDP with next to no queue, for 1 to 16
@@ -51,7 +52,7 @@ fn hpcc_uses_95_percent_and_queues_next_to_nothing() {
     }
 }
 
-/// A flow over both links and one over the second alone.
+/// A parking lot: a flow over both links, and one over the second alone.
 fn parking_lot(controller: &str) -> Summary {
     run(&format!(
         "duration = \"12 ms\"\nmeasure = {{ from = \"4 ms\" }}\n[topology]\nkind = \"parking_lot\"\nhops = 2\n\

@@ -1,16 +1,16 @@
-//! Window after a loss where the queue was full, beside the rule of each source. One flow over 10 Mbit/s and 100 ms:
-//! 833.3 segments a second, and a path that holds 84.4 of them; the buffer is what varies.
+//! The window after a loss where the queue was full, compared with the rule of each source.
+//!
+//! One flow runs over 10 Mbit/s and 100 ms: 833.3 segments a second, and a path of 84.4 segments; the buffer varies.
 
 use crate::common::{MSS, numbers, simulate};
 
-/// Propagation, two segments' service (1.2 ms, 24 us) and that of the ACKs.
+/// The least round trip, s: propagation, two segments' service (1.2 ms, 24 us) and that of the ACKs.
 const RTT_MIN_S: f64 = 0.1013;
-/// Packets that path and queue hold for each bandwidth-delay product of 83.3 packets that the buffer has.
+/// Packets on path and in queue for each bandwidth-delay product of 83.3 packets in the buffer.
 const BDP: f64 = 10e6 * 0.1 / 12_000.0;
 const PATH: f64 = 10e6 * RTT_MIN_S / 12_000.0;
 
-/// Window at each loss of the second half, when slow start and its losses are forgotten, and what it was reduced to;
-/// segments.
+/// The window at each loss of the second half, well after slow start and its losses, and the window after it; segments.
 fn losses(controller: &str, buffer: &str, seconds: u32) -> Vec<(f64, f64)> {
     let outcome = simulate(&format!(
         "duration = \"{seconds} s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\

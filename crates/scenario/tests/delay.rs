@@ -1,10 +1,10 @@
-//! Controllers that go by delay on a network: what their papers say of the queue they keep.
+//! Controllers based on delay, compared with their papers' queues.
 
 use crate::common::run;
 use ackclock_scenario::Scenario;
 use ackclock_sim::Summary;
 
-/// 20 Mbit/s, 40 ms of propagation and an ACK for every segment: a segment takes 0.6 ms, a BDP is 67 of them.
+/// A dumbbell of 20 Mbit/s, 40 ms of propagation and an ACK for every segment: a segment takes 0.6 ms, a BDP is 67.
 fn dumbbell(from_s: u32, queue: &str, flows: &str) -> Summary {
     run(&format!(
         "duration = \"{} s\"\nmeasure = {{ from = \"{from_s} s\" }}\n[topology]\nkind = \"dumbbell\"\n\
@@ -15,13 +15,13 @@ fn dumbbell(from_s: u32, queue: &str, flows: &str) -> Summary {
     ))
 }
 
-/// Runs `count` flows, two seconds apart, on a queue that takes all.
+/// Runs `count` flows, two seconds apart, on an unlimited queue.
 fn alone(controller: &str, count: u32, from_s: u32) -> Summary {
     let flows = format!("[[flow]]\ncount = {count}\ncontroller = {controller}\nstart = {{ spacing = \"2 s\" }}");
     dumbbell(from_s, "unlimited", &flows)
 }
 
-/// One flow beside a Reno flow, on a queue of 250 ms.
+/// Goodputs of one flow and of a Reno flow beside it, on a queue of 250 ms.
 fn beside_reno(controller: &str) -> [f64; 2] {
     let flows = format!("[[flow]]\ncontroller = {controller}\n[[flow]]\ncontroller = \"reno\"\nstart = \"1 s\"");
     let summary = dumbbell(30, "250 ms", &flows);

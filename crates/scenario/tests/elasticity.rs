@@ -1,10 +1,11 @@
-//! Nimbus: which mode it is in, and what comes of that, beside flows that answer and flows that do not.
+//! Nimbus: its mode, and the mode's effects, beside elastic and inelastic flows.
 
 use crate::common::{numbers, simulate};
 use ackclock_sim::{Outcome, Summary};
 
-/// 48 Mbit/s, 50 ms and a buffer of 100 ms more, 60 s of which the last 35 count. Nimbus is flow 0; of `others` none is TCP's but the
-/// last.
+/// A run over 48 Mbit/s, 50 ms and a buffer of 100 ms more; of its 60 s the last 35 count.
+///
+/// Nimbus is flow 0; of `others` only the last uses TCP.
 fn beside(nimbus: &str, others: &str) -> Outcome {
     seeded(1, nimbus, others)
 }
@@ -27,7 +28,7 @@ fn datagrams(kind: &str) -> String {
 
 const KNOWN: &str = "{ kind = \"nimbus\", link_rate = \"48 Mbit/s\" }";
 
-/// Share of the measured time in which it competed.
+/// The share of the measured time in competitive mode.
 fn competing(outcome: &Outcome) -> f64 {
     let (times, modes) = (numbers(&outcome.flows, "time_s"), numbers(&outcome.flows, "is_competing"));
     let of_nimbus = times.iter().zip(modes).filter(|(time, mode)| **time > 25.0 && mode.is_finite());
@@ -35,7 +36,7 @@ fn competing(outcome: &Outcome) -> f64 {
     sum / count
 }
 
-/// The delay is held at its threshold, a quarter of 50 ms above the least, with the link in use.
+/// Asserts that the delay is at its threshold, a quarter of 50 ms above the least, with the link in use.
 fn assert_holds(summary: &Summary, what: &str) {
     let link = &summary.links[0];
     assert!((link.queueing_delay_ms.mean - 12.5).abs() < 2.0, "{what}: {} ms", link.queueing_delay_ms.mean);

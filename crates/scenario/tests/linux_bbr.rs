@@ -1,4 +1,4 @@
-//! BBR as Linux's module has it, beside flows of kernel 6.18.44 that ran through an emulated bottleneck of 20 Mbit/s.
+//! BBR as Linux's module has it, compared with flows of kernel 6.18.44 through an emulated bottleneck of 20 Mbit/s.
 
 use crate::common::run;
 

@@ -1,12 +1,12 @@
-//! Interactive media over whole runs: what GCC's and SCReAM's sources say comes out, and the test cases of RFC 8867, which
-//! the RMCAT working group wrote for both: bottleneck rates as github.com/cisco/ns3-rmcat has them, 50 ms each way, a buffer of 300 ms,
-//! an encoder of 150 kbit/s to 1.5 Mbit/s.
+//! Interactive media over whole runs: laws of GCC's and SCReAM's sources, and the test cases of RFC 8867, which the
+//! RMCAT working group wrote for both. Bottleneck rates are those of github.com/cisco/ns3-rmcat; the path has 50 ms
+//! each way, a buffer of 300 ms, and an encoder of 150 kbit/s to 1.5 Mbit/s.
 
 use ackclock_sim::{ColumnData, DatagramSummary, Outcome};
 
 use crate::common::simulate;
 
-/// Payload of a full packet and its IP packet.
+/// Payload of a full packet as a share of its IP packet.
 const PAYLOAD: f64 = 1_000.0 / 1_028.0;
 /// One-way delay of an empty path, less than a packet at 600 kbit/s: milliseconds.
 const BASE_MS: f64 = 50.0;
@@ -18,7 +18,7 @@ fn path(seconds: u32, rate: &str, more: &str) -> String {
     )
 }
 
-/// One rate after the other, each from a second on, in kbit/s.
+/// A schedule of rates, each from a second on, in kbit/s.
 fn schedule(steps: &[(u32, u32)]) -> String {
     let steps = steps.iter().map(|(at, rate)| format!("{{ at = \"{at} s\", rate = \"{rate} kbit/s\" }}"));
     format!("{{ schedule = [{}] }}", steps.collect::<Vec<_>>().join(", "))

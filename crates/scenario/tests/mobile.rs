@@ -1,9 +1,11 @@
-//! Controllers for links of mobile networks, whose rate changes fast and whose buffers are deep: what their papers say of delay.
+//! Controllers for links of mobile networks, whose rate changes fast and whose buffers are deep, compared with their
+//! papers.
 
 use crate::common::run;
 use ackclock_sim::Summary;
 
-/// A link of 50 ms round trip whose rate changes every 2 s between 4 and 16 Mbit/s (a mean of 10), with a buffer of a megabyte.
+/// A run over a round trip of 50 ms, with a rate between 4 and 16 Mbit/s that changes every 2 s and a buffer of a
+/// megabyte.
 fn changing(controller: &str) -> Summary {
     let schedule: Vec<String> = [16, 8, 4, 12, 6, 14, 10, 4, 16, 10]
         .iter()
@@ -37,8 +39,8 @@ fn c2tcp_holds_the_mean_round_trip_under_its_setpoint_on_a_link_that_changes() {
     }
 }
 
-/// A round trip of 100 ms over a recorded cellular link of 5 Mbit/s in the mean, with half a second of every four dead, and room for
-/// 250 packets, as in the experiments of the authors of ABC; measured after 10 s.
+/// A run over 100 ms and a recorded cellular link of 5 Mbit/s in the mean, with half a second of every four dead and
+/// room for 250 packets, as in the experiments of the authors of ABC; measured after 10 s.
 fn cellular(controller: &str, queue: &str) -> Summary {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ackclock/scenarios/traces/cell.down");
     run(&format!(

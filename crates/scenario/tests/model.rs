@@ -1,4 +1,4 @@
-//! Controllers that model their path, and DCTCP's kin, as a scenario names them.
+//! Controllers that model their path, and DCTCP's relatives, in scenarios.
 
 use ackclock_cc::{ControllerConfig, DctcpConfig, SiadConfig, controllers};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
@@ -22,7 +22,7 @@ fn flow(controller: &str) -> FlowConfig {
     parse(&text("\"drop_tail\"", &format!("controller = {controller}"))).flows[0].clone()
 }
 
-/// Message of a mistake.
+/// The message of the mistake in a controller.
 fn mistake(controller: &str) -> String {
     let text = text("\"drop_tail\"", &format!("controller = {controller}"));
     Scenario::parse(&text, "test.toml", &[]).expect_err("a mistake").to_string()
@@ -140,7 +140,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
     }
 }
 
-/// Goodput of an example's flows, bit/s.
+/// Goodputs of an example's flows, bit/s.
 fn example(name: &str) -> Vec<f64> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios").join(name);
     let scenario = Scenario::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));

@@ -1,8 +1,8 @@
-//! PCC from Linux hosts, in its papers' own set-ups.
+//! PCC from Linux hosts, in the set-ups of its papers.
 
 use crate::common::run;
 
-/// Goodput over 100 Mbit/s and 30 ms, as a fraction of what its link carries of payload, from 20 s to 60 s.
+/// Goodput over 100 Mbit/s and 30 ms, as a share of the link's payload rate, from 20 s to 60 s.
 fn used(controller: &str, seed: u64, bottleneck: &str) -> f64 {
     let summary = run(&format!(
         "seed = {seed}\nduration = \"60 s\"\nmeasure = {{ from = \"20 s\" }}\n[topology]\nkind = \"dumbbell\"\n\

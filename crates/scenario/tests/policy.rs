@@ -1,4 +1,4 @@
-//! Frozen policies as a scenario names them: read once, held to what they are, learnt in one run and replayed in another.
+//! Frozen policies in scenarios: read once, checked against their hash, trained in one run and replayed in another.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::SimTime;
 
-/// A choice between a segment less and a segment more, by two numbers.
+/// An agent that sends a segment less or a segment more, by two numbers.
 const AGENT: &str =
     r#"{"observations": ["cwnd_segments", "rtt_ms"], "action": {"kind": "deltas", "segments": [-1, 1]}}"#;
 
-/// A file of this test's own, gone when it is dropped.
+/// A file of this test's own, removed when it is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -33,7 +33,7 @@ impl Drop for File {
     }
 }
 
-/// Policy that takes a segment away above `segments` segments.
+/// A policy that takes a segment away above `segments` segments.
 fn up_to(segments: f32) -> Vec<u8> {
     let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 0.0], &[0.0, segments])];
     policy_file(AGENT, None, layer.into_iter())
@@ -79,7 +79,7 @@ fn a_policy_holds_the_window_that_its_weights_say() {
     assert!((150.0..=275.0).contains(&decisions), "{decisions}");
 }
 
-/// A policy with an LSTM that counts: a segment more at each of its first twenty decisions of a flow, then none
+/// A policy with an LSTM that counts: a segment more at each of a flow's first twenty decisions, then none
 /// (tests/vectors/recurrent/make.py).
 ///
 /// Evidence for the controller `policy`.

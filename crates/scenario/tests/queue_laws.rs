@@ -1,10 +1,10 @@
-//! Queues in whole runs, held against laws: what their theory or their authors say of a link that they stand before.
+//! Queues in whole runs, compared with laws of their theory or their authors.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowSummary, LinkSummary, Simulation, Summary};
 
-/// A bottleneck of 10 Mbit/s with this queue; without delay, unless flows say otherwise. Measured is what comes after the
-/// first so many seconds of all.
+/// A bottleneck of 10 Mbit/s with this queue, without delay unless flows have some. `seconds` are the start of
+/// measurement and the duration.
 fn dumbbell(seconds: (u32, u32), queue: &str, flows: &str) -> Summary {
     dumbbell_at("10 Mbit/s", seconds, queue, flows)
 }
@@ -85,8 +85,9 @@ fn small_packets_first_and_one_line_for_all_wait_as_queueing_theory_says() {
     }
 }
 
-/// Five senders of packets of 1500 octets: one of 2 Mbit/s, evenly spaced, and four of 5 Mbit/s. Mean goodputs in bit/s and
-/// the 99th percentile of the first one's delay, ms, after packets have waited for their own turn.
+/// Mean goodputs of five senders in bit/s, and the 99th percentile of the first one's delay, ms.
+///
+/// The first sends 2 Mbit/s, evenly spaced, and four send 5 Mbit/s, all in packets of 1500 octets.
 fn against_the_greedy(queue: &str) -> ([f64; 5], f64) {
     let rate = |line: f64| format!("{} bit/s", (line * 1472.0 / 1500.0) as u64);
     let mut flows = datagrams("modest", "cbr", &rate(1.98e6), 1500);
@@ -144,8 +145,9 @@ fn codel_drops_faster_and_faster_while_a_sender_does_not_heed() {
     assert_near(bottleneck(&summary).drops as f64, drops.count() as f64, 0.02, "drops");
 }
 
-/// Two hosts that send to two others over one link of 20 Mbit/s, four flows from the first and one from the second, each more
-/// than the link carries; what share the one gets.
+/// The share of one flow beside four, each with more load than the link of 20 Mbit/s carries.
+///
+/// Two hosts send to two others; the first has the four flows.
 fn share_of_the_one(queue: &str) -> f64 {
     let node = |name: &str, kind: &str| format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
     let link =

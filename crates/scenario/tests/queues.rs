@@ -1,4 +1,4 @@
-//! Queue disciplines: what a scenario may say of them, and that whole runs show what their authors promise.
+//! Queue disciplines: their options in a scenario, and their authors' claims in whole runs.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, LinkSummary, Outcome, Simulation};
@@ -21,7 +21,7 @@ fn bottleneck(outcome: &Outcome) -> &LinkSummary {
     &outcome.summary.links[0]
 }
 
-/// Means of a series of links after the first 10 s.
+/// The mean of a links' series after the first 10 s.
 fn mean(outcome: &Outcome, column: &str) -> f64 {
     let numbers = |name: &str| {
         let column = outcome.links.columns.iter().find(|column| column.name == name).expect(name);
@@ -33,7 +33,7 @@ fn mean(outcome: &Outcome, column: &str) -> f64 {
     late.iter().sum::<f64>() / late.len() as f64
 }
 
-/// The fields that are blamed for the mistakes in this queue.
+/// The fields of the mistakes in this queue.
 fn blamed(queue: &str) -> Vec<String> {
     let error = Scenario::parse(&dumbbell(queue, "[[flow]]"), "test.toml", &[]).expect_err(queue);
     let mistakes = error.diagnostics.iter();

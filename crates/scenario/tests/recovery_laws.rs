@@ -23,7 +23,7 @@ fn newreno_follows_the_square_root_law() {
     assert!((window / 122.5 - 1.0).abs() < 0.05, "{window}");
 }
 
-/// Duration of the first recovery with these packets of one window lost, in round trips.
+/// Duration of the first recovery, in round trips, with these packets of one window lost.
 fn recovery_rtts(controller: &str, lost: &str) -> f64 {
     let outcome = simulate(&format!(
         "duration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
@@ -55,8 +55,8 @@ fn a_fixed_window_gets_itself_in_a_round_trip() {
     }
 }
 
-/// RFC 6675 section 4, `NextSeg`: a hole that is not known to be lost is tried only where there is no new data, or no window of the
-/// receiver's for it. New data that waits for its pacer is there.
+/// RFC 6675 section 4, `NextSeg`: a hole not known to be lost is sent only without new data, or without a receiver's
+/// window for it. New data that waits for its pacer counts as available.
 #[test]
 fn a_paced_sender_resends_what_was_lost_and_no_more() {
     for controller in ["{ kind = \"fixed\", window = \"200 segments\" }", "\"cubic\"", "\"bbr3\"", "\"copa\""] {

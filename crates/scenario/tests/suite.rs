@@ -1,4 +1,4 @@
-//! The tests from outside, in one program: a program for each file would take much longer to build.
+//! Tests through the public interface, in one program: a program for each file would take much longer to build.
 //!
 //! `cargo test -p ackclock-scenario --test suite ack_control` runs those of a file.
 

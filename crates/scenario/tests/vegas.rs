@@ -17,7 +17,7 @@ fn queue(summary: &Summary, link: &str) -> f64 {
     summary.links.iter().find(|other| other.name == link).expect(link).queue_packets.mean
 }
 
-/// 10 Mbit/s, 40 ms, room for all and an ACK for every segment: a BDP of 34 segments.
+/// A dumbbell of 10 Mbit/s and 40 ms, with an unlimited queue and an ACK for every segment: a BDP of 34 segments.
 fn dumbbell(flows: &str) -> String {
     format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"20 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
@@ -54,7 +54,8 @@ fn two_flows_keep_what_each_keeps() {
     assert!(summary.jain_index.expect("two flows") > 0.9, "{:?}", summary.jain_index);
 }
 
-/// Two flows forward, from 3 s on eight the other way, segments of 500 octets: 2 Mbit/s, 60 ms, queues of 50 packets.
+/// Two flows forward and, from 3 s on, eight the other way: segments of 500 octets, 2 Mbit/s, 60 ms, queues of 50
+/// packets.
 fn congested_way_back(controller: &str, tcp: &str) -> Summary {
     seeded_way_back(controller, tcp, 1)
 }
@@ -111,8 +112,8 @@ fn whole_ticks_between_the_clocks_change_no_packet() {
     }
 }
 
-/// Share of the forward path that eight flows the other way leave, with the receivers' clocks so: the mean of four
-/// seeds.
+/// The share of the forward path that eight flows the other way leave with these clocks at the receivers, the mean of
+/// four seeds.
 fn on_clock(kind: &str, clock: &str) -> f64 {
     let host = format!("[[host]]\nname = [\"A.1.right\", \"A.2.right\"]\ntcp = {{ {clock} }}");
     let controller = format!("{{ kind = \"{kind}\", rtt = \"least\" }}");

@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 
 use crate::class::wrong_answer;
 
-/// References to an event that nobody but its hook holds: the hook's own, and that of the argument tuple.
+/// Number of references to an event that only its hook holds: the hook's own, and the argument tuple's.
 const OWN_REFERENCES: isize = 2;
 
 /// A class of events.
@@ -15,8 +15,8 @@ pub(super) trait Event: PyClass<Frozen = False> + Into<PyClassInitializer<Self>>
 
 impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Event for E {}
 
-/// A bound method with its argument. One event object serves every call, unless the user's code has kept it: then it
-/// keeps what it says, and the next call gets a new one.
+/// A bound method with its argument. One event object serves every call, unless the user's code keeps a reference. Then
+/// that object keeps its values, and the next call gets a new one.
 pub(super) struct Hook<E: Event> {
     method: Py<PyAny>,
     argument: Option<Argument<E>>,

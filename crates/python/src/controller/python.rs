@@ -56,7 +56,7 @@ impl PythonController {
         })
     }
 
-    /// Calls a method that is called rarely, by its name.
+    /// Calls a method by name; for methods that are called rarely.
     fn call(&self, name: &str, argument: u64, now: SimTime) {
         Python::attach(|py| {
             let argument = argument.into_pyobject(py).map(|number| number.into_any().unbind());

@@ -1,4 +1,4 @@
-//! An effect of Python as the link sees it.
+//! An effect written in Python, as the link uses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::PyLinkStart;
 use super::packet::PyPacket;
 use crate::class::{Class, wrong_answer};
 
-/// An hour: far beyond any path.
+/// The longest delay, an hour: far beyond any path.
 const MAX_DELAY: u64 = 3_600_000_000_000;
 
 /// The fate of a packet that a link has sent: the result of `LinkEffect.on_packet`.
 ///
 /// Args:
-///     delay_ns: Delay besides propagation, nanoseconds; the order of packets is kept.
+///     delay_ns: Delay on top of propagation, nanoseconds; the order of packets is kept.
 ///     held_ns: Time for which it is held back, nanoseconds, while others pass it.
-///     is_copied: A copy arrives right behind it.
-///     is_lost: It never arrives, and nothing else counts.
+///     is_copied: True if a copy arrives right behind it.
+///     is_lost: True if it never arrives; the other arguments are ignored.
 ///
 /// Raises:
 ///     TypeError: If a time is not a whole number.
@@ -60,7 +60,7 @@ impl PyFate {
         }
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.

@@ -1,4 +1,4 @@
-//! From an entry of a scenario's `use` to the parts that it brings: a module of Python, or a plug-in.
+//! Loads the parts of an entry of a scenario's `use`: a module of Python, or a plug-in.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ fn load(py: Python<'_>, entry: &str, folder: &Path) -> PyResult<Library> {
     Ok(library)
 }
 
-/// The package's own `RefusedError` says what is wrong; anything else is the fault of the module.
+/// The refusal of an entry: the package's `RefusedError` says what is wrong; any other error blames the module.
 fn unloadable(value: &Bound<'_, PyAny>, error: &PyErr) -> Unloadable {
     let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).ok();
     Unloadable {

@@ -1,4 +1,4 @@
-//! A source of traffic of Python as the flow sees it.
+//! A source of traffic written in Python, as the flow uses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,13 +29,13 @@ impl PySourceStart {
         Self(SourceStart { seed: seed.0 })
     }
 
-    /// Seed of the source's random numbers, if it wants any: each flow's own, from the scenario's.
+    /// Seed of the source's random numbers: each flow's own, from the scenario's.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.
@@ -46,16 +46,16 @@ impl PySourceStart {
 
 /// The next action of a source of traffic: the result of `TrafficSource.next`.
 ///
-/// It goes on at a time, or when the receiving application has read all that was written, or never.
+/// It continues at a time, or when the receiving application has read all data, or never.
 ///
 /// Args:
-///     write_bytes: Written to the connection now, bytes.
+///     write_bytes: Amount to write to the connection now, bytes.
 ///     at_ns: Time at which the source goes on, nanoseconds of simulated time; None for when all has been read.
-///     closes: The connection closes after this, and the source is asked no more.
+///     closes: The connection closes after this, and `next` is called no more.
 ///
 /// Raises:
-///     ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits
-///         until that is read.
+///     ValueError: If a number is negative, or 2^64 or more; if it closes and continues, or writes nothing and
+///         waits until that is read.
 #[pyclass(module = "ackclock._core", name = "Supply", frozen)]
 pub(crate) struct PySupply(Supply);
 
@@ -95,7 +95,7 @@ impl PySupply {
         }
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.

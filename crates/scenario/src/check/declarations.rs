@@ -26,7 +26,7 @@ impl Checker<'_, '_> {
         is_right.then_some(reading.config)
     }
 
-    /// Something wrong with what stands at `path`, or with a field of it; unless it follows from a value there that could not be read.
+    /// Reports a mistake at `path` or in a field of it, unless it follows from a value there that could not be read.
     pub(crate) fn mistake(&mut self, mistake: Mistake, path: &FieldPath) {
         let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
         let is_of_others = mistake.message != "is missing" && !self.diagnostics.is_written(&place);

@@ -14,9 +14,9 @@ kinds! {
         "bulk" = Bulk(Empty),
         /// One file; the connection closes after it.
         "file" = File(Fields<FileApp>),
-        /// Files in turn, each begun when the receiver has read the last.
+        /// Files one after another, each begun when the receiver has read the last.
         "files" = Files(Fields<FilesApp>),
-        /// Writes during on periods, and is silent during off periods; also for UDP, with a rate.
+        /// Data during on periods, silence during off periods; also for UDP, with a rate.
         "on_off" = OnOff(Fields<OnOffApp>),
         /// Requests on one connection, each answered by the receiving end (RPC, HTTP).
         "request_response" = RequestResponse(RequestResponseApp),

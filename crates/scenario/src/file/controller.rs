@@ -1,4 +1,4 @@
-//! Congestion controllers as a file says them: one of those that `cc` declares, or a door to another.
+//! Congestion controllers in a file: those that `cc` declares, and those from elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Kind for Controllers {
 /// Congestion control; `ackclock list controllers` explains each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Controller {
-    /// One of `cc`.
+    /// A controller that `cc` declares.
     BuiltIn(Chosen<Controllers>),
     /// A trained policy, frozen.
     Policy(PolicyParameters),
@@ -51,7 +51,7 @@ impl Default for Controller {
 }
 
 impl Controller {
-    /// One of `cc`, with nothing written of it.
+    /// A controller of `cc` with no field set.
     pub(crate) fn of(name: &str) -> Self {
         Self::BuiltIn(Chosen::of(name))
     }
@@ -65,7 +65,7 @@ impl Controller {
         }
     }
 
-    /// The word that names it in a file.
+    /// The word for it in a file.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::BuiltIn(chosen) => chosen.part.about.name,
@@ -97,7 +97,7 @@ impl Controller {
     }
 }
 
-/// A controller that is not one of `cc`.
+/// A controller from outside `cc`.
 #[derive(Clone, Copy)]
 enum Door {
     Policy,
@@ -130,7 +130,7 @@ impl Named {
     }
 }
 
-/// Those that are declared, and the doors: a library's come last.
+/// The names of declared controllers, then those from elsewhere; those of a library come last.
 fn names() -> &'static [&'static str] {
     static NAMES: LazyLock<Vec<&'static str>> =
         LazyLock::new(|| controllers().names().iter().copied().chain(Door::ALL.map(Door::name)).collect());

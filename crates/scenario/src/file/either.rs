@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::Overlay;
 
-/// A list; an item that was wrong is a hole, so that the others keep their index.
+/// A list; a wrong item is a hole, so that the others keep their index.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct List<T>(pub(crate) Vec<Option<T>>);
 
@@ -142,7 +142,7 @@ impl<'de, Table: Deserialize<'de>> Deserialize<'de> for SwitchOr<Table> {
     }
 }
 
-/// One name or several.
+/// A name, or a list of names.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Names {

@@ -1,4 +1,4 @@
-//! Flows and hosts as a file says them.
+//! Flows and hosts in a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub(crate) type Spacing = TextOr<Duration, SpanTable>;
 table! {
     /// A connection and the application on it, or with `count` a group of them.
     pub(crate) struct FlowTable {
-        /// Unique; "flow1", "flow2", ... by default.
+        /// Unique name; "flow1", "flow2", ... by default.
         name: String,
         /// Congestion control (CC); by default that of the sender's profile of TCP.
         controller: Controller,
@@ -20,17 +20,17 @@ table! {
         app: App,
         /// The transport protocol; "tcp" by default.
         protocol: Protocol,
-        /// Makes short flows that arrive during the run, each on a connection of its own, in place of one.
+        /// Short flows that arrive during the run, each on a connection of its own, in place of one long flow.
         arrivals: ArrivalsTable,
         /// The application that sends back on the same connection; nothing by default.
         reply: App,
         /// The time at which the connection is opened; at once by default. A table for a group.
         start: TextOr<Duration, StartTable>,
-        /// Makes a group of so many flows, named "name.1", "name.2", ...
+        /// Number of flows in a group, named "name.1", "name.2", ...
         count: u64,
         /// Dumbbell only: two-way propagation delay of this flow, in place of its access links' delay.
         rtt: Duration,
-        /// Sends the other way.
+        /// Sends in the other direction; false by default.
         reverse: bool,
         /// The host that opens the connection and sends.
         from: String,
@@ -46,7 +46,7 @@ table! {
         abort_at: Duration,
         /// Port of the receiving end, which captures show and by which an appliance may choose flows; 5001 by default.
         port: u16,
-        /// Record what leaves and arrives at the sending host, for a pcapng file.
+        /// Record the packets that leave and reach the sending host, for a pcapng file.
         capture: bool,
         /// TCP of both ends.
         tcp: TcpTable,
@@ -58,11 +58,11 @@ table! {
 }
 
 table! {
-    /// Starts of a group.
+    /// The start times of a group.
     pub(crate) struct StartTable {
-        /// The first flow's; at once by default.
+        /// Start of the first flow; at once by default.
         first: Duration,
-        /// From one flow's to the next's; none by default.
+        /// Time from one flow's start to the next's; none by default.
         spacing: Spacing,
     }
 }
@@ -70,7 +70,7 @@ table! {
 table! {
     /// A random length of time.
     pub(crate) struct SpanTable {
-        /// Exponentially distributed with this mean.
+        /// Mean of an exponential distribution.
         #[schemars(required)]
         exponential: Duration,
     }
@@ -79,7 +79,7 @@ table! {
 table! {
     /// Hosts with a TCP of their own.
     pub(crate) struct HostTable {
-        /// One name or several.
+        /// A host's name, or several.
         #[schemars(required)]
         name: Names,
         /// Switches of TCP that differ from the scenario's `tcp`.

@@ -1,4 +1,4 @@
-//! A frozen policy as a file says it.
+//! Frozen policies in a file.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use super::macros::table;
 table! {
     /// A trained policy, frozen.
     pub(crate) struct PolicyParameters {
-        /// An ONNX file, taken from the scenario's folder.
+        /// An ONNX file, relative to the scenario's folder.
         #[schemars(required)]
         file: String,
         /// SHA-256 that the file must have, in hexadecimal.
         sha256: String,
         /// The flow's own controller, for slow start and losses; "cubic" by default.
         controller: Box<Controller>,
-        /// Whether the scenario names that controller.
+        /// True if the scenario names that controller.
         #[serde(skip)]
         names_own: bool,
         /// Observations, decision interval and actions of the agent, for a file that does not say so.

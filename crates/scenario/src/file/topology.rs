@@ -1,4 +1,4 @@
-//! Topologies, links, queues and discarders as a file says them.
+//! Topologies, links, queues and discarders in a file.
 
 use ackclock_net::{AggregateConfig, ChangingDelay, ChangingRate, HandoverConfig, PolicerConfig};
 use schemars::JsonSchema;
@@ -40,12 +40,12 @@ table! {
 table! {
     /// Nodes in a row.
     pub(crate) struct Chain {
-        /// Their names, or tables.
+        /// The names or tables of the nodes.
         #[schemars(required)]
         nodes: List<TextOr<String, NodeTable>>,
         /// The link between any two neighbours.
         link: LinkTable,
-        /// In place of `link`: one for each pair of neighbours.
+        /// One link for each pair of neighbours, in place of `link`.
         links: List<LinkTable>,
     }
 }
@@ -53,9 +53,9 @@ table! {
 table! {
     /// Hosts around a hub.
     pub(crate) struct Star {
-        /// Its name; "hub" by default.
+        /// The hub's name; "hub" by default.
         hub: String,
-        /// Their number ("host1", "host2", ...), or the name of each.
+        /// The number of hosts ("host1", "host2", ...), or the name of each.
         #[schemars(required)]
         hosts: CountOrNames,
         /// The link of each host to the hub.
@@ -67,7 +67,7 @@ table! {
 table! {
     /// Routers R1 ... in a row, with a host H1 ... on each.
     pub(crate) struct ParkingLot {
-        /// Links between routers.
+        /// Number of links between routers.
         #[schemars(required)]
         hops: u64,
         /// The links between routers.
@@ -82,24 +82,24 @@ table! {
 table! {
     /// Nodes and links one by one.
     pub(crate) struct Explicit {
-        /// The nodes.
+        /// The nodes of the network.
         #[schemars(required)]
         node: List<NodeTable>,
-        /// The links.
+        /// The links of the network.
         #[schemars(required)]
         link: List<ExplicitLink>,
     }
 }
 
 table! {
-    /// A node.
+    /// A node of the network.
     pub(crate) struct NodeTable {
-        /// Its name.
+        /// The node's name.
         #[schemars(required)]
         name: String,
-        /// "discarder" if it has a `discard` list, else "host" or "router" as it is used; "appliance" is a router with one.
+        /// The node's role; by default "discarder" with a `discard` list, else "host" or "router" by its use.
         kind: NodeKind,
-        /// Rules that drop packets which it forwards.
+        /// Rules by which it drops packets that it forwards.
         discard: List<DiscardRule>,
     }
 }
@@ -115,11 +115,11 @@ pub(crate) enum NodeKind {
     Appliance,
 }
 
-/// The three tables that describe a link, from the fields that they share.
+/// Defines the three tables that describe a link, from the fields that they share.
 macro_rules! link_tables {
     ($($(#[$meta:meta])* $field:ident: $type:ty,)+) => {
         layer! {
-            /// A link, with its way back.
+            /// A link in both directions.
             pub(crate) struct LinkTable {
                 /// Clock rate (bandwidth, capacity; ns-3's data rate).
                 #[schemars(required)]
@@ -127,22 +127,22 @@ macro_rules! link_tables {
                 /// One-way propagation delay (latency), half of the RTT.
                 #[schemars(required)]
                 delay: TextOr<Duration, Fields<ChangingDelay>>,
-                /// What the link layer adds to each packet; "none" by default.
+                /// Octets that the link layer adds to each packet; "none" by default.
                 framing: Framing,
                 $($(#[$meta])* $field: $type,)+
-                /// Where the way back differs; discard and what hurts packets are not inherited.
+                /// Fields that differ in the reverse direction; discards and effects on packets are not inherited.
                 reverse: HalfLink,
             }
         }
 
         layer! {
-            /// What differs on a link's way back.
+            /// The fields that differ in a link's reverse direction.
             pub(crate) struct HalfLink {
                 /// Clock rate (bandwidth, capacity; ns-3's data rate).
                 rate: TextOr<Rate, Fields<ChangingRate>>,
                 /// One-way propagation delay (latency), half of the RTT.
                 delay: TextOr<Duration, Fields<ChangingDelay>>,
-                /// What the link layer adds to each packet.
+                /// Octets that the link layer adds to each packet.
                 framing: Framing,
                 $($(#[$meta])* $field: $type,)+
             }
@@ -151,13 +151,13 @@ macro_rules! link_tables {
         table! {
             /// A link between two named nodes.
             pub(crate) struct ExplicitLink {
-                /// Where it begins.
+                /// The node at which it begins.
                 #[schemars(required)]
                 from: String,
-                /// Where it ends.
+                /// The node at which it ends.
                 #[schemars(required)]
                 to: String,
-                /// False for a link without a way back.
+                /// False for a link in one direction; true by default.
                 duplex: bool,
                 /// Clock rate (bandwidth, capacity; ns-3's data rate).
                 #[schemars(required)]
@@ -165,10 +165,10 @@ macro_rules! link_tables {
                 /// One-way propagation delay (latency), half of the RTT.
                 #[schemars(required)]
                 delay: TextOr<Duration, Fields<ChangingDelay>>,
-                /// What the link layer adds to each packet; "none" by default.
+                /// Octets that the link layer adds to each packet; "none" by default.
                 framing: Framing,
                 $($(#[$meta])* $field: $type,)+
-                /// Where the way back differs; discard and what hurts packets are not inherited.
+                /// Fields that differ in the reverse direction; discards and effects on packets are not inherited.
                 reverse: HalfLink,
             }
         }
@@ -189,23 +189,23 @@ macro_rules! link_tables {
 }
 
 link_tables! {
-    /// Discipline of the packets that wait for the link (buffer).
+    /// Queue discipline of the link (buffer).
     queue: Queue,
-    /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
+    /// Packets in the device behind the queue, beyond the queue discipline's control; none by default.
     device_queue: u32,
     /// Rules that drop packets before the queue.
     discard: List<DiscardRule>,
     /// Record the packets for a pcapng file.
     capture: bool,
-    /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
+    /// Write queue, octets sent, time and rate into data packets, for controllers by telemetry; false by default.
     telemetry: bool,
-    /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
+    /// Keeps the order of packets, even where a later one has a shorter delay; true by default.
     keep_order: bool,
-    /// Satellite after satellite.
+    /// Handovers from one satellite to the next.
     handover: Fields<HandoverConfig>,
     /// Random losses after the packet was sent.
     loss: Loss,
-    /// A random delay besides.
+    /// Random delay on top of propagation.
     jitter: Jitter,
     /// Packets that are held back, so that others pass them.
     reorder: Reorder,
@@ -213,8 +213,8 @@ link_tables! {
     duplicate: f64,
     /// An effect of one's own on packets, on top of the others.
     effect: Effect,
-    /// Drops what exceeds a rate, before the queue.
+    /// Token bucket before the queue that drops packets beyond a rate.
     policer: Fields<PolicerConfig>,
-    /// Packets travel in bursts.
+    /// Aggregation of packets into bursts.
     aggregate: Fields<AggregateConfig>,
 }

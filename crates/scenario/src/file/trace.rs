@@ -145,7 +145,7 @@ pub(crate) enum SeriesChoice<Word> {
     List(List<Word>),
 }
 
-/// A choice without a list.
+/// A choice of all or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AllOrNone {

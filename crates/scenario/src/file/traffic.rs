@@ -1,4 +1,4 @@
-//! Traffic as a file says it: sizes, short flows, datagrams, requests, video.
+//! Traffic in a file: sizes, short flows, datagrams, requests, video.
 
 use ackclock_sim::{LogNormalGaps, LogNormalSizes, ParetoSizes, QuicConfig, UdpProtocol};
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use super::{Duration, EventRate, Fields, List, Size, Spacing, TextOr};
 pub(crate) type Sizes = TextOr<Size, Box<SizeTable>>;
 
 table! {
-    /// A distribution of sizes: exactly one of these.
+    /// A distribution of sizes; exactly one field is set.
     pub(crate) struct SizeTable {
         /// A workload measured in a data centre.
         cdf: Workload,
-        /// A file with one size per line, each as likely, or with a size and the fraction of flows of at most that size.
+        /// A file with one size per line, each as likely; or with a size and the fraction of flows of at most that size.
         file: String,
         /// SHA-256 that the file must have.
         sha256: String,
@@ -25,7 +25,7 @@ table! {
         exponential: Size,
         /// Pareto, with a heavy tail.
         pareto: Fields<ParetoSizes>,
-        /// Log-normal.
+        /// Log-normal: the logarithm is normal.
         log_normal: Fields<LogNormalSizes>,
     }
 }
@@ -45,7 +45,7 @@ table! {
     pub(crate) struct ArrivalsTable {
         /// Arrivals per second, such as "1000 /s"; or give the load.
         rate: EventRate,
-        /// Their payload as a fraction of the slowest link's rate, in the direction that has more.
+        /// Payload as a fraction of the slowest link's rate, in the direction with more payload.
         load: f64,
         /// Distribution of the times between arrivals; "poisson" by default.
         process: Process,
@@ -59,7 +59,7 @@ table! {
         sha256: String,
         /// Time of the last possible arrival; by default the end of the run.
         until: Duration,
-        /// The most arrivals.
+        /// The largest number of arrivals; unlimited by default.
         count: u64,
         /// Upper ends of the size classes of the summary; 10 kB, 100 kB, 1 MB and 10 MB by default.
         buckets: List<Size>,
@@ -69,7 +69,7 @@ table! {
 kinds! {
     /// Distribution of the times between arrivals.
     pub(crate) enum Process {
-        /// Independently of each other, with exponential gaps.
+        /// Independent arrivals, with exponential gaps.
         "poisson" = Poisson(Empty),
         /// Evenly spaced.
         "periodic" = Periodic(Empty),
@@ -91,14 +91,14 @@ kinds! {
 }
 
 table! {
-    /// Requests and their responses, one after the other on one connection.
+    /// Requests and their responses, in turn on one connection.
     pub(crate) struct RequestResponseApp {
         /// Size of a request; 200 bytes by default.
         request: Sizes,
         /// Size of a response.
         #[schemars(required)]
         response: Sizes,
-        /// From the end of a response to the next request; none by default.
+        /// Time from the end of a response to the next request; none by default.
         think: Spacing,
         /// Number of requests; unlimited by default.
         count: u64,
