@@ -58,7 +58,8 @@ class Stage:
         for file in (*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in PROJECT)):
             self.write(place(file), self.rewritten(file.read_text(encoding="utf-8"), file))
         for file in sorted(self.shown):
-            self.write(place(file), _page_of(file))
+            is_page = file.suffix == ".md"
+            self.write(place(file), self.rewritten(file.read_text("utf-8"), file) if is_page else _page_of(file))
 
     def rewritten(self, text: str, file: Path) -> str:
         """Return Markdown whose links lead to pages of the site, and whose blocks name a language and no more.

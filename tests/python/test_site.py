@@ -55,6 +55,14 @@ def test_blocks_of_a_page_name_a_language_and_no_more(monkeypatch: pytest.Monkey
     assert rewritten == '```toml\na = "[x](y.md)"\n```\n\n```rust\nb\n```\n'
 
 
+def test_markdown_that_a_document_links_to_is_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = _module("stage", monkeypatch).Stage(tmp_path)
+    staged.add_documents()
+    page = (tmp_path / "files/studies/kernel/RESULTS.md.md").read_text(encoding="utf-8")
+    assert page.startswith("# Claims on the kernel")
+    assert "](../../../explanation/same-as-linux.md)" in page
+
+
 def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (
         "<p>a:</p><pre>``` **x**</pre><p>```toml study</p><p>\n- one\n</p><p>5 - 3, a **b</p><a href='none.html'>c</a>"
