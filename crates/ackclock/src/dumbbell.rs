@@ -143,8 +143,8 @@ impl Dumbbell {
         Self { name: Some(name.to_owned()), ..self }
     }
 
-    /// Sets any field of the scenario format by its path, as `ackclock run --set` takes it: `.set("flow[0].start", "1
-    /// s")`.
+    /// Sets any field of the scenario format by its path, as `ackclock run --set` takes it:
+    /// `.set("flow[0].start", "1 s")`.
     pub fn set(mut self, path: &str, value: impl Display) -> Self {
         self.overrides.push(format!("{path}={value}"));
         self
