@@ -66,7 +66,7 @@ fn yeah_fills_the_link_and_empties_its_queue_in_time() {
     assert!(link.utilization > 0.95, "{}", link.utilization);
 }
 
-/// Evidence for the controller `yeah`: at most Q_max = 80 segments queued and two round trips' growth; 7/8 kept on a
+/// Evidence for the controller `yeah`: at most `Q_max` = 80 segments queued and two round trips' growth; 7/8 kept on a
 /// short queue.
 #[test]
 fn yeahs_queue_goes_up_to_q_max_and_no_further() {

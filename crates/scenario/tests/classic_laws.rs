@@ -31,7 +31,7 @@ fn aimd_follows_the_law_of_its_two_numbers() {
     assert!((window / 122.5 - 1.0).abs() < 0.05, "{window}");
 }
 
-/// Evidence for the controller `bic`: S_max = 32 segments a round trip, then half of what is left; beta = 1/8.
+/// Evidence for the controller `bic`: `S_max` = 32 segments a round trip, then half of what is left; beta = 1/8.
 #[test]
 fn bic_adds_s_max_until_it_is_near_its_maximum() {
     // Xu et al.: from 7/8 of W_max, here about 2770, by 32 segments a round trip until 64 are left, then by half of what is
@@ -54,7 +54,7 @@ fn bic_adds_s_max_until_it_is_near_its_maximum() {
     assert!(after[12] > maximum - 32.0 && after[12] <= maximum + 32.0, "{after:?}");
 }
 
-/// Evidence for the controller `htcp`: alpha(D) over a cycle: 1866 segments; beta = RTT_min / RTT_max from 0.5 to
+/// Evidence for the controller `htcp`: alpha(D) over a cycle: 1866 segments; beta = `RTT_min` / `RTT_max` from 0.5 to
 /// 0.8.
 #[test]
 fn htcp_grows_by_the_time_since_the_last_loss() {

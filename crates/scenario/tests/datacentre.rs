@@ -18,7 +18,7 @@ fn fabric(gbit_s: u32, controller: &str, count: u32, more: &str) -> Summary {
     ))
 }
 
-/// Evidence for the controller `timely`: algorithm 1 by hand; two and ten flows bring the RTT up to T_low, 50 and 100
+/// Evidence for the controller `timely`: algorithm 1 by hand; two and ten flows bring the RTT up to `T_low`, 50 and 100
 /// us, and no further than 1.3 times that.
 #[test]
 fn timely_brings_the_round_trip_up_to_its_lower_threshold_and_not_near_the_upper() {
@@ -36,7 +36,7 @@ fn timely_brings_the_round_trip_up_to_its_lower_threshold_and_not_near_the_upper
 /// Octets on a path of 100 Gbit/s: 20 us, three times 120 ns for a packet and three times 4.2 ns for an ACK.
 const PATH_FULL: f64 = 20.373e-6 * 100e9 / 8.0;
 
-/// Evidence for the controller `hpcc`: algorithm 1 by hand; U = eta + N W_AI / BDP with next to no queue, for 1 to 16
+/// Evidence for the controller `hpcc`: algorithm 1 by hand; U = eta + N `W_AI` / BDP with next to no queue, for 1 to 16
 /// flows; of two links the busier one counts.
 #[test]
 fn hpcc_uses_95_percent_and_queues_next_to_nothing() {

@@ -33,7 +33,7 @@ fn assert_keeps(controller: &str, buffer: &str, seconds: u32, share: f64, tolera
     }
 }
 
-/// Evidence for the controller `westwood`: ssthresh = BWE RTT_min, what the path holds, whatever the buffer.
+/// Evidence for the controller `westwood`: ssthresh = BWE `RTT_min`, what the path holds, whatever the buffer.
 #[test]
 fn westwood_falls_to_what_the_path_holds_whatever_the_buffer() {
     // Grieco and Mascolo: ssthresh = BWE RTT_min; the link is busy, so BWE is its rate.

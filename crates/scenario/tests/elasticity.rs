@@ -43,7 +43,7 @@ fn assert_holds(summary: &Summary, what: &str) {
     assert!(link.utilization > 0.98, "{what}: {}", link.utilization);
 }
 
-/// Evidence for the controller `nimbus`: pulses, z and BasicDelay by hand; alone and beside constant datagrams it
+/// Evidence for the controller `nimbus`: pulses, z and `BasicDelay` by hand; alone and beside constant datagrams it
 /// holds a quarter of a round trip queued, with the link full, and beside random ones in five of eight runs; beside
 /// CUBIC it competes for nine tenths of the time and shares within a factor of two.
 #[test]

@@ -58,8 +58,8 @@ fn drop_tail_keeps_reno_as_busy_as_its_length_allows() {
     }
 }
 
-/// Evidence for the queue `sgpq`: mean waits of small and large packets at random: W0 / (1 - a), W0 / ((1 - a)(1 - a
-/// - b)) (Cobham 1954); within 5 %.
+/// Evidence for the queue `sgpq`: mean waits of small and large packets at random: W0 / (1 - a) and
+/// W0 / ((1 - a)(1 - a - b)) (Cobham 1954); within 5 %.
 /// Evidence for the queue `priority`: mean waits of two bands (Cobham 1954), and of `drop_tail` (Pollaczek and
 /// Khinchine); within 5 %.
 #[test]

@@ -43,8 +43,8 @@ fn evidence_in(file: &str, text: &str) -> Vec<Evidence> {
         } else if line == "#[test]" {
             is_test = true;
         } else {
-            let test = line.strip_prefix("fn ").and_then(|rest| rest.strip_suffix("() {")).filter(|_| is_test);
-            found.extend(test.into_iter().flat_map(|test| said(&comment, file, test)));
+            let name = line.strip_prefix("fn ").and_then(|rest| rest.strip_suffix("() {")).filter(|_| is_test);
+            found.extend(name.into_iter().flat_map(|name| said(&comment, file, name)));
             (comment, is_test) = (String::new(), false);
         }
     }
@@ -69,7 +69,7 @@ fn evidence() -> Vec<Evidence> {
         let entries = fs::read_dir(root().join(suite)).expect("the suite is there");
         let names: BTreeSet<String> =
             entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        for name in names.iter().filter(|name| name.ends_with(".rs")) {
+        for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "rs")) {
             let text = fs::read_to_string(root().join(suite).join(name)).expect("a text");
             found.extend(evidence_in(&format!("{suite}/{name}"), &text));
         }
@@ -99,7 +99,8 @@ fn table(name: &str, all: &[Evidence]) -> String {
                 of_it().filter(|each| each.file == **file).map(|each| format!("`{}`", each.test)).collect();
             format!("`{file}`: {}", tests.join(", "))
         });
-        text += &format!("| `{name}` | {} | {} |\n", laws.join("; "), runs.collect::<Vec<_>>().join("; "));
+        let (laws, runs) = (laws.join("; "), runs.collect::<Vec<_>>().join("; "));
+        text.extend(["| `", name, "` | ", &laws, " | ", &runs, " |\n"]);
     }
     text
 }

@@ -91,7 +91,7 @@ fn the_first_version_measures_the_round_trip_every_ten_seconds_at_four_segments(
 }
 
 /// Evidence for the controller `bbr3`: the same estimates; half a bandwidth-delay product in flight every 5 s;
-/// LossThresh = 2 % bounds what is in flight.
+/// `LossThresh` = 2 % bounds what is in flight.
 #[test]
 fn the_third_version_measures_it_every_five_seconds_at_half_a_path_full() {
     let mut simulation = path(&v3(), 40, QueueLimit::Unlimited, 45).start();

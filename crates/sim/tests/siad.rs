@@ -36,7 +36,7 @@ fn any_buffer_fills_the_link() {
     }
 }
 
-/// Evidence for the controller `siad`: Num_RTT round trips from one congestion event to the next; a full link with
+/// Evidence for the controller `siad`: `Num_RTT` round trips from one congestion event to the next; a full link with
 /// any buffer.
 #[test]
 fn congestion_comes_every_so_many_round_trips_as_configured() {
