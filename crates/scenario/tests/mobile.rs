@@ -52,7 +52,7 @@ fn cellular(controller: &str, queue: &str) -> Summary {
 }
 
 /// Evidence for the controller `abc`: the window and the marks by hand; 0.98 of the link and 1 / RTT for each flow,
-/// and above that a queue of dt + delta (N / W - 0.02), for 1 to 20 flows; half as much again as CUBIC under `CoDel` on
+/// and above that a queue of dt + delta (N / W - 0.02), for 1 to 20 flows; half as much again as CUBIC under CoDel on
 /// a cellular link.
 /// Evidence for the queue `abc`: a flow alone uses 0.98 of the link and a packet in a round trip; ten and twenty
 /// queue dt + delta (N / W - 0.02) (Goyal et al. 2020); within 1 %; 3 ms.

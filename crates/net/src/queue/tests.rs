@@ -14,7 +14,7 @@ use crate::queue::testing::receiver;
 fn every_discipline() -> Vec<QueueConfig> {
     let kind = std::mem::discriminant::<QueueConfig>;
     let mut all = full_disciplines();
-    for part in queues().iter() {
+    for part in queues() {
         let default = part.read(&Table::new(), &Context::default()).config;
         if all.iter().all(|listed| kind(listed) != kind(&default)) {
             all.push(default);
