@@ -48,7 +48,7 @@ impl Algorithm for AbcConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "the window follows a router's accelerates and brakes (queue abc), CUBIC elsewhere; sets tcp.ecn and accurate_ecn at both ends",
         source: "Goyal et al., NSDI 2020",
-        departures: "brakes are CE and counted by Accurate ECN, and few of them over a standing queue are taken for another queue's; CUBIC's slow start ends with a loss",
+        departures: "brakes are CE and counted by Accurate ECN; few of them over a standing queue are answered as another queue's; CUBIC's slow start ends with a loss",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),

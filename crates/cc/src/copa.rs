@@ -47,7 +47,7 @@ impl Algorithm for CopaConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "a target rate of 1 / (delta dq), approached at a speed that doubles",
         source: "Arun and Balakrishnan, NSDI 2018",
-        departures: "where the paper and its authors' sender differ, the sender's steps: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
+        departures: "the authors' sender is followed where it differs from the paper: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
         ..Name::called("copa")
     }];
 

@@ -45,7 +45,7 @@ declare! {
 
 impl Algorithm for HpccConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by the load that links with telemetry = true report; sets tcp.delayed_ack = false at both ends",
+        summary: "a window that follows the load of links with telemetry = true; sets tcp.delayed_ack = false at both ends",
         source: "Li et al., SIGCOMM 2019",
         departures: "T and the bound of the window are learned unless given; a loss changes nothing, a timeout is TCP's; data is not ECN-capable",
         stack: Stack { telemetry: true, sets: ACK_EVERY_PACKET, ..Stack::ANY },

@@ -56,7 +56,7 @@ declare! {
 
 impl Algorithm for LedbatConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "holds the queueing delay at a target and gives way to every other flow",
+        summary: "holds the queueing delay at a target and yields to every other flow",
         source: "RFC 6817",
         departures: "slow start is an option; one-way delays from the timestamps option, of the round trip without it",
         ..Name::called("ledbat")

@@ -39,7 +39,7 @@ declare! {
 
 impl Algorithm for LedbatPlusPlusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "LEDBAT that is fair to itself: multiplicative decrease, slowdowns now and then, round trips",
+        summary: "LEDBAT that is fair to itself: multiplicative decrease, periodic slowdowns, round trips",
         source: "draft-irtf-iccrg-ledbat-plus-plus-01",
         departures: "a timeout begins slow start anew; a loss in the pause of a slowdown halves the window to which it leads back; the ramp after a slowdown is scaled by the gain as slow start is",
         ..Name::called("ledbat_plus_plus")

@@ -60,7 +60,7 @@ declare! {
 
 impl Algorithm for NimbusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "holds the delay, and is CUBIC while others answer its pulses as flows do that fill a queue",
+        summary: "holds the delay, and is CUBIC while others answer its pulses as queue-filling flows do",
         source: "Goyal et al., SIGCOMM 2022; the authors' implementation for CCP",
         departures: "one flow pulses, without watchers; the competing window is Linux's CUBIC; a timeout leaves TCP's loss window",
         ..Name::called("nimbus")

@@ -70,7 +70,7 @@ declare! {
 
 impl Algorithm for PowerTcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by queue and its change, as links with telemetry = true report them; sets tcp.delayed_ack = false at both ends",
+        summary: "a window that follows the queue and its change, as links with telemetry = true report them; sets tcp.delayed_ack = false at both ends",
         source: "Addanki et al., NSDI 2022, algorithm 1",
         departures: "the window has a bound; tau and line rate are learned unless given; a loss changes nothing; data is not ECN-capable",
         stack: Stack { telemetry: true, sets: ACK_EVERY_PACKET, ..Stack::ANY },

@@ -49,7 +49,7 @@ impl Algorithm for PragueConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "DCTCP for the Internet's low-latency service (L4S); sets tcp.ecn, accurate_ecn and ect1 at both ends",
         source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331; Reno without ECN where the feedback does not count marks, as in the authors' module",
-        departures: "a bottleneck that marks as RFC 3168 says is not detected; segments do not become smaller at low rates; independence of the round trip begins at once",
+        departures: "a bottleneck that marks by RFC 3168 is not detected; segments do not become smaller at low rates; independence of the round trip begins immediately",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),

@@ -49,9 +49,9 @@ declare! {
 
 impl Algorithm for SproutConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "no more in flight than a cautious forecast of what the link delivers in 100 ms; for cellular links up to 12 Mbit/s",
+        summary: "no more in flight than a cautious forecast of the link's deliveries in 100 ms; for cellular links up to 12 Mbit/s",
         source: "Winstein et al., NSDI 2013; the authors' code",
-        departures: "the sender forecasts, from ACKs; losses change nothing; rates end at 1000 packets/s, as there",
+        departures: "the sender forecasts, from ACKs; losses change nothing; rates are at most 1000 packets/s, as in the authors' code",
         ..Name::called("sprout")
     }];
 

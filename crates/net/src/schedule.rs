@@ -35,7 +35,7 @@ impl Entry for ChangingDelay {
         aliases: &[],
         summary: "a delay that changes: delay = { schedule = [...] }",
         source: "-",
-        departures: "a packet's delay is that of the instant at which its last bit leaves",
+        departures: "the delay of a packet is taken at the instant at which its last bit leaves",
     };
 }
 

@@ -57,7 +57,7 @@ declare! {
 
 impl Algorithm for Bbr3Config {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "BBR with losses in its model, which bound what is in flight",
+        summary: "BBR with losses in its model, which bound the flight size",
         source: "draft-ietf-ccwg-bbr, the working group's copy of 2025",
         departures: "the first window is not paced, as in Linux; segments are paced singly; windowed maxima are exact",
         ..Name::called("bbr3")

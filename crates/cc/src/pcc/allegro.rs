@@ -51,7 +51,7 @@ declare! {
 
 impl Algorithm for AllegroConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "tries a little more and a little less in random order, and moves where throughput less loss is worth more",
+        summary: "tries slightly higher and lower rates in random order, and moves to the higher utility of throughput less loss",
         source: "Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015",
         departures: "the first window leaves at once and is the first rate; an interval's deadline is four round trips after its end, and the rate is halved there only if nothing of it has arrived; bounds in flight, intervals and the start are those of the authors' programs; a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("pcc_allegro")

@@ -66,7 +66,7 @@ declare! {
 
 impl Algorithm for VivaceConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
+        summary: "follows the gradient of a utility with a price on a growing RTT: full links without queues",
         source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
         departures: "two pairs of trials have to agree, as in the authors' program, and each step begins with trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs; a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("pcc_vivace")

@@ -50,9 +50,9 @@ impl Parameters for AbcQueueConfig {
     const ABOUT: About = About {
         name: "abc",
         aliases: &[],
-        summary: "first in, first out; tells senders of ABC to accelerate or, with CE, to brake, by the link's rate and the queue",
+        summary: "first in, first out; signals senders of ABC to accelerate or, with CE, to brake, by the link's rate and the queue",
         source: "Goyal et al., NSDI 2020, section 3.1; the authors' queue",
-        departures: "packets that allow no mark wait in the same queue, uncounted; a brake is CE",
+        departures: "packets that are not ECN-capable wait in the same queue, uncounted; a brake is CE",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

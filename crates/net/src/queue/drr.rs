@@ -28,9 +28,9 @@ impl Parameters for DrrConfig {
     const ABOUT: About = About {
         name: "drr",
         aliases: &[],
-        summary: "Deficit Round Robin: a queue for every flow, served in turn by octets; the longest gives way",
+        summary: "Deficit Round Robin: a queue for every flow, served in turn by octets; without room the longest loses a packet",
         source: "Shreedhar and Varghese 1995",
-        departures: "flows are told apart exactly, not by a hash",
+        departures: "flows are distinguished exactly, not by a hash",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
