@@ -33,7 +33,7 @@ declare! {
         /// Setpoint of the RTT, as a multiple of the minimum RTT.
         alpha: f64 = default(2.0).above(1.0).at_most(1e3).unit("round trips").source("the authors' module"),
         /// Setpoint of the RTT, as a time.
-        setpoint: Option<SimDuration> = unset("alpha least round trips").above(SimDuration::ZERO).at_most(SimDuration::from_secs(100)),
+        setpoint: Option<SimDuration> = unset("alpha minimum RTTs").above(SimDuration::ZERO).at_most(SimDuration::from_secs(100)),
     }
 }
 

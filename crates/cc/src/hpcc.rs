@@ -36,7 +36,7 @@ declare! {
         /// Increase of each update, W_AI: a share of the room that eta leaves, for as many flows as may meet.
         additive_increase: Bytes = default(Bytes(80)).at_most(Bytes(1_000_000_000)).source("section 5.1"),
         /// RTT of the fabric without queues, T.
-        base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, B_NIC; with `base_rtt` its bandwidth-delay product is the first window and bounds
         /// all others.
         line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),

@@ -54,7 +54,7 @@ declare! {
         /// Compete with flows that fill the queue; if false, begin by holding the delay.
         mode_switch: bool = true,
         /// Rate of the bottleneck, mu.
-        link_rate: Option<Bandwidth> = unset("the largest rate that anything arrived at").at_least(Bandwidth(8)),
+        link_rate: Option<Bandwidth> = unset("the largest arriving rate").at_least(Bandwidth(8)),
     }
 }
 

@@ -44,7 +44,7 @@ declare! {
         /// Increase of each update, beta.
         additive_increase: Option<Bytes> = unset("the largest window over `flows`").at_most(Bytes(1_000_000_000)),
         /// RTT of the fabric without queues, tau.
-        base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, HostBw; with `base_rtt` its bandwidth-delay product is the first window and bounds
         /// all others.
         line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),
@@ -62,7 +62,7 @@ declare! {
         /// Increase of each update, beta.
         additive_increase: Option<Bytes> = unset("the largest window over `flows`").at_most(Bytes(1_000_000_000)),
         /// RTT of the fabric without queues, tau.
-        base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, HostBw; its bandwidth-delay product is the first window and bounds all others.
         line_rate: Bandwidth = required(Bandwidth(10_000_000_000)).at_least(Bandwidth(8)),
     }

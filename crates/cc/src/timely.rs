@@ -34,7 +34,7 @@ declare! {
         /// RTT above which the rate falls whatever the gradient.
         t_high: SimDuration = default(SimDuration::from_micros(500)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("section 4.4"),
         /// RTT by which gradients are normalised.
-        min_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        min_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Acknowledged data for one decision.
         segment: Bytes = default(Bytes(64_000)).at_least(Bytes(1)).at_most(Bytes(1_000_000_000)).source("section 3.1: 16 to 64 kB"),
         /// Increase of the rate by an event, delta.

@@ -76,7 +76,7 @@ declare! {
             .at_least(SimDuration::from_millis(1))
             .source("Mao et al. 2017 section 5.1"),
         /// Playing time of the whole video.
-        length: Option<SimDuration> = unset("without end").above(SimDuration::ZERO),
+        length: Option<SimDuration> = unset("endless").above(SimDuration::ZERO),
         /// Size of the request for a segment.
         request: Bytes = default(Bytes(200)).at_least(Bytes(1)).at_most(Bytes(1 << 30)),
         /// Largest playing time in the client's buffer; at least a segment.
