@@ -2,13 +2,13 @@
 //!
 //! Source: Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, algorithm 1, sections 3.2 to 3.4 and 5.1.
 //!
-//! Departures: records are those of the way of the data, of links that write telemetry; the window counts payload, and
-//! their counts whole packets. Unless it is given, T is the least round trip of the connection, the bound of the window, in the
-//! paper that of the host's link, is that of the slowest link on the path over T and a segment more (T may be of a small packet, or of
-//! a faster link), and the first window is the stack's. The
-//! paper's fabric loses nothing: here a loss changes nothing (the full queue is in the records), and a timeout is followed by the
-//! loss window. Until what had been outstanding is repaired, a round trip is one of time. A window below a segment is one segment,
-//! paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
+//! Departures: records come from links that write telemetry, on the path of the data; the window counts payload, and
+//! the records count whole packets. Unless it is given, T is the minimum RTT of the connection. The bound of the
+//! window, in the paper that of the host's link, is then the slowest link's rate over T and a segment more, since T may
+//! be that of a small packet, or of a faster link. The first window is the stack's. The paper's fabric loses nothing:
+//! here a loss changes nothing (the full queue is in the records), and a timeout is followed by the loss window. Until
+//! the flight before the timeout is repaired, a round trip is measured in time. A window below a segment is one
+//! segment, paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
 //!
 //! Checked: algorithm 1 against the authors' simulator (`UpdateRateHp` of its `rdma-hw.cc`), which works in rates.
 //!

@@ -8,14 +8,14 @@
 //! mean power of bursts, whose round trips rise and fall by turns, is zero. The maximum over links is taken of
 //! normalized power (line 20 compares it with one that is not). Records are those of the way of the data; the window
 //! counts payload, and they count whole packets. tau is the least round trip of the connection unless it is given
-//! (section 3.3 allows that). The window has a bound, since power of an idle path says nothing of how much it holds:
-//! the path full of the host's link, or if that is not given of the slowest link on the path and a segment more (tau
-//! may be of a small packet, or of a faster link); by the round trip alone nothing is known of the path, and
-//! `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
-//! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here
-//! one changes nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a
-//! round trip is one of time. A window below a segment is one segment, paced at cwnd / tau, as all are. Marks have no
-//! part in the paper: data is not ECN-capable.
+//! (section 3.3 allows that). The window has a bound, since the power of an idle path does not show its capacity. It is
+//! the bandwidth-delay product of the host's link. If that is not given, it is that of the slowest link on the path and
+//! a segment more, since tau may be that of a small packet, or of a faster link. The round trip alone does not show the
+//! path, so that theta-PowerTCP requires `line_rate`. The additive increase, that bound over N, has N = 10 where
+//! neither is given (the paper prints none). Without `base_rtt` and `line_rate` the first window is the stack's.
+//! Losses: none in the paper; here one changes nothing, and a timeout is followed by the loss window; until the flight
+//! before the timeout is repaired, a round trip is measured in time. A window below a segment is one segment, paced at
+//! cwnd / tau, as all are. Marks have no part in the paper: data is not ECN-capable.
 //!
 //! Checked: algorithm 1 against the authors' simulator (`UpdateRatePower` of its `rdma-hw.cc`). There theta-PowerTCP has a gamma of 0.7,
 //! takes no current below 0.5, and power over 1.05 tau.

@@ -4,11 +4,11 @@
 //! hyperactive increase (HAI), sections 3.2 (completion events), 4.3 and 4.4. The paper prints no weight of the moving average:
 //! Zhu et al., ECN or Delay, CoNEXT 2016, table 2, whose other values are the paper's.
 //!
-//! Departures: a segment of the paper, for which its hardware reports one completion, is here so much acknowledged
-//! data, and the round trip of an event the last sample in it; hosts take no time, so that none is subtracted, and
-//! packets, not whole segments, are spaced by the rate. The paper's fabric has no losses, and the algorithm no answer
-//! to them: here a loss halves the rate, which does not grow until the end of the recovery, and a timeout leaves TCP's
-//! loss window, which bounds what is in flight until slow start has led it to the rate. Marks have no part in the
+//! Departures: a segment of the paper, for which its hardware reports one completion, is here that amount of
+//! acknowledged data. The round trip of an event is its last sample. Hosts take no time, so that none is subtracted,
+//! and packets, not whole segments, are spaced by the rate. The paper's fabric has no losses, and the algorithm no
+//! answer to them: here a loss halves the rate, which does not grow until the end of the recovery. A timeout leaves
+//! TCP's loss window, which bounds the flight size until slow start has led it to the rate. Marks have no part in the
 //! paper: data is not ECN-capable. At most two round trips of the rate are in flight. The smallest rate is a packet in
 //! a smoothed round trip. Without `initial_rate` the first is the initial window over the first round trip (the paper's
 //! is a share of the line rate).

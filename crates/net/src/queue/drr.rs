@@ -3,7 +3,7 @@
 //! Source: Shreedhar and Varghese 1995; without room the longest queue loses a packet (their section 3, after McKenney
 //! 1990).
 //!
-//! Departures: flows are told apart exactly, by connection and direction, and not by a hash.
+//! Departures: flows are distinguished exactly, by connection and direction, and not by a hash.
 
 use ackclock_declare::{About, declare};
 use ackclock_units::{Bandwidth, Bytes, SimTime};

@@ -2,10 +2,10 @@
 //!
 //! The network is cut into parts, each with its own queue of events, and each part is run by a thread. A packet needs
 //! at least the delay of a link to come from one part to another, so a part may run ahead of the others by that much
-//! before it must know the packets that they have sent (conservative synchronisation by lookahead: Chandy and Misra
-//! 1979; UNISON, 2024, cuts the networks of ns-3 much alike). The order of events at an instant does not depend on
-//! their origin ([`crate::event_queue`]). So each part handles its events in the order of one queue of all events, and
-//! the results are the same to the byte for any number of parts.
+//! before it must know their packets. This is conservative synchronisation by lookahead (Chandy and Misra 1979);
+//! UNISON, 2024, cuts the networks of ns-3 in a similar way. The order of events at an instant does not depend on their
+//! origin ([`crate::event_queue`]). So each part handles its events in the order of one queue of all events, and the
+//! results are the same to the byte for any number of parts.
 //!
 //! A part is a [`Simulation`] of the whole network, of which it runs only the share that the [`Partition`] assigns to
 //! it. Events that concern the whole network, samples and the borders of the measurement window, wait until all parts
