@@ -313,8 +313,8 @@ mod tests {
         assert_eq!(after_round(1, 120, true), Bytes::ZERO);
     }
 
-    /// Paced by the round trip of before an outage, a window is never full. Linux takes one for used of which half is in flight
-    /// (slow start), RFC 9002 section 7.8 one that pacing alone holds back.
+    /// A window paced by the round trip from before an outage is never full. Linux counts a window as used if half of
+    /// it is in flight (slow start), RFC 9002 section 7.8 if only pacing holds data back.
     #[test]
     fn a_paced_window_grows_when_half_of_it_is_in_flight() {
         for (flight, window) in [(5, 11), (4, 10)] {

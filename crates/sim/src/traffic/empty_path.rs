@@ -152,9 +152,9 @@ fn follow(left: &Row, times: &Row) -> Row {
     left.iter().zip(times).map(leave).collect()
 }
 
-/// Times at which the last of `more` further packets leaves each link, of which each takes `times`, after one that
-/// `left` them then: the way turns from the first packet's row at one link, and goes down through the rows where that
-/// takes longest.
+/// Times at which the last of `more` further packets leaves each link; each takes `times`, after one that `left` them
+/// then. The way turns from the first packet's row at one link, and goes down through the rows where that takes
+/// longest.
 fn repeat(left: &Row, times: &Row, more: u64) -> Row {
     if more == 0 {
         return left.clone();
