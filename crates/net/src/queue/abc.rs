@@ -34,7 +34,8 @@ declare! {
         utilization: f64 = default(0.98).above(0.0).at_most(1.0).source("the authors' queue"),
         /// Time in which a queue drains, delta; more than two thirds of the longest round trip.
         drain: SimDuration = default(SimDuration::from_millis(133)).above(SimDuration::ZERO).at_most(MAX_TIME).source("the authors' experiments, for 100 ms"),
-        /// Queueing delay that does not cause brakes, dt; of the order in which batches leave a wireless link.
+        /// Queueing delay that does not cause brakes, dt; of the order of the interval between batches on a wireless
+        /// link.
         delay_threshold: SimDuration = default(SimDuration::from_millis(50)).at_most(MAX_TIME).source("the authors' experiments"),
         /// Span over which the rates are measured.
         span: SimDuration = default(SimDuration::from_millis(20)).above(SimDuration::ZERO).at_most(MAX_TIME).source("the authors' queue"),
