@@ -27,7 +27,14 @@ fn head(names: &[&str]) -> String {
 
 fn row(cells: [impl AsRef<str>; 4]) -> String {
     let [name, default, range, meaning] = cells.map(|cell| cell.as_ref().replace('|', "\\|"));
-    format!("| `{name}` | {default} | {range} | {meaning} |\n")
+    format!("| `{name}` | {default} | {} | {meaning} |\n", short(&range))
+}
+
+/// An allowed range as a table says it: "0 to 1" for "at least 0 and at most 1".
+fn short(range: &str) -> String {
+    let ends = range.strip_prefix("at least ").and_then(|rest| rest.split_once(" and at most "));
+    let range = ends.map_or_else(|| range.to_owned(), |(least, most)| format!("{least} to {most}"));
+    range.replace(" as a text such as ", ", such as ")
 }
 
 /// The parts with their summaries, as a table of Markdown. Its head has `kind`.
