@@ -273,7 +273,6 @@ ITS_OWN = (
     "claims/folders",
     "lessons",
     "scenario/templates",
-    "claims/validation",
     "scenarios",
     "gym",
     "plotting/pages",

@@ -1,7 +1,10 @@
 """Where folders of claims are found: in this package, and in the studies of a checkout or of `ackclock-studies`."""
 
+import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from ackclock.base import extras
@@ -13,13 +16,15 @@ FOLDERS: Final = Path(__file__).resolve().parent / "folders"
 _CHECKOUT: Final = FOLDERS.parents[3] / "studies"
 """The studies beside the sources of this package, where it runs from a checkout."""
 
+_PACKAGE: Final = "ackclock_studies"
+
 
 def studies() -> Path | None:
     """Return the folder of the studies of sources; `None` where they are not installed."""
     project = _CHECKOUT / "pyproject.toml"
     if project.is_file() and 'name = "ackclock-studies"' in project.read_text(encoding="utf-8"):
         return _CHECKOUT
-    spec = find_spec("ackclock_studies")
+    spec = find_spec(_PACKAGE)
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
@@ -28,6 +33,34 @@ def found() -> list[Path]:
     roots = [root for root in (FOLDERS, studies()) if root is not None]
     folders = [file.parent for root in roots for file in root.glob(f"*/{file_checks.FILE}")]
     return sorted(folders, key=lambda folder: folder.name)
+
+
+def tool(name: str) -> ModuleType:
+    """Import a module of the studies, as a module of the package `ackclock_studies`.
+
+    Args:
+        name: A name such as `linux.command`.
+
+    Raises:
+        MissingPackageError: If the studies are not installed.
+    """
+    make_importable()
+    return import_module(f"{_PACKAGE}.{name}")
+
+
+def make_importable() -> None:
+    """Let `import ackclock_studies` find the folder of `studies`: in a checkout, too, and in a new process.
+
+    Raises:
+        MissingPackageError: If the studies are not installed.
+    """
+    folder = studies()
+    if folder is None:
+        raise extras.missing("studies")
+    if _PACKAGE not in sys.modules:
+        package = ModuleType(_PACKAGE)
+        package.__path__ = [str(folder)]
+        sys.modules[_PACKAGE] = package
 
 
 def remedy() -> str:

@@ -12,17 +12,25 @@ if TYPE_CHECKING:
 
 from ackclock.base import extras
 
+FOLDER = Path(__file__).parent
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
-    """Return a page."""
+
+def render(template: str | Path, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
+    """Return a page.
+
+    Args:
+        template: The name of a template of this folder, or the path of another one, which may extend those.
+        values: The values that the template shows.
+    """
     extras.require("report")
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = PackageLoader("ackclock.plotting", "pages")
+    file = FOLDER / template
+    loader = FileSystemLoader([file.parent, FOLDER])
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    page: str = environment.get_template(template).render(**values)
+    page: str = environment.get_template(file.name).render(**values)
     return page
 
 

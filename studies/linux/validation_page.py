@@ -10,11 +10,12 @@ import numpy as np
 from ackclock._core import build_info
 from ackclock.base import storage
 from ackclock.claims.measured import number
-from ackclock.claims.validation.linux_comparison import Comparison, Row
-from ackclock.claims.validation.linux_recordings import Recording
-from ackclock.claims.validation.overlay import overlay
 from ackclock.plotting.pages import render, written_picture
 from ackclock.plotting.tables import Column, Table, Tag, html
+
+from .linux_comparison import Comparison, Row
+from .linux_recordings import Recording
+from .overlay import overlay
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def tally(comparisons: Sequence[Comparison]) -> str:
 
 def _page(shown: Sequence[dict[str, Any]], comparisons: Sequence[Comparison]) -> str:
     return render(
-        "validation.html",
+        Path(__file__).with_name("validation.html"),
         title="ackclock: beside Linux",
         tally=tally(comparisons),
         simulations=sum(len(comparison.runs) for comparison in comparisons),

@@ -7,12 +7,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock.claims.validation.linux_comparison import Comparison
-from ackclock.claims.validation.linux_recordings import RecordedRun
-from ackclock.claims.validation.simulated_recordings import SimulatedRun
 from ackclock.plotting.figures.theme import COLOURS
 from ackclock.plotting.figures.theme import PAGE as STYLE
 from ackclock.stats.metrics import Floats
+
+from .linux_comparison import Comparison
+from .linux_recordings import RecordedRun
+from .simulated_recordings import SimulatedRun
 
 START_S = 3.0
 _GREYS = ("#a8a8a8", "#c8c8c8", "#8c8c8c")
@@ -52,7 +53,7 @@ def overlay(comparison: Comparison) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """How the lines of one flow of one run look."""
+    """The look of the lines of one flow of one run."""
 
     label: str
     colour: str

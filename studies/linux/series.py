@@ -1,4 +1,4 @@
-"""What one flow did over time, recorded or simulated, and the numbers that can be read off it.
+"""The time series of one flow, recorded or simulated, and the numbers that can be read off it.
 
 Every number is a pure function of columns, so that it is the same number on both sides. A sample holds until the next
 one, as a window does.

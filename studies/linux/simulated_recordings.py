@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from ackclock import _core
-from ackclock.claims.validation.linux_recordings import FlowSettings, Recording
-from ackclock.claims.validation.series import FlowSeries, QueueSeries
 from ackclock.results import Results
 from ackclock.stats.metrics import Flags, Floats
+
+from .linux_recordings import FlowSettings, Recording
+from .series import FlowSeries, QueueSeries
 
 MSS_BYTES = 1448
 RTT_FACTORS = (1.0, 0.995, 0.9975, 1.0025, 1.005)
@@ -38,7 +39,7 @@ class SimulatedRun:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What is changed between the simulations of one recording."""
+    """A change between the simulations of one recording."""
 
     rtt_factor: float
     starts_s: tuple[float, ...]

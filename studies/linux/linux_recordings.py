@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from ackclock.base import input_files
-from ackclock.claims.validation.series import FlowSeries, QueueSeries
 from ackclock.stats.metrics import Flags, Floats
 
+from .series import FlowSeries, QueueSeries
+
 FOLDER = Path(__file__).parent / "recordings" / "linux-6.18"
-"""The recordings that come with the package; a checkout has a link `validation` to the folder of folders."""
+"""The recordings that come with this study."""
 
 SETTINGS: dict[str, type[pl.DataType]] = {
     "scenario": pl.String,
@@ -50,7 +51,7 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FlowSettings:
-    """What was set for one flow, whichever repetition.
+    """The settings of one flow, the same in all repetitions.
 
     Attributes:
         flow: Number of the flow in its run.
@@ -255,7 +256,7 @@ def read_table(
     except input_files.InputFileError as error:
         raise RecordingError(str(error)) from error
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise RecordingError(f"{file} is no table: {error}; copy it anew") from error
+        raise RecordingError(f"{file}: cannot be read as a table ({error}); copy it anew") from error
     missing = [column for column in columns if column not in table.columns]
     if missing or table.is_empty():
         what = f"has no column {', '.join(missing)}" if missing else "has no rows"

@@ -1,4 +1,4 @@
-"""Make a small copy of recordings that gives the same numbers: `python -m ackclock.claims.validation.decimate`."""
+"""Make a small copy of recordings that gives the same numbers: `python -m studies.linux.decimate`."""
 
 import gzip
 import shutil
@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ackclock.claims.validation.linux_recordings import FLOW_COLUMNS, QUEUE_COLUMNS, in_recovery, read_table
-from ackclock.claims.validation.series import DENSE_S, kept_samples
 from ackclock.stats.metrics import Flags
+
+from .linux_recordings import FLOW_COLUMNS, QUEUE_COLUMNS, in_recovery, read_table
+from .series import DENSE_S, kept_samples
 
 _QUEUE_LEAD_S = 0.5
 """The emulator started about so long before the first flow."""

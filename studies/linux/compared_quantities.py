@@ -1,4 +1,4 @@
-"""What is compared, and what counts as agreement."""
+"""The compared quantities, and the limits of agreement."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from ackclock.claims.validation import series
-from ackclock.claims.validation.series import FlowSeries
+from . import series
+from .series import FlowSeries
 
 Verdict = Literal["agrees", "differs", "open"]
 
 SINGLE_RUN_MARGIN = 0.10
-"""Of a single recorded run no spread is known."""
+"""The margin of a single recorded run, whose spread is unknown."""
 RANGE_MARGIN = 0.02
 """Two or three runs do not show the whole spread: Reno's growth in two runs of a setting lay 0.1 % apart by chance."""
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from ackclock.base import input_files
 from ackclock.base.system import cores
-from ackclock.claims.validation import simulated_recordings as simulated
-from ackclock.claims.validation.compared_quantities import QUANTITIES, Quantity, Verdict, per_flow
-from ackclock.claims.validation.linux_recordings import FlowSettings, PathSettings, RecordedRun, Recording
-from ackclock.claims.validation.series import FlowSeries
-from ackclock.claims.validation.simulated_recordings import SimulatedRun, Variant
 from ackclock.running import Stop, mapped, run
 from ackclock.stats.metrics import jain_fairness
+
+from . import simulated_recordings as simulated
+from .compared_quantities import QUANTITIES, Quantity, Verdict, per_flow
+from .linux_recordings import FlowSettings, PathSettings, RecordedRun, Recording
+from .series import FlowSeries
+from .simulated_recordings import SimulatedRun, Variant
 
 CAUSES = Path(__file__).parent / "differs-because.toml"
 
@@ -131,7 +132,7 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
 def _obstacle(recording: Recording) -> str:
     """Say why a recording cannot be compared; nothing if it can."""
     if unknown := simulated.unsupported(recording):
-        return f"there is no controller {', '.join(unknown)} here"
+        return f"unknown controller {', '.join(unknown)}"
     return "" if recording.runs else "its samples are not in data/"
 
 
@@ -171,7 +172,7 @@ TOGETHER = (
     Quantity("goodput_sum", "goodput of all flows", "Mbit/s", "mean", 0.02, _GOODPUT.measure),
     Quantity("jain_index", "Jain index of goodput", "", "spread", 0, _GOODPUT.measure),
 )
-"""What is read off all flows of a run together, from the goodput of each."""
+"""The quantities of all flows of a run together, from the goodput of each."""
 
 
 def _together(key: str, flows: Sequence[FlowSeries]) -> float:
