@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ackclock.base import input_files
+from ackclock.claims import locations
 from ackclock.cli import failures
 from ackclock.cli.answers import answer
 from ackclock.plotting.terminal import name, output
@@ -18,6 +19,9 @@ from ackclock.script.runner import Verdict, run
 from ackclock.script.script_head import head_of
 from ackclock.script.syntax import ScriptError
 from ackclock.script.verdict_text import render, summary
+
+_DIFFERENTIAL = "differential.command"
+"""The module of the studies that plays random cases."""
 
 
 def script(
@@ -79,9 +83,15 @@ def script(
 ) -> None:
     """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
     if states:
-        return _play_states(differential, seed, has_others=bool(files or controller or into))
+        if differential is None or files or controller or into:
+            raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
+        locations.tool(_DIFFERENTIAL).play_states(differential, seed)
+        return
     if differential is not None:
-        return _play_cases(differential, seed, into, controller, has_files=bool(files))
+        if files:
+            raise failures.InputError("--differential draws its cases itself; leave the files out")
+        locations.tool(_DIFFERENTIAL).play_cases(differential, seed, into, controller)
+        return
     if not files:
         raise failures.InputError(
             "there is nothing to run; give a packet script (.pkt), a folder of them, or --differential N"
@@ -120,33 +130,6 @@ def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str,
     return {"file": str(file), "outcome": outcome} | (
         {"line": failure.event.line, "message": failure.message} if failure else {}
     )
-
-
-def _play_cases(count: int, seed: int, into: Path | None, controller: str | None, *, has_files: bool) -> None:
-    from ackclock.cli.differential import differential
-    from ackclock.script.differential.cases import CONTROLLERS
-    from ackclock.script.differential.compare import Kind
-
-    if has_files:
-        raise failures.InputError("--differential draws its cases itself; leave the files out")
-    if controller is not None and controller not in CONTROLLERS:
-        raise failures.InputError(f"--controller {controller}: give one of {', '.join(CONTROLLERS)}")
-    counts = differential(count, seed, into, controller)
-    answer(cases=count, counts={str(kind): counts[kind] for kind in Kind})
-    if counts[Kind.DIFFERENT]:
-        raise typer.Exit(failures.FAILED)
-
-
-def _play_states(count: int | None, seed: int, *, has_others: bool) -> None:
-    from ackclock.cli.differential import states
-    from ackclock.script.differential.reactions import Kind
-
-    if count is None or has_others:
-        raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
-    counts = states(count, seed)
-    answer(segments=count, counts={str(kind): counts[kind] for kind in Kind})
-    if counts[Kind.DIFFERENT]:
-        raise typer.Exit(failures.FAILED)
 
 
 def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:

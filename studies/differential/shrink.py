@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ackclock.script.differential.cases import Case
-from ackclock.script.differential.compare import Comparison, Kind
+from .cases import Case
+from .compare import Comparison, Kind
 
 
 def shrink(found: Comparison, compare: Callable[[Case], Comparison], tries: int = 24) -> Comparison:

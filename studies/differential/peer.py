@@ -6,7 +6,7 @@ Source: RFC 2018 section 4 (the newest block first) and RFC 2883 (a duplicate be
 from collections import Counter
 from dataclasses import dataclass
 
-from ackclock.script.differential.cases import MSS, Case, Transmission
+from .cases import MSS, Case, Transmission
 
 Block = tuple[int, int]
 """Offsets in the stream, the second one behind the block."""

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from ackclock.script import syntax
 from ackclock.script.backend import Backend, Outcome, Request, Sent
-from ackclock.script.differential.cases import MSS, Case, Transmission
-from ackclock.script.differential.peer import Answer, Path, Peer
 from ackclock.script.packets import ACK, CWR, ECE, PSH, SYN, Packet
 from ackclock.script.shell_lines import Sysctl
 from ackclock.script.simulated_host import SimulatedHost
 from ackclock.script.syntax import Option
+
+from .cases import MSS, Case, Transmission
+from .peer import Answer, Path, Peer
 
 SETTINGS = {
     "net.ipv4.tcp_rmem": "4096 540000 15728640",

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ackclock.script.differential.states import Probe, react
 from ackclock.script.simulated_host import SimulatedHost
+
+from .states import Probe, react
 
 PROFILE = "linux-6.x"
 _TIMES_ASKED = 4

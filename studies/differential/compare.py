@@ -9,9 +9,10 @@ from functools import cache
 from itertools import combinations, product
 from pathlib import Path
 
-from ackclock.script.differential.cases import Case
-from ackclock.script.differential.play import COMPARED, HORIZON_US, Play, play, replay
 from ackclock.script.simulated_host import SimulatedHost
+
+from .cases import Case
+from .play import COMPARED, HORIZON_US, Play, play, replay
 
 PROFILE = "linux-6.x"
 _CONFIGURATION = Path("/proc/config.gz")

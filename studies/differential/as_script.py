@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ackclock.script.differential.cases import MSS, Write
-from ackclock.script.differential.compare import Comparison
-from ackclock.script.differential.play import COMPARED, SETTINGS, SHIFT, WINDOW, Departure, Play, in_order
+from .cases import MSS, Write
+from .compare import Comparison
+from .play import COMPARED, SETTINGS, SHIFT, WINDOW, Departure, Play, in_order
 
 _TOGETHER_US, _AT_ONCE_US = 1_500, 2_000
 _EARLY_US, _LATE_US = 8_000, 8_000

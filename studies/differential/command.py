@@ -1,4 +1,4 @@
-"""`ackclock script --differential`: random cases against the simulated endpoint and this machine's kernel."""
+"""The work of `ackclock script --differential`: random cases against the endpoint and this machine's kernel."""
 
 import multiprocessing
 from collections import Counter
@@ -6,22 +6,62 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import typer
 from rich.table import Table
 
 from ackclock.base import storage
 from ackclock.base.system import cores
+from ackclock.claims import locations
 from ackclock.cli import failures
+from ackclock.cli.answers import answer
 from ackclock.plotting.terminal import name, output
 from ackclock.running import mapped
-from ackclock.script.differential import reactions
-from ackclock.script.differential.as_script import script_of
-from ackclock.script.differential.cases import Case, draw
-from ackclock.script.differential.compare import Comparison, Kind, compare, on_this_kernel
-from ackclock.script.differential.shrink import shrink
-from ackclock.script.differential.states import draw_probe
+
+from . import reactions
+from .as_script import script_of
+from .cases import CONTROLLERS, Case, draw
+from .compare import Comparison, Kind, compare, on_this_kernel
+from .shrink import shrink
+from .states import draw_probe
 
 SCRIPTS_AT_MOST = 20
 """So many differences are shrunk, which takes some seconds each."""
+
+
+def play_cases(count: int, seed: int, into: Path | None, controller: str | None) -> None:
+    """Play cases, and print and answer their outcome.
+
+    Args:
+        count: The number of cases.
+        seed: The seed of the first; the others count up from it.
+        into: The folder for scripts, if they are wanted.
+        controller: The congestion control, if not drawn.
+
+    Raises:
+        typer.Exit: If a case differs.
+    """
+    if controller is not None and controller not in CONTROLLERS:
+        raise failures.InputError(f"--controller {controller}: give one of {', '.join(CONTROLLERS)}")
+    counts = differential(count, seed, into, controller)
+    answer(cases=count, counts={str(kind): counts[kind] for kind in Kind})
+    if counts[Kind.DIFFERENT]:
+        raise typer.Exit(failures.FAILED)
+
+
+def play_states(count: int, seed: int) -> None:
+    """Play single segments in every state, and print and answer their outcome.
+
+    Args:
+        count: The number of segments.
+        seed: The seed of the first; the others count up from it.
+
+    Raises:
+        typer.Exit: If a reaction differs.
+    """
+    counts = states(count, seed)
+    answer(segments=count, counts={str(kind): counts[kind] for kind in reactions.Kind})
+    if counts[reactions.Kind.DIFFERENT]:
+        raise typer.Exit(failures.FAILED)
 
 
 def differential(count: int, seed: int, into: Path | None, controller: str | None = None) -> Counter[Kind]:
@@ -106,7 +146,11 @@ def _played(cases: list[Case]) -> Iterator[Comparison]:
 
 def _pool(count: int) -> ProcessPoolExecutor:
     """Two processes for each core: a kernel mostly waits."""
-    return ProcessPoolExecutor(min(count, 2 * cores()), mp_context=multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(
+        min(count, 2 * cores()),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=locations.make_importable,
+    )
 
 
 def _compare(case: Case) -> Comparison:

@@ -16,10 +16,11 @@ from random import Random
 from ackclock.script import syntax
 from ackclock.script.backend import Backend, Outcome, Request
 from ackclock.script.constants import CONSTANTS, STATES, errno_name
-from ackclock.script.differential.play import SETTINGS
 from ackclock.script.packets import ACK, FIN, PSH, RST, SYN, Packet, letters_of_flags
 from ackclock.script.shell_lines import Sysctl
 from ackclock.script.syntax import Option
+
+from .play import SETTINGS
 
 _SETTINGS = SETTINGS | {
     "net.ipv4.tcp_rmem": "4096 60000 60000",
