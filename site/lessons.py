@@ -1,4 +1,4 @@
-"""Runs the lessons as notebooks, and makes pages of what came of it: `make lessons`.
+"""Runs the lessons as notebooks, and makes pages of what came of it: `make -f docs/Makefile lessons`.
 
     python site/lessons.py [NAME...]
 

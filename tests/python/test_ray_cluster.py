@@ -1,6 +1,6 @@
 """Sweeps and studies on a Ray cluster of two nodes on this machine: the same tables to the byte.
 
-`make test-ray` installs Ray and runs these; without it they are skipped.
+`make -f tests/Makefile test-ray` installs Ray and runs these; without it they are skipped.
 """
 
 import os
@@ -20,7 +20,7 @@ from ackclock.experiments.sweep import grid_of, parse_axis
 from ackclock.experiments.sweep.backends import ray
 from conftest import command
 
-cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray; make test-ray installs it")
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray; make -f tests/Makefile test-ray installs it")
 
 # Ray leaves sockets and files to the end of the process, and warns of its own future.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]

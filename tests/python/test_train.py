@@ -15,7 +15,7 @@ import pytest
 
 from conftest import Cli, command, wait_until
 
-NEEDED = "needs the packages of ackclock[learn]; run: make test-learn"
+NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
 

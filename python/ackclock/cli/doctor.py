@@ -127,7 +127,7 @@ def _ns3() -> Finding:
     version = _first_line(["pkg-config", "--modversion", "libns3-core"]) or _first_line(
         ["pkg-config", "--modversion", "ns3-core"]
     )
-    purpose = "the side-by-side measurement (make peers)"
+    purpose = "the side-by-side measurement (make -f benches/Makefile peers)"
     return Finding("ns-3", bool(version), version or "-", purpose, "apt-get install libns3-dev ns3 pkg-config")
 
 
