@@ -27,7 +27,7 @@ from ackclock.scenario.templates import write
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LESSONS = ROOT / "docs" / "lessons"
-"""Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and tests/python/test_lessons.py some."""
+"""Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and test_lessons.py some."""
 
 NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
 """Setting up and publishing; the tests themselves run after the one and before the other."""

@@ -1,6 +1,7 @@
-"""Lessons: what exercises accept, what pages ask, and that solutions are right. `make -f docs/Makefile lessons` runs them all.
+"""Lessons: what exercises accept, what pages ask, and that solutions are right.
 
-Expected values are worked out by hand here, as a learner would, and not by `ackclock.lessons.theory`.
+`make -f docs/Makefile lessons` runs them all. Expected values are worked out by hand here, as a learner
+would, and not by `ackclock.lessons.theory`.
 """
 
 import re

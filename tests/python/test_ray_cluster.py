@@ -20,7 +20,7 @@ from ackclock.experiments.sweep import grid_of, parse_axis
 from ackclock.experiments.sweep.backends import ray
 from conftest import command
 
-cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray; make -f tests/Makefile test-ray installs it")
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray: make -f tests/Makefile test-ray")
 
 # Ray leaves sockets and files to the end of the process, and warns of its own future.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]
