@@ -4,7 +4,7 @@ include requirements/environment.mk
 
 PROPERTY_SEED ?= 1
 # Programs outside the workspace share its target folder, which holds most of what they need.
-EXAMPLE := --manifest-path examples/rust-controller/Cargo.toml
+EXAMPLE := --manifest-path crates/ackclock/examples/rust-controller/Cargo.toml
 IN_TARGET := --target-dir $(or $(CARGO_TARGET_DIR),target)
 
 # The crates of the engine are the default members of the workspace, the others its satellites. A selection of crates decides
@@ -73,7 +73,7 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
-	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/engine/ site/records/; do $(BIN)/mypy $$folder*.py || exit 1; done
+	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/engine/ docs/site/records/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py

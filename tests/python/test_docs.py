@@ -150,7 +150,7 @@ def test_rows_of_tables_stand_below_a_head(page: Path) -> None:
     ("page", "kind", "folder"),
     [
         ("own-controller-python.md", "python", "python/ackclock/scenarios"),
-        ("own-controller-rust.md", "rust", "examples/rust-controller/src"),
+        ("own-controller-rust.md", "rust", "crates/ackclock/examples/rust-controller/src"),
     ],
 )
 def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, folder: str, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_the_reference_has_each_option_of_each_command(command: str, option: str
 
 
 def test_nothing_names_a_command_by_its_former_name() -> None:
-    sources = [file for folder in ("python/ackclock", "site") for file in (ROOT / folder).rglob("*.py")]
+    sources = [file for folder in ("python/ackclock", "docs/site") for file in (ROOT / folder).rglob("*.py")]
     texts = [(file, file.read_text(encoding="utf-8")) for file in [*PAGES, ROOT / "ARCHITECTURE.md", *sources]]
     former = re.compile(rf"\backclock ({'|'.join(FORMER)})\b")
     assert not [(file.name, found[0]) for file, text in texts for found in former.finditer(text)]

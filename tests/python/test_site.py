@@ -18,7 +18,7 @@ from ackclock.plotting import figures, plots
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
 
 ROOT = Path(__file__).parents[2]
-SITE = ROOT / "site"
+SITE = ROOT / "docs" / "site"
 DOCS = ROOT / "docs"
 
 

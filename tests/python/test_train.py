@@ -31,7 +31,7 @@ from ackclock.gym.learn.training import CHECKPOINT, MODEL, train  # noqa: E402
 
 pytestmark = pytest.mark.learn
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "train_dqn.py"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "how-to" / "train_dqn.py"
 SHORT = ("duration=3 s",)
 DRAWN = """\
 duration = "5 s"

@@ -1,6 +1,6 @@
 """Runs the lessons as notebooks, and makes pages of what came of it: `make -f docs/Makefile lessons`.
 
-    python site/lessons.py [NAME...]
+    python docs/site/lessons.py [NAME...]
 
 A lesson is Markdown in docs/lessons whose blocks of Python are cells (Jupytext's form); a cell with the tag "solution"
 is left out of the notebook that learners get. All cells are run in order, in a kernel of their own: a learner's cell,

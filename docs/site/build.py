@@ -1,6 +1,6 @@
 """Builds the site into target/site/html: `make site`.
 
-    python site/build.py [--without-rust]
+    python docs/site/build.py [--without-rust]
 
 The documents are staged with links that lead somewhere; lessons, gallery and catalogue are run and drawn by the engine;
 the reference of Python is read from the sources, that of the crates is Cargo's. Then Zensical makes pages of it, and

@@ -1,6 +1,6 @@
 """The gallery: figures with the code that draws them, and pictures of the documents with the commands that draw them.
 
-    python site/gallery.py          # write docs/gallery/README.md
+    python docs/site/gallery.py          # write docs/gallery/README.md
 
 A script of docs/gallery ends with `figures`, a table of figures by their names. The site runs it again only if it, the
 engine or the package's figures have changed.

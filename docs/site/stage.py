@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
@@ -27,6 +28,8 @@ PROJECT = {
     "CHANGELOG.md": "project/changelog.md",
 }
 """Pages of the repository's root, and where they are on the site."""
+SHOWN = "files/"
+"""The folder of the site with a page for each other file that a document links to."""
 
 
 @dataclass
@@ -54,7 +57,8 @@ class Stage:
 
     def add_documents(self) -> None:
         """Copy `docs` and the pages of the root, and show the files that they link to."""
-        shutil.copytree(DOCS, self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.md", "*.py"))
+        left_out = shutil.ignore_patterns("*.md", "*.py", "Makefile", HERE.name)
+        shutil.copytree(DOCS, self.folder, dirs_exist_ok=True, ignore=left_out)
         for file in (*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in PROJECT)):
             self.write(place(file), self.rewritten(file.read_text(encoding="utf-8"), file))
         for file in sorted(self.shown):
@@ -78,7 +82,7 @@ class Stage:
             target = (file.parent / match[2]).resolve()
             if not target.is_file():
                 raise SystemExit(f"{file.relative_to(ROOT)} links to {match[2]}, which is no file; mend the link")
-            if not target.is_relative_to(DOCS) and str(target.relative_to(ROOT)) not in PROJECT:
+            if place(target).startswith(SHOWN):
                 self.shown.add(target)
             return f"{match[1]}{os.path.relpath(place(target), here)}{match[3] or ''}{match[4]}"
 
@@ -91,10 +95,10 @@ def place(file: Path) -> str:
     Args:
         file: With its whole path.
     """
-    if file.is_relative_to(DOCS):
+    if file.is_relative_to(DOCS) and file.suffix != ".py":
         return str(file.relative_to(DOCS))
     inside = str(file.resolve().relative_to(ROOT))
-    return PROJECT.get(inside, f"files/{inside}.md")
+    return PROJECT.get(inside, f"{SHOWN}{inside}.md")
 
 
 def _page_of(file: Path) -> str:

@@ -1,6 +1,6 @@
 """Deep Q-learning of a congestion window, in one file: read it from top to bottom, change it, run it.
 
-    python examples/train_dqn.py --steps 50000 --output curve.png
+    python docs/how-to/train_dqn.py --steps 50000 --output curve.png
 
 The agent adds -10 to +10 segments to the window of a NewReno flow once for each window's worth of ACKs. Its network
 says what each of the seven choices is worth; it learns from random transitions of its past (Mnih et al.,
@@ -21,7 +21,7 @@ from torch import nn
 import ackclock.gym
 
 GAMMA = 0.99
-"""What a reward is worth one decision later."""
+"""The discount of a reward that comes one decision later."""
 LEARNING_RATE = 5e-4
 BATCH = 64
 MEMORY = 20_000
