@@ -73,7 +73,7 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
-	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/engine/ docs/site/records/; do $(BIN)/mypy $$folder*.py || exit 1; done
+	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/speed/ benches/engine/ docs/site/records/; do $(BIN)/mypy $$folder*.py || exit 1; done
 	$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py

@@ -15,8 +15,8 @@ import pytest
 import typer
 
 import ackclock
+from ackclock.claims import locations
 from ackclock.cli.app import app
-from ackclock.cli.bench import _GROUPS
 from ackclock.cli.commands import FORMER
 from ackclock.experiments.studies.design import trials
 from ackclock.experiments.studies.study_file import read
@@ -238,7 +238,7 @@ def test_a_page_says_of_a_run_what_it_gives(
 def test_the_reference_names_each_case_of_the_benchmark() -> None:
     page = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     (line,) = [line for line in page.splitlines() if line.startswith("`ackclock bench` measures")]
-    assert set(re.findall(r"`([a-z-]+)`", line)) == set(_GROUPS)
+    assert set(re.findall(r"`([a-z-]+)`", line)) == set(locations.tool("speed.command").GROUPS)
 
 
 def test_the_mistakes_page_counts_right() -> None:

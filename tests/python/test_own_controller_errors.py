@@ -11,8 +11,8 @@ import pytest
 import ackclock
 from ackclock import Scenario, ScenarioError
 from ackclock._core import Simulation
-from ackclock.bench import reno
 from ackclock.controllers import Start
+from ackclock.scenario import reno
 from conftest import Cli, command, wait_until
 
 TOML = """\

@@ -15,7 +15,7 @@ EXTRAS: Final = {
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "ray": ("a cluster", ("ray",)),
-    "studies": ("the studies of sources", ("ackclock_studies",)),
+    "studies": ("studies, comparisons with a kernel and benchmarks", ("ackclock_studies",)),
 }
 """By extra: what it is for, and what is imported of it."""
 

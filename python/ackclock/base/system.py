@@ -6,6 +6,7 @@ documentation and have run on no Windows yet.
 """
 
 import os
+import platform
 import re
 import signal
 import sys
@@ -157,3 +158,26 @@ def resident_bytes() -> int:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else most * 1024
     return pages * resource.getpagesize()
+
+
+def peak_bytes() -> int:
+    """Return the largest resident size of this process so far.
+
+    Linux's `ru_maxrss` is handed down by the process that started this one, so the kernel's own high-water mark of
+    this address space is read where there is one.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def processor() -> str:
+    """Return the processor's name, as the system tells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123  read only to the first match
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

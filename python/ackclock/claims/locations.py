@@ -49,7 +49,7 @@ def tool(name: str) -> ModuleType:
 
 
 def make_importable() -> None:
-    """Let `import ackclock_studies` find the folder of `studies`: in a checkout, too, and in a new process.
+    """Let `import ackclock_studies` find what the distribution has: in a checkout, too, and in a new process.
 
     Raises:
         MissingPackageError: If the studies are not installed.
@@ -59,7 +59,7 @@ def make_importable() -> None:
         raise extras.missing("studies")
     if _PACKAGE not in sys.modules:
         package = ModuleType(_PACKAGE)
-        package.__path__ = [str(folder)]
+        package.__path__ = [str(folder), *([str(_CHECKOUT.parent / "benches")] if folder == _CHECKOUT else [])]
         sys.modules[_PACKAGE] = package
 
 

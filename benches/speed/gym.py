@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import asdict, dataclass
-from importlib import resources
 from typing import Any
 
 import gymnasium
@@ -11,6 +10,8 @@ import numpy as np
 from ackclock._core import Scenario
 from ackclock.base.system import cores
 from ackclock.gym import register_environments
+
+from .cases import FOLDER
 
 GROUP = "gym"
 """What names it on the command line."""
@@ -74,9 +75,7 @@ def paces(*, min_cpu_s: float) -> list[Pace]:
 
 
 def _scenario(rate: str) -> Scenario:
-    file = resources.files("ackclock.bench") / "scenarios" / "gym.toml"
-    with resources.as_file(file) as path:
-        return Scenario.load(str(path), [f'topology.bottleneck.rate="{rate}"'])
+    return Scenario.load(str(FOLDER / "gym.toml"), [f'topology.bottleneck.rate="{rate}"'])
 
 
 def _single(name: str, title: str, rate: str, decide: str, min_cpu_s: float) -> Pace:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ackclock.bench.cases import Case
-from ackclock.bench.reno import Reno
 from ackclock.controllers import AckEvent, CongestionEvent, Start
 from ackclock.parts import LinkStart, Packet, Queue
 from ackclock.running import simulate
+from ackclock.scenario.reno import Reno
+
+from .cases import Case
 
 GROUP = "python-controller"
 BUILT_IN, IN_PYTHON = "python-controller-none", "python-controller"

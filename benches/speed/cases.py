@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 from ackclock._core import Scenario
+
+FOLDER = Path(__file__).parent / "scenarios"
 
 _PACKETS_OF_D = 2_000_000
 _RTT_OF_D_S = 0.02
 _TRACED = ("trace={}",)
-_IN_PYTHON = ('flow[0].controller="python:ackclock.bench.reno:Reno"',)
+_CELL = resources.files("ackclock") / "scenarios" / "traces" / "cell.down"
+_ON_A_CELL = (f'topology.bottleneck.rate.trace="{_CELL}"',)
+_IN_PYTHON = ('flow[0].controller="python:ackclock.scenario.reno:Reno"',)
 _QUEUE_IN_PYTHON = ('topology.bottleneck.queue="bench_fifo"',)
 _WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)
 
@@ -32,10 +37,12 @@ class Case:
 
     def scenario(self) -> Scenario:
         """Read the scenario."""
-        file = resources.files("ackclock.bench") / "scenarios" / f"{self.group}.toml"
-        # From a path, as a trace is read from beside its scenario.
-        with resources.as_file(file) as path:
-            return Scenario.load(str(path), self.overrides)
+        return Scenario.load(str(self.file), self.overrides)
+
+    @property
+    def file(self) -> Path:
+        """The group's scenario."""
+        return FOLDER / f"{self.group}.toml"
 
 
 def _fixed_windows() -> Iterator[Case]:
@@ -53,7 +60,7 @@ CASES: tuple[Case, ...] = (
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     *_fixed_windows(),
     Case("fq-codel", "fq-codel", "the 1000 flows of c through FQ-CoDel"),
-    Case("trace-link", "trace-link", "1 CUBIC flow over a link that follows a trace, 60 s"),
+    Case("trace-link", "trace-link", "1 CUBIC flow over a link that follows a trace, 60 s", _ON_A_CELL),
     Case("short-flows", "short-flows", "10,000 short flows a second (Pareto), 40 Gbit/s, 1 s"),
     Case("python-controller", "python-controller-none", "1 Reno flow, 100 Mbit/s, 60 ms, 50 s"),
     Case("python-controller", "python-controller", "the same, Reno written in Python", _IN_PYTHON),

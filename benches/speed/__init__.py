@@ -1,9 +1,9 @@
 """Fixed scenarios that say how fast the engine is: packets and events per second of CPU, and peak memory."""
 
-from ackclock.bench.calls import CallCost, call_cost, queue_call_cost
-from ackclock.bench.cases import CASES, Case
-from ackclock.bench.learning import LearningCost, learning_cost
-from ackclock.bench.measure import Measurement, measure, peak_memory_bytes
+from .calls import CallCost, call_cost, queue_call_cost
+from .cases import CASES, Case
+from .learning import LearningCost, learning_cost
+from .measure import Measurement, measure, peak_memory_bytes
 
 __all__ = [
     "CASES",

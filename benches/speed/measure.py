@@ -5,10 +5,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from ackclock._core import Scenario
-from ackclock.bench.cases import Case
 from ackclock.running import EngineFigures, simulate
+
+from .cases import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def peak_memory_bytes(case: Case) -> dict[str, int]:
     Raises:
         RuntimeError: If the process fails; the message is its last line.
     """
-    command = [sys.executable, "-m", "ackclock.bench.child", case.name]
+    command = [sys.executable, str(Path(__file__).with_name("child.py")), str(case.file), *case.overrides]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"the measurement of memory failed: {done.stderr.strip().splitlines()[-1:]}")

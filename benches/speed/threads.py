@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ackclock.base.system import cores
-from ackclock.bench.cases import Case
 from ackclock.running import EngineFigures, simulate
+
+from .cases import Case
 
 GROUP = "threads"
 """What names it on the command line."""
