@@ -1,20 +1,22 @@
 //! Copa: a target rate of 1 / (delta dq), approached at a speed that doubles while the direction stays.
 //!
-//! Source: Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018, in the steps of the
-//! authors' sender (genericCC, mode `auto`). With `RTTstanding` the least RTT of the last half SRTT, `RTTmin` that of the last 10 s
-//! and dq their difference, the window grows by v/(delta cwnd) for every packet acknowledged while it is below
-//! `RTTstanding` / (delta dq), and shrinks by as much otherwise (section 2.1). Alone, flows empty the queue every five round
-//! trips; where the least RTT of the last four lies more than a tenth of their range above `RTTmin`, others fill the queue,
-//! and 1/delta follows AIMD to compete with them (section 2.2). Segments leave at twice the window per `RTTstanding`.
+//! Source: Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018, in the
+//! steps of the authors' sender (genericCC, mode `auto`). `RTTstanding` is the least RTT of the last half SRTT,
+//! `RTTmin` that of the last 10 s, and dq their difference. While the window is below `RTTstanding` / (delta dq), it
+//! grows by v/(delta cwnd) for every acknowledged packet, and otherwise shrinks by as much (section 2.1). Alone, flows
+//! empty the queue every five round trips. If the least RTT of the last four is above `RTTmin` by more than a tenth of
+//! their range, other flows fill the queue. Then 1/delta follows AIMD to compete with them (section 2.2). Segments
+//! leave at twice the window per `RTTstanding`.
 //!
 //! Where the paper and its authors' sender differ, the sender's step is taken, because its flows keep the low queue that the
 //! paper promises of several: v doubles with each round trip in which most packets moved the window the way they did in
 //! the one before (the paper: after three), is never more than delta windows, and the detector remembers four round trips
 //! (the paper: five). More than 30 % lost over two round trips takes three tenths of the window.
 //!
-//! Departures: after a timeout, of which neither says anything, slow start begins anew from TCP's loss window; what stood in the queue
-//! before is forgotten, and slow start goes on by ACKs without an RTT sample (Karn's rule). A window grows only while it is in use.
-//! The times are the sender's RTT samples, and SRTT is TCP's. Neither says anything of marks: data is not ECN-capable.
+//! Departures: after a timeout, which neither specifies, slow start begins anew from TCP's loss window. The earlier
+//! queue is forgotten, and slow start continues with ACKs without an RTT sample (Karn's rule). A window grows only
+//! while it is in use. The times are the sender's RTT samples, and SRTT is TCP's. Neither mentions marks: data is not
+//! ECN-capable.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -28,17 +30,17 @@ use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::windowed_min::WindowedMin;
 
 declare! {
-    /// Parameters of [`Copa`].
+    /// The parameters of [`Copa`].
     #[derive(Copy)]
     pub struct CopaConfig {
-        /// Weight of delay against throughput: 1/delta packets wait.
+        /// Weight of delay against throughput: 1/delta packets queue.
         delta: f64 = default(0.5).at_least(1e-4).at_most(1e3),
         /// Compete with flows that fill the queue.
         mode_switch: bool = true,
-        /// Round trips in which the queue must have been nearly empty for the flow to be alone: the authors' sender remembers four,
-        /// the paper says five.
+        /// Round trips in which the queue must have been nearly empty for the flow to be alone. The authors' sender
+        /// remembers four, the paper says five.
         empty_round_trips: u32 = default(4).at_least(1).at_most(1_000).unit("round trips"),
-        /// Share of the range of the RTT below which the queue is nearly empty.
+        /// Share of the range of RTTs below which the queue is nearly empty.
         nearly_empty: f64 = default(0.1).at_least(1e-3).at_most(0.999),
     }
 }
@@ -47,7 +49,7 @@ impl Algorithm for CopaConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "a target rate of 1 / (delta dq), approached at a speed that doubles",
         source: "Arun and Balakrishnan, NSDI 2018",
-        departures: "where the paper and its authors' sender differ, the sender's steps: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
+        departures: "the authors' sender is followed where it differs from the paper: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
         ..Name::called("copa")
     }];
 
@@ -58,18 +60,18 @@ impl Algorithm for CopaConfig {
 
 const MIN_WINDOW: SimDuration = SimDuration::from_secs(10);
 const LEAST_WINDOW: f64 = 2.0;
-/// So much lost is too much for a flow that takes no notice of single losses: the fraction, what is kept then, and the packets
-/// that tell.
+/// The losses that a flow answers that ignores single ones: the lost fraction, the fraction kept, and the packets
+/// needed for an estimate.
 const TOO_MUCH_LOST: f64 = 0.3;
 const KEPT: f64 = 0.7;
 const TELLING: f64 = 20.0;
 
-/// How fast the window moves.
+/// The speed of the window.
 #[derive(Clone, Copy, Debug)]
 struct Velocity {
     value: f64,
     is_up: bool,
-    /// Packets since the round trip began that moved the window up, less those that moved it down.
+    /// The packets of this round trip that moved the window up, less those that moved it down.
     balance: i64,
     since: SimTime,
 }
@@ -79,7 +81,7 @@ impl Velocity {
         Self { value: 1.0, is_up: true, balance: 0, since: SimTime::ZERO }
     }
 
-    /// A round trip is over if it is `rtt` long: the speed doubles if it moved the window the way the last one did.
+    /// Ends a round trip after `rtt`: the speed doubles if it moved the window the same way as the last one did.
     fn update(&mut self, now: SimTime, rtt: SimDuration) {
         if now.saturating_since(self.since) <= rtt {
             return;
@@ -93,8 +95,8 @@ impl Velocity {
         (self.since, self.balance) = (now, 0);
     }
 
-    /// The speed for a packet with this many wanted in the queue and this window, in packets: within a round trip it does
-    /// not go beyond what is in flight.
+    /// The speed for a packet, with `wanted` packets in the queue and this window, in packets. In a round trip it is at
+    /// most the flight size.
     fn next(&mut self, is_up: bool, wanted: f64, window: f64) -> f64 {
         if self.value > window / wanted {
             self.value /= 2.0;
@@ -105,13 +107,13 @@ impl Velocity {
     }
 }
 
-/// What was lost over the last two round trips.
+/// The losses of the last two round trips.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     since: SimTime,
     acked: u64,
     lost: u64,
-    /// An ACK has told of a loss since the last with an RTT sample.
+    /// True if an ACK has revealed a loss since the last RTT sample.
     is_new: bool,
 }
 
@@ -122,12 +124,12 @@ impl Losses {
         self.is_new |= ack.newly_lost.0 > 0;
     }
 
-    /// True if something was lost since it was last asked.
+    /// True if there was a loss since the last call.
     fn take_new(&mut self) -> bool {
         std::mem::take(&mut self.is_new)
     }
 
-    /// True if it was too much, at the end of two round trips.
+    /// True if the losses were too many, at the end of two round trips.
     fn are_too_many(&mut self, now: SimTime, rtt: SimDuration, mss: f64) -> bool {
         let all = (self.acked + self.lost) as f64;
         if now.saturating_since(self.since) <= SimDuration(2 * rtt.0) || all < TELLING * mss {
@@ -139,7 +141,7 @@ impl Losses {
     }
 }
 
-/// AIMD on 1/delta: when it was last raised and lowered.
+/// AIMD on 1/delta: the times of the last increase and decrease.
 #[derive(Clone, Copy, Debug, Default)]
 struct Competition {
     raised: SimTime,
@@ -151,18 +153,18 @@ struct Competition {
 pub struct Copa {
     config: CopaConfig,
     mss: f64,
-    /// cwnd, with its fraction of a byte.
+    /// The congestion window with its fraction of a byte.
     window: f64,
     ssthresh: Option<u64>,
     in_slow_start: bool,
     velocity: Velocity,
     losses: Losses,
     competition: Competition,
-    /// 1/delta now, in packets.
+    /// The present value of 1/delta, in packets.
     packets: f64,
     standing: WindowedMin,
     least: WindowedMin,
-    /// Least and largest RTT of the last few, the latter as what it lacks to the largest number.
+    /// The least and largest recent RTT, the latter as its distance from the largest number.
     recent: WindowedMin,
     largest: WindowedMin,
     rtt_standing: u64,
@@ -191,7 +193,7 @@ impl Copa {
         }
     }
 
-    /// Takes in a round trip. Returns true if the queue was nearly empty of late.
+    /// Takes an RTT sample; returns true if the queue was nearly empty of late.
     fn sample(&mut self, now: SimTime, rtt: SimDuration, srtt: SimDuration) -> bool {
         self.rtt_standing = self.standing.update(now, rtt.0, SimDuration(srtt.0 / 2));
         self.rtt_min = self.least.update(now, rtt.0, MIN_WINDOW);
@@ -202,13 +204,13 @@ impl Copa {
         queued as f64 <= self.config.nearly_empty * range as f64
     }
 
-    /// `RTTstanding / (delta dq)` packets; none without a queue.
+    /// The target window `RTTstanding / (delta dq)` in packets; `None` without a queue.
     fn target(&self) -> f64 {
         let queueing = self.rtt_standing.saturating_sub(self.rtt_min) as f64;
         if queueing > 0.0 { self.packets * self.rtt_standing as f64 / queueing } else { f64::INFINITY }
     }
 
-    /// 1/delta: the default alone; beside others one more in a round trip, and half in one with losses.
+    /// Sets 1/delta: the default alone; beside other flows one more in a round trip, and half in one with losses.
     fn compete(&mut self, now: SimTime, rtt: SimDuration, is_alone: bool, has_lost: bool) {
         let default = 1.0 / self.config.delta;
         let is_over = |since: SimTime| now.saturating_since(since) > rtt;
@@ -243,7 +245,7 @@ impl Copa {
         }
     }
 
-    /// v / (delta cwnd) packets.
+    /// Moves the window by v / (delta cwnd) packets.
     fn move_by_a_packet(&mut self, target: f64, is_in_use: bool) {
         let window = self.window / self.mss;
         let is_up = window < target;
@@ -276,10 +278,10 @@ impl CongestionController for Copa {
         }
     }
 
-    /// Losses are found in the ACKs, and a timeout brings a restart.
+    /// Losses are taken from the ACKs, and a timeout brings a restart.
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
-    /// Its window bounds sending in recovery, too: it takes no notice of single losses.
+    /// The window bounds sending in recovery, too: the controller ignores single losses.
     fn demands(&self) -> Demands {
         Demands { recovery_window: true, no_ecn: true, ..Demands::default() }
     }
@@ -407,7 +409,7 @@ mod tests {
         assert!((copa.packets - 2.0).abs() < 1e-9, "{}", copa.packets);
     }
 
-    /// The paper's section 2.2 halves 1/delta in a round trip with losses; a duplicate ACK may have no RTT sample.
+    /// The paper's section 2.2 halves 1/delta in a round trip with losses; a duplicate ACK may lack an RTT sample.
     #[test]
     fn a_loss_told_without_a_sample_counts() {
         let mut copa = copa(20_000);

@@ -1,9 +1,10 @@
-//! Sprout: forecasts what the link will deliver, cautiously, and has no more in flight than that within 100 ms.
+//! Sprout: forecasts the link's deliveries of the next 100 ms cautiously, and keeps no more in flight.
 //!
-//! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks,
-//! NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution over the rate of the link
-//! drifts, and what arrived in the tick multiplies it by its Poisson probability (`sprout/forecast.rs`). What will arrive in the five ticks
-//! after the next, but with a probability of 5 %, less what is in flight, may leave in the tick.
+//! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular
+//! Networks, NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution
+//! over the rate of the link drifts, and what arrived in the tick multiplies it by its Poisson probability
+//! (`sprout/forecast.rs`). The packets that arrive in the five ticks after the next with 95 % probability, less those
+//! in flight, may leave in the tick.
 //!
 //! A sender of TCP has no forecasts from its receiver: here it makes them itself, from what the ACKs of each tick say has
 //! arrived. That is the receiver's view, later by the way back, by which its forecasts come later there, too; ACKs that are
@@ -11,15 +12,17 @@
 //! nothing arrives tells of the link only where something was to come: as the authors' packets say how long the next will take, none
 //! does within 50 ms of the last packet of what left in a tick.
 //!
-//! Departures: those; losses are repaired by TCP and change nothing; the queue's estimate is anew in each tick, and so drains by no
-//! forecast; before the first arrival the initial window may leave, and where nothing is in flight a segment, in place of the
-//! heartbeat of 50 ms; a timeout leaves one segment until an ACK arrives. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
+//! Further departures: losses are repaired by TCP and change nothing. The estimate of the queue is renewed in each
+//! tick, and so is not drained by a forecast. Before the first arrival the initial window may leave, and without data
+//! in flight a segment, in place of the heartbeat of 50 ms. A timeout leaves one segment until an ACK arrives. Rates
+//! end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
 //!
-//! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100 packets/s in 100 ms is
-//! some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link could carry: a slow link is used by
-//! two fifths, and after an outage or a slow phase a fast one by a tenth. ACKs that wait for a second packet make it
-//! likelier. So does the authors' program, as far as a model in its steps tells (`sproutconn.cc`, `receiver.cc`, `sproutbt2.cc`, packets
-//! one by one): 0.38 Mbit/s on a link of 1 Mbit/s, and on one of 10 after five seconds at 1.
+//! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100
+//! packets/s in 100 ms is some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link
+//! could carry: a slow link is used by two fifths, and after an outage or a slow phase a fast one by a tenth. ACKs that
+//! wait for a second packet make it likelier. So does the authors' program, by a model that follows its steps
+//! (`sproutconn.cc`, `receiver.cc`, `sproutbt2.cc`, packets one by one): 0.38 Mbit/s on a link of 1 Mbit/s, and on one
+//! of 10 after five seconds at 1.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -38,19 +41,19 @@ use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 declare! {
-    /// Parameters of [`Sprout`].
+    /// The parameters of [`Sprout`].
     #[derive(Copy)]
     pub struct SproutConfig {
-        /// The probability that less arrives than the forecast says.
+        /// Probability that less arrives than the forecast says.
         caution: f64 = default(0.05).at_least(1e-3).at_most(0.999).source("section 3.3"),
     }
 }
 
 impl Algorithm for SproutConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "no more in flight than a cautious forecast of what the link delivers in 100 ms; for cellular links up to 12 Mbit/s",
+        summary: "no more in flight than a cautious forecast of the link's deliveries in 100 ms; for cellular links up to 12 Mbit/s",
         source: "Winstein et al., NSDI 2013; the authors' code",
-        departures: "the sender forecasts, from ACKs; losses change nothing; rates end at 1000 packets/s, as there",
+        departures: "the sender forecasts, from ACKs; losses change nothing; rates are at most 1000 packets/s, as in the authors' code",
         ..Name::called("sprout")
     }];
 
@@ -60,23 +63,23 @@ impl Algorithm for SproutConfig {
 }
 
 const TICK: SimDuration = SimDuration::from_millis(20);
-/// For so long after the last packet of what left in a tick nothing else is expected.
+/// The time after the last packet of a tick's data in which no other packet is expected.
 const UNTIL_NEXT: SimDuration = SimDuration::from_millis(50);
 
-/// Sprout: cautious forecasts. Source and departures: [`mod@crate::sprout`].
+/// Sprout: a window by cautious forecasts. Source and departures: [`mod@crate::sprout`].
 #[derive(Clone, Debug)]
 pub struct Sprout {
     config: SproutConfig,
     mss: u64,
     forecaster: Forecaster,
-    /// When the last packet of what left in a tick did.
+    /// The departure of the last packet of each tick's data.
     ends: VecDeque<SimTime>,
     last_sent: SimTime,
-    /// Octets that have arrived in this tick.
+    /// The octets that have arrived in this tick.
     arrived: u64,
-    /// From when on a tick without arrivals tells something.
+    /// The time from which a tick without arrivals is informative.
     tells_from: SimTime,
-    /// Nothing has arrived yet of what left after the application had been silent.
+    /// True until the first arrival of data that left after the application had been silent.
     resumes: bool,
     /// The forecast, packets.
     forecast: u64,
@@ -101,7 +104,7 @@ impl Sprout {
         }
     }
 
-    /// Arrivals of the tick that ends now, packets; `None` if they tell nothing.
+    /// The arrivals of the tick that ends now, packets; `None` if they are not informative.
     fn arrivals(&mut self, now: SimTime) -> Option<u64> {
         let octets = std::mem::take(&mut self.arrived);
         let packets = (octets as f64 / self.mss as f64).round() as u64;

@@ -1,4 +1,4 @@
-//! BBR's two versions over a packet-level path, beside what their drafts and the ACM Queue article say of such paths.
+//! BBR's two versions over a packet-level path, compared with their drafts and the ACM Queue article.
 
 use crate::common::Dumbbell;
 use crate::common::model::{delivered, internal, watch};
@@ -8,7 +8,7 @@ use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-/// Payload of what a link of 100 Mbit/s carries: 1448 of 1500 octets.
+/// Payload rate of a link of 100 Mbit/s: 1448 of 1500 octets.
 const RATE: f64 = 100e6 * 1448.0 / 1500.0;
 
 fn path(controller: &ControllerConfig, rtt_ms: u64, limit: QueueLimit, duration_s: u64) -> Dumbbell {
@@ -35,6 +35,8 @@ fn mean(simulation: &mut Simulation, (from_s, to_s): (f64, f64), value: impl Fn(
     sum / count
 }
 
+/// Evidence for the controller `bbr`: bandwidth and round trip as they are; four segments for 200 ms every 10 s; two
+/// path fulls in flight of several flows; 15 % of random loss.
 #[test]
 fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flight() {
     for controller in [v1(), v3()] {
@@ -53,7 +55,7 @@ fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flig
     }
 }
 
-/// Times at which a flow begins to measure the round trip anew, seconds, and the least window in that time, octets.
+/// Times at which a flow begins to measure the RTT anew, seconds, and the least window in these pauses, octets.
 fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
     let (mut began, mut was_probing, mut least) = (Vec::new(), false, f64::MAX);
     watch(simulation, (0.1, to_s, 1), |time, simulation| {
@@ -69,7 +71,7 @@ fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
     (began, least)
 }
 
-/// A pause of 200 ms and a round trip at least; then the interval.
+/// Asserts pauses of 200 ms and a round trip at least, at the interval.
 fn assert_every(seconds: f64, began: &[f64], times: usize) {
     assert!(began.len() >= times, "{began:?}");
     for pair in began.windows(2).take(times - 1) {
@@ -77,6 +79,7 @@ fn assert_every(seconds: f64, began: &[f64], times: usize) {
     }
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn the_first_version_measures_the_round_trip_every_ten_seconds_at_four_segments() {
     // Two flows keep a queue between them, so that no sample is as short as the least.
@@ -87,6 +90,8 @@ fn the_first_version_measures_the_round_trip_every_ten_seconds_at_four_segments(
     assert!(least <= 4.0 * 1448.0, "{least} octets in flight");
 }
 
+/// Evidence for the controller `bbr3`: the same estimates; half a bandwidth-delay product in flight every 5 s;
+/// `LossThresh` = 2 % bounds what is in flight.
 #[test]
 fn the_third_version_measures_it_every_five_seconds_at_half_a_path_full() {
     let mut simulation = path(&v3(), 40, QueueLimit::Unlimited, 45).start();
@@ -96,6 +101,7 @@ fn the_third_version_measures_it_every_five_seconds_at_half_a_path_full() {
     assert!((0.48..0.505).contains(&share), "{share} bandwidth-delay products");
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn random_loss_costs_the_first_version_no_more_than_what_is_lost() {
     // ACM Queue figure 8: 100 Mbit/s, 100 ms; the limit, the rate times what is not lost, is met up to 5 % and nearly
@@ -114,6 +120,7 @@ fn random_loss_costs_the_first_version_no_more_than_what_is_lost() {
     }
 }
 
+/// Evidence for the controller `bbr3`.
 #[test]
 fn the_third_version_finds_what_path_and_buffer_hold_and_loses_little() {
     for buffer in [50_000, 100_000, 250_000] {
@@ -134,6 +141,7 @@ fn the_third_version_finds_what_path_and_buffer_hold_and_loses_little() {
     }
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn flows_of_the_first_version_together_keep_two_path_fulls_in_flight() {
     // Each overestimates its share, so that the window, cwnd_gain = 2 estimated bandwidth-delay products (and some quanta),

@@ -1,4 +1,4 @@
-//! Laws that are not ours: what a packet-level run must come out at.
+//! Known laws that packet-level runs must meet.
 //!
 //! Every path here has a rate so high that queueing and serialisation are far below 1 % of the round trip, which is
 //! therefore constant, as the laws assume.
@@ -13,7 +13,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 const MSS: f64 = 1448.0;
 const RTT_S: f64 = 0.1;
 
-/// One flow on a 100 ms path that only the discarder disturbs.
+/// One flow on a 100 ms path with losses only by the discarder.
 fn lossy_path(controller: ControllerConfig, selection: Selection, duration_s: u64) -> Dumbbell {
     let rate = Bandwidth(100_000_000_000);
     let (one_way, duration) = (SimDuration::from_millis(50), SimDuration::from_secs(duration_s));
@@ -70,7 +70,8 @@ fn an_aimd_window_averages_three_quarters_of_its_maximum() {
     assert!((mean / max - 0.75).abs() < 0.0075, "mean {mean} of {max}");
 }
 
-/// Segments acknowledged between two losses is 1/p: W = sqrt(3 / (2 b p)) (Mathis et al. 1997).
+/// Asserts the square-root law: with 1/p segments acknowledged between two losses, W = sqrt(3 / (2 b p)) (Mathis et al.
+/// 1997).
 fn assert_square_root_law(p: f64, b: u32, increase: Increase, acks: u32, duration_s: u64) {
     let mut path = lossy_path(reno(increase), Selection::Every((1.0 / p) as u64), duration_s);
     path.tcp = TcpConfig { initial_ssthresh: path.tcp.initial_ssthresh, ..acks_every(acks) };
@@ -80,6 +81,8 @@ fn assert_square_root_law(p: f64, b: u32, increase: Increase, acks: u32, duratio
 }
 
 //= rfc5681-3.1-avoidance
+/// Evidence for the controller `reno`: sqrt(3 / (2 b p)) under regular loss; 1.31 / sqrt(b p) under random loss; RFC
+/// 5681: a half is kept.
 #[test]
 fn renos_mean_window_is_the_square_root_law_counting_acks() {
     for (p, duration_s) in [(1e-3, 200), (1e-4, 400), (1e-5, 1500)] {
@@ -96,6 +99,7 @@ fn counting_bytes_makes_b_one_whatever_the_receiver_does() {
     }
 }
 
+/// Evidence for the controller `reno`.
 #[test]
 fn under_bernoulli_loss_the_constant_is_ott_kemperman_and_mathis() {
     for (p, b, duration_s) in [(1e-3, 1, 3_000), (1e-4, 1, 8_000), (1e-4, 2, 10_000)] {
@@ -118,6 +122,8 @@ fn assert_bernoulli_law(p: f64, b: u32, duration_s: u64) {
 }
 
 //= rfc9438-4.2-curve
+/// Evidence for the controller `cubic`: RFC 9438 section 4.2: W(t) and K; section 4.3: Reno's share at short round
+/// trips.
 #[test]
 fn cubic_follows_its_curve_packet_by_packet() {
     // One loss at a window of some 2000 segments, then the curve: K = cbrt(W_max * 0.3 / C).
@@ -152,6 +158,7 @@ fn cubic_follows_its_curve_packet_by_packet() {
 }
 
 //= rfc9438-4.3-reno-friendly
+/// Evidence for the controller `cubic`.
 #[test]
 fn in_its_reno_friendly_region_cubic_gets_renos_share() {
     // RFC 9438 section 4.3: with a short round trip and a small window CUBIC follows W_est, whose mean is Reno's.

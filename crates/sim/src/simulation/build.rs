@@ -1,4 +1,4 @@
-//! A simulation before anything has happened: connections, streams and the events that begin it all.
+//! A simulation before its first event: connections, streams and the initial events.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ use crate::streams::Streams;
 use crate::traffic::{CompletionLog, DatagramFlows, EmptyPath, ShortFlows};
 
 impl Simulation {
-    /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
+    /// A simulation at time zero. The configuration must be checked: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
         Self::of(&Arc::new(config.clone()))
     }
 
-    /// Same as [`Self::new`], for a shared configuration: with many thousand flows it takes megabytes.
+    /// A simulation like [`Self::new`], for a shared configuration: with many thousand flows it takes megabytes.
     pub fn of(config: &Arc<SimulationConfig>) -> Self {
         let mut network = Network::new(&config.network_of_connections(), config.seed);
         if config.trace.events.is_some() {
@@ -81,7 +81,7 @@ impl Simulation {
     }
 }
 
-/// The applications of a flow, each with the stream that it writes.
+/// Adds the applications of a flow, each with its stream.
 fn add_streams(
     id: FlowId,
     config: &SimulationConfig,
@@ -156,7 +156,7 @@ enum Listens {
     AndAsks,
 }
 
-/// The connections of every flow: its own, then those that appliances open.
+/// Adds the connections of every flow: its own, then those that appliances open.
 fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) {
     hosts.connections.expect(config.connections());
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
