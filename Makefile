@@ -26,8 +26,11 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-# What runs alone leaves a core free, and counts of instructions do not depend on what else runs.
-test: build test-rust test-together ## the tests of a change: engine, package, command line, instructions per packet
+# Linking the extension leaves a core free, and so does what runs alone; counts of instructions do not depend on what else runs.
+test: $(VENV)/.packages ## the tests of a change: engine, package, command line, instructions per packet
+	@$(MAKE) --no-print-directory --jobs 2 build test-programs
+	@$(MAKE) --no-print-directory test-rust
+	@$(MAKE) --no-print-directory test-together
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-alone instructions
 
 test-satellites: $(VENV)/.packages ## the tests of the crates around the engine
