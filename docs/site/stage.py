@@ -83,7 +83,7 @@ class Stage:
             target = (file.parent / match[2]).resolve()
             if not target.is_file():
                 raise SystemExit(f"{file.relative_to(ROOT)} links to {match[2]}, which is not a file; mend the link")
-            if not target.is_relative_to(DOCS) and str(target.relative_to(ROOT)) not in PROJECT:
+            if place(target).startswith(SHOWN):
                 self.shown.add(target)
             return f"{match[1]}{os.path.relpath(place(target), here)}{match[3] or ''}{match[4]}"
 
