@@ -4,7 +4,7 @@
 
 use ackclock_net::{Direction, EndpointId};
 use ackclock_tcp::{Episode, EpisodeCause};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::appliance::{Carries, Relays};
@@ -35,7 +35,7 @@ pub(crate) fn episode_table(
 ) -> Table {
     let mut rows = Vec::new();
     for (flow, stream) in (0..).zip(streams) {
-        ask();
+        check();
         let direction = stream.sender.outbound();
         take(&mut rows, connections, stream.sender, (flow, NO_NAME, direction));
     }

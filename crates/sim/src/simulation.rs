@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ackclock_cc::ExternalController;
 use ackclock_net::{EndpointId, Packet, Payload};
 use ackclock_units::SimTime;
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 
 use crate::appliance::{self, Carries, Relays};
 use crate::config::SimulationConfig;
@@ -101,7 +101,7 @@ impl Simulation {
             if left == 0 {
                 left = EVENTS_BETWEEN_QUESTIONS;
                 self.counters.events += left;
-                ask();
+                check();
             }
             if self.handle(event, &mut packet) && after(self, event, &packet) {
                 break true;

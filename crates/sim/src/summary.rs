@@ -1,7 +1,7 @@
 //! Results from the counts of the run.
 
 use ackclock_net::{EndpointId, LinkStats};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
@@ -65,7 +65,7 @@ fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime;
 }
 
 fn flow_summary(stream: &Stream, connections: &Connections, now: SimTime, is_windowed: bool) -> FlowSummary {
-    ask();
+    check();
     let (sender, receiver) = (connections.view(stream.sender), connections.view(stream.receiver));
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();

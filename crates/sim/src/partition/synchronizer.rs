@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ackclock_units::interrupt::ask;
-use ackclock_units::{Patience, SimDuration, SimTime};
+use ackclock_units::interrupt::check;
+use ackclock_units::{SimDuration, SimTime, SpinWait};
 
 use super::Partition;
 use super::borders::Crossing;
@@ -28,7 +28,7 @@ pub(crate) struct Synchronizer {
     posts: AtomicU64,
     has_failed: Arc<AtomicBool>,
     /// Spin-wait of each part.
-    patience: Patience,
+    spin_wait: SpinWait,
     /// Parked parts, and the means to wake them.
     sleepers: AtomicUsize,
     asleep: Mutex<()>,
@@ -86,7 +86,7 @@ impl Synchronizer {
             parts: parts.clone().map(status).collect(),
             posts: AtomicU64::new(0),
             has_failed: Arc::default(),
-            patience: Patience::among(partition.parts(), LONGEST_LOOK),
+            spin_wait: SpinWait::among(partition.parts(), LONGEST_LOOK),
             sleepers: AtomicUsize::new(0),
             asleep: Mutex::default(),
             change: Condvar::new(),
@@ -160,13 +160,13 @@ impl Synchronizer {
     }
 
     /// Spin-wait of a part.
-    pub(crate) fn patience(&self) -> Patience {
-        self.patience.clone()
+    pub(crate) fn spin_wait(&self) -> SpinWait {
+        self.spin_wait.clone()
     }
 
     /// Waits until a part may go beyond `horizon`, and returns the new horizon; `None` if another part has failed.
-    pub(crate) fn wait(&self, part: usize, horizon: SimTime, patience: &mut Patience) -> Option<SimTime> {
-        if let Some(answer) = patience.look(|| self.look(part, horizon)) {
+    pub(crate) fn wait(&self, part: usize, horizon: SimTime, spin_wait: &mut SpinWait) -> Option<SimTime> {
+        if let Some(answer) = spin_wait.poll(|| self.look(part, horizon)) {
             return answer.reach();
         }
         self.sleepers.fetch_add(1, SeqCst);
@@ -176,7 +176,7 @@ impl Synchronizer {
                 break answer;
             }
             asleep = self.change.wait_timeout(asleep, NAP).unwrap_or_else(PoisonError::into_inner).0;
-            ask();
+            check();
         };
         self.sleepers.fetch_sub(1, SeqCst);
         answer.reach()

@@ -6,7 +6,7 @@ use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Shared, SimTime};
 
 use super::Simulation;
@@ -47,7 +47,7 @@ impl Simulation {
         add_connections(config, &mut hosts, &mut router);
         let mut streams = Streams::new(config.measure);
         for flow in (0..config.flows.len()).map(FlowId::new) {
-            ask();
+            check();
             add_streams(flow, config, &mut streams, &mut hosts, &mut router);
             schedule_flow(flow, config, &mut hosts);
         }
@@ -160,7 +160,7 @@ enum Listens {
 fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) {
     hosts.connections.expect(config.connections());
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
-        ask();
+        check();
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));
         let [there, back] = [(&opener, &acceptor), (&acceptor, &opener)]
             .map(|(from, to)| hosts.network.add_route(router, from.place(), to.place()));

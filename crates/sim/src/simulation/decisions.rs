@@ -2,7 +2,7 @@
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{Packet, Payload};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 
 use super::Simulation;
 use crate::config::SimulationConfig;
@@ -26,7 +26,7 @@ impl Simulation {
             _ => return,
         };
         if self.hosts.view(end).is_decision_due() {
-            ask(); // a large policy takes milliseconds
+            check(); // a large policy takes milliseconds
             self.hosts.either(end, |tcp, now, out| tcp.decide(now, out), |quic, now, out| quic.decide(now, out));
             self.hosts.arm_timer(end);
         }

@@ -2,7 +2,7 @@
 
 use ackclock_net::{EndpointId, Link, LinkId, LinkStats};
 use ackclock_units::SimTime;
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 
 use super::Simulation;
 use crate::end_view::EndView;
@@ -36,7 +36,7 @@ impl Observed for Seen<'_> {
 
 impl Simulation {
     pub(super) fn on_sample(&mut self) {
-        ask(); // of a large network a sample takes milliseconds
+        check(); // of a large network a sample takes milliseconds
         let now = self.hosts.now();
         let Self { hosts, recorder, streams, relays, datagrams, .. } = self;
         recorder.sample(now, &mut Seen { streams, hosts });

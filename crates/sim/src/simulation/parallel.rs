@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use ackclock_events::{Record, Source};
 use ackclock_net::{EndpointId, Link, LinkId};
-use ackclock_units::interrupt::{ask, stop_by};
+use ackclock_units::interrupt::{check, stop_by};
 use ackclock_units::{SimDuration, SimTime};
 use serde::Serialize;
 
@@ -334,7 +334,7 @@ impl Worker {
         loop {
             match self.done.recv_timeout(NAP) {
                 Ok(simulation) => return simulation,
-                Err(RecvTimeoutError::Timeout) => ask(),
+                Err(RecvTimeoutError::Timeout) => check(),
                 Err(RecvTimeoutError::Disconnected) => panic!("a part is handed back unless its run has failed"),
             }
         }
@@ -353,7 +353,7 @@ impl Simulation {
     /// progress several times in a lookahead: if each part reported only when it has to wait for the others, they would
     /// run in turn.
     fn run_part(&mut self, part: usize, synchronizer: &Synchronizer, end: Moment) {
-        let (mut horizon, mut patience) = (synchronizer.horizon(part), synchronizer.patience());
+        let (mut horizon, mut spin_wait) = (synchronizer.horizon(part), synchronizer.spin_wait());
         loop {
             synchronizer.collect(part, |crossing| self.hosts.network.receive(crossing));
             let reach = horizon.min(self.next_event().max(self.now()) + synchronizer.stride(part));
@@ -363,7 +363,7 @@ impl Simulation {
             if reach > end.time() {
                 return;
             }
-            let Some(further) = synchronizer.wait(part, reach, &mut patience) else { return };
+            let Some(further) = synchronizer.wait(part, reach, &mut spin_wait) else { return };
             horizon = further;
         }
     }

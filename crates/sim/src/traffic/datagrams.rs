@@ -3,7 +3,7 @@
 //! Source: RFC 768.
 
 use ackclock_net::{Datagram, EndpointId, Packet, RandomStream, Router};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 use ackclock_wire::Ecn;
 
@@ -266,7 +266,7 @@ impl DatagramFlow {
             self.off += off;
             self.on_until += off + draw(on, &mut self.random);
             if periods.is_multiple_of(PERIODS_BETWEEN_QUESTIONS) {
-                ask();
+                check();
             }
         }
         unreachable!("there are no more periods than a run has nanoseconds")

@@ -5,7 +5,7 @@
 //! for ever (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991).
 
 use ackclock_net::{LinkConfig, LinkId, NetworkConfig, Router};
-use ackclock_units::{SimDuration, interrupt::ask};
+use ackclock_units::{SimDuration, interrupt::check};
 
 use crate::config::SimulationConfig;
 
@@ -15,7 +15,7 @@ impl SimulationConfig {
         let mut router = Router::new(&self.network);
         let mut uses = vec![Use::default(); self.network.links.len()];
         for flow in &self.flows {
-            ask();
+            check();
             let path = router.shortest_path(flow.from, flow.to)?;
             for link in path.iter().skip(1) {
                 uses[link.index()].flows += 1;
