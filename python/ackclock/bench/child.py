@@ -10,10 +10,10 @@ from ackclock.running import simulate
 
 
 def peak_bytes() -> int:
-    """Return the largest resident size of this process so far.
+    """Return the peak resident size of this process.
 
-    Linux's `ru_maxrss` is handed down by the process that started this one, so the kernel's own high-water mark of
-    this address space is read where there is one.
+    Linux's `ru_maxrss` is inherited from the parent process, so the kernel's high-water mark of this address space is
+    read instead, if available.
     """
     status = Path("/proc/self/status")
     if status.is_file():
@@ -24,10 +24,10 @@ def peak_bytes() -> int:
 
 
 def main(name: str) -> None:
-    """Run a case and print its memory.
+    """Run a case and print its peak memory.
 
     Args:
-        name: Of the case.
+        name: Name of the case.
     """
     case = next(case for case in CASES if case.name == name)
     before = peak_bytes()
