@@ -21,7 +21,7 @@ from ackclock.base import storage
 
 _P = ParamSpec("_P")
 
-HELP = "Print what came of it on stdout as JSON, and nothing else."
+HELP = "Print the result as JSON."
 
 
 class _Asked:

@@ -21,7 +21,7 @@ from ackclock.cli.commands import Group
 app: typer.Typer = typer.Typer(
     name="ackclock",
     cls=Group,
-    help="A laboratory for TCP congestion control: simulate packet by packet, measure, compare.",
+    help="TCP congestion-control laboratory: simulate packet by packet, measure, compare.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

@@ -52,17 +52,17 @@ def _finite(value: float) -> float:
 def bench(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(metavar=" ".join(_GROUPS), help="Cases to run, all by default."),
+        typer.Argument(metavar=" ".join(_GROUPS), help="Cases to run (default: all)."),
     ] = None,
     min_cpu_s: Annotated[
         float,
         typer.Option(
-            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Least CPU time spent on each case."
+            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Spend at least this CPU time on each case."
         ),
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios."""
+    """Measure engine speed and peak memory on fixed scenarios."""
     chosen = _chosen(groups)
     if build_info()["profile"] != "release":
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")

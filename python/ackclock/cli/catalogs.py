@@ -44,7 +44,7 @@ def list_catalogs(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="List all of this kind. A NAME that only one kind has may stand in its place.",
+            help="List the entries of this kind; may be omitted before an unambiguous NAME.",
             autocompletion=_complete_kind,
             show_default=False,
         ),
@@ -52,12 +52,12 @@ def list_catalogs(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="Show one entry in detail.", autocompletion=_complete_name, show_default=False
+            metavar="NAME", help="Show this entry in detail.", autocompletion=_complete_name, show_default=False
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what scenarios may name: controllers, profiles, queues, links, traffic and more; or print one in detail."""
+    """List controllers, queues and other names for scenarios."""
     if kind is not None and name is None and kind not in KINDS:
         kind, name = _kind_with(kind), kind
     found = _kinds() if kind is None else _entries(kind, name)

@@ -26,14 +26,18 @@ _LARGE_BYTES = 1_000_000
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.", show_default=False)],
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value before the check.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value before the check. Repeatable."),
     ] = None,
     loads: Annotated[
-        bool, typer.Option("--load", help="Load the modules and plug-ins that they name, which runs their code.")
+        bool, typer.Option("--load", help="Also load the scenario's modules and plug-ins, which runs their code.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found on stdout as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check scenario files and list every mistake. Nothing is run, and no Python that they name is imported."""
+    """Check scenario files and list every mistake.
+
+    Nothing is simulated, and no Python is imported unless --load is given.
+    """
     if as_json:
         found = [_checked(file, overrides or [], loads) for file in files]
         put(json.dumps({"files": found}, indent=1, ensure_ascii=False) + "\n")
@@ -88,9 +92,7 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
     return True
 
 
-Trust = Annotated[
-    bool, typer.Option("--trust", help="Run the Python and the plug-ins that the scenario names, without asking.")
-]
+Trust = Annotated[bool, typer.Option("--trust", help="Run the scenario's Python code and plug-ins without asking.")]
 """What a command takes that runs scenarios."""
 
 
@@ -220,7 +222,7 @@ def _suggestion(file: Path) -> str:
 
 
 def schema(
-    _as_json: Annotated[bool, typer.Option("--json", help="Changes nothing: the schema is JSON.")] = False,
+    _as_json: Annotated[bool, typer.Option("--json", help="Has no effect: the schema is JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of the scenario format."""
     print(_core.schema())

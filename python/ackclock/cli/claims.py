@@ -28,28 +28,26 @@ def claims(
         list[str] | None,
         typer.Argument(
             metavar="[ID...]",
-            help="Claims such as O2a, or a prefix or folder of several; `all`; a path such as ./mine, which is a "
-            "folder of claims of your own; or `new DIR`, which begins one. List the folders by default.",
+            help="Claims by id, prefix or folder name; `all`; the path of your own folder, such as ./mine; or "
+            "`new DIR` to create one (default: list the folders).",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print claims.json, or the list of folders, as JSON on stdout.")
+        bool, typer.Option("--json", help="Print claims.json, or the list of folders, on stdout.")
     ] = False,
     full: Annotated[
         bool,
-        typer.Option(
-            "--full", help="Run every combination of the settings that a source leaves open, and the costly studies."
-        ),
+        typer.Option("--full", help="Run every combination of unspecified settings, and the costly studies."),
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000_000, metavar="N", help="Use at most N seeds for claims that rest on several."),
+        typer.Option(min=1, max=1_000_000, metavar="N", help="Use at most N seeds per claim (default: all listed)."),
     ] = None,
     settle: Annotated[
         bool,
         typer.Option(
             "--settle",
-            help="Begin with three seeds and add to them, up to all that are listed or N, until each interval is at "
+            help="Begin with three seeds and add more, up to all or N, until each interval is at "
             "most a third of its claim's tolerance.",
         ),
     ] = False,
@@ -58,17 +56,18 @@ def claims(
         typer.Option(
             "--choice",
             metavar="NAME=OPTION",
-            help="Try one reading: simulate with this option of a choice alone, or with seeds such as seed=4..6, and "
-            "judge by it. May be repeated.",
+            help="Judge one reading: use only this option of a choice, or only seeds such as seed=4..6. Repeatable.",
         ),
     ] = None,
     kept: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Cache results in this folder, and reuse what is there."),
+        typer.Option("--keep", metavar="DIR", help="Cache results in this folder and reuse them."),
     ] = None,
     own: Annotated[
         list[Path] | None,
-        typer.Option("--folder", metavar="DIR", help="As a path among the claims: a folder of your own."),
+        typer.Option(
+            "--folder", metavar="DIR", help="Add your own folder of claims, like a path argument. Repeatable."
+        ),
     ] = None,
     folder: Annotated[
         Path,
@@ -76,11 +75,11 @@ def claims(
             "-o",
             "--output",
             metavar="DIR",
-            help="Folder of page, figures and claims.json; those of an earlier run are replaced.",
+            help="Write page, figures and claims.json to this folder, replacing earlier ones.",
         ),
     ] = _FOLDER,
 ) -> None:
-    """Simulate the setups of published statements, and compare what they claim with what comes out."""
+    """Check published claims by simulation."""
     has_options = full or seeds is not None or settle or choices or kept or folder != _FOLDER
     if ids and ids[0] == "new":
         if has_options or as_json or own:

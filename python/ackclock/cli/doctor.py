@@ -45,7 +45,7 @@ class Finding:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Report what this machine offers: speed, other simulators to compare with, kernel features."""
+    """Report what this machine supports, and how to get the rest."""
     findings = [probe() for probe in _PROBES]
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))

@@ -12,7 +12,7 @@ from ackclock.cli.failures import InputError
 def examples(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Those wanted; all of them by default.", show_default=False),
+        typer.Argument(metavar="[NAME]...", help="Examples to print or copy (default: all).", show_default=False),
     ] = None,
     folder: Annotated[
         Path | None,
@@ -20,13 +20,13 @@ def examples(
             "-o",
             "--output",
             metavar="DIR",
-            help="Copy them, with the files that they name, into this folder; without names, everything.",
+            help="Copy the examples and the files that they need to this folder.",
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print names, what each shows and its text as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print names, descriptions and texts as JSON.")] = False,
 ) -> None:
-    """List the example scenarios, print those named, or copy them to a folder of your own."""
+    """List, print or copy the example scenarios."""
     from ackclock.scenario.example_files import ExampleError, copy, example
     from ackclock.scenario.example_files import examples as every
 

@@ -25,19 +25,22 @@ class Form(StrEnum):
 
 def export(
     model: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`; or an ONNX file.", show_default=False)
+        Path,
+        typer.Argument(metavar="DIR", help="Folder written by `ackclock train`, or an ONNX file.", show_default=False),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write the policy to this file.")],
     to: Annotated[
-        Form, typer.Option("--to", help="What to write: ONNX, or whole numbers for the kernel and the engine.")
+        Form, typer.Option("--to", help="Select the format: ONNX, or bpf, quantized for kernel and engine.")
     ] = Form.ONNX,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
-    r"""Write a trained agent as a policy, which runs in the engine without Python, or in the kernel.
+    r"""Export a trained agent as a policy for engine or kernel.
 
-    In a scenario: controller = { kind = "policy", file = "FILE" }. It takes the action that the model holds best. Needs
-    ackclock\[learn]; running the file does not. Export only models that you trust: reading one unpickles it.
+    In a scenario: controller = { kind = "policy", file = "FILE" }.
+
+    The policy takes the best action of the model. Export needs ackclock\[learn];
+    running the policy does not. Export only trusted models: reading unpickles.
     """
     storage.check_file(output, force=force)
     if not model.exists():

@@ -26,21 +26,19 @@ class Language(StrEnum):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to begin.", show_default=False)],
+    kind: Annotated[Kind, typer.Argument(help="What to create.", show_default=False)],
     name: Annotated[
-        str, typer.Argument(help="What scenarios call it: lower-case letters, digits, underscores.", show_default=False)
+        str, typer.Argument(help="Name in scenarios: lower-case letters, digits and underscores.", show_default=False)
     ],
     lang: Annotated[
-        Language | None, typer.Option(help="The language of a controller or a queue.", show_default="python")
+        Language | None, typer.Option(help="Write a controller or queue in this language.", show_default="python")
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="The folder to be; of that name by default.", show_default=False
-        ),
+        typer.Option("-o", "--output", metavar="DIR", help="Create this folder (default: NAME).", show_default=False),
     ] = None,
 ) -> None:
-    """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
+    """Create a folder with your own controller, queue or claims."""
     from ackclock.scenario.templates import TemplateError, write
 
     if kind is Kind.CLAIMS and lang is not None:

@@ -22,24 +22,32 @@ if TYPE_CHECKING:
 def plot(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
+        typer.Argument(
+            metavar="DIR...", help="Folders of runs, or one folder of a sweep or study.", show_default=False
+        ),
     ],
     figure: Annotated[
         str | None,
         typer.Option(
-            "--figure", "-f", metavar="NAME", help="Which; without it, their names are printed.", show_default=False
+            "--figure", "-f", metavar="NAME", help="Draw this figure (default: list the figures).", show_default=False
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A .pdf, .svg or .png; by default NAME.pdf.", show_default=False
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write to this .pdf, .svg or .png file (default: NAME.pdf).",
+            show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also overwrite a file that ackclock did not write.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print names and captions, or the file, as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also replace a file that ackclock did not write.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print names and captions, or the file's name, as JSON.")
+    ] = False,
 ) -> None:
-    """Draw one figure as wide as a column of a paper (3.3 in), with fonts that papers take."""
+    """Draw a figure for a paper, one column wide (3.3 in)."""
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")

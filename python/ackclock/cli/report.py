@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _Folders = Annotated[
     list[Path],
-    typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
+    typer.Argument(metavar="DIR...", help="Folders of runs, or one folder of a sweep or study.", show_default=False),
 ]
 
 
@@ -36,15 +36,15 @@ class Form(StrEnum):
 
 def report(
     folders: _Folders,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.html", help="The page to write.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page to this file.")
+    ] = Path("report.html"),
     static: Annotated[
         Path | None,
         typer.Option(
             "--static",
             metavar="DIR",
-            help="Write the figures as SVG and PNG, too, into this folder.",
+            help="Also write the figures as SVG and PNG to this folder.",
             show_default=False,
         ),
     ] = None,
@@ -53,13 +53,13 @@ def report(
         typer.Option(
             "--window",
             metavar="FROM..TO",
-            help="Show a part of the runs' time only, in more detail, such as 10s..12s.",
+            help="Show only this time, in more detail, e.g. 10s..12s.",
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also overwrite files that ackclock did not write.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also replace files that ackclock did not write.")] = False,
 ) -> None:
-    """Make one self-contained HTML page of folders of results: of runs with interactive plots, or of a sweep or study.
+    """Write one self-contained HTML page of results.
 
     A page and figures of an earlier report are replaced.
     """
@@ -116,16 +116,14 @@ def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None,
 
 def compare(
     folders: _Folders,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all of it on stdout as JSON.")] = False,
-    form: Annotated[
-        Form, typer.Option("--form", help="Print tables for a terminal, Markdown, LaTeX or CSV.")
-    ] = Form.text,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    form: Annotated[Form, typer.Option("--form", help="Select the format: text, Markdown, LaTeX or CSV.")] = Form.text,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", metavar="NAME,...", help="Only these columns of a sweep or study, by their titles."),
+        typer.Option("--columns", metavar="NAME,...", help="Print only these columns of a sweep or study, by title."),
     ] = None,
 ) -> None:
-    """Print runs side by side, named by what differs; or the means and differences of a sweep or study."""
+    """Print runs side by side, or the means of a sweep or study."""
     if as_json and form is not Form.text:
         raise InputError(f"--json and --form {form.value} are two forms of one output; give one of them")
     kind = kind_of(folders)

@@ -23,30 +23,33 @@ from ackclock.script.verdict_text import render, summary
 def script(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False),
+        typer.Argument(metavar="FILE...", help="Packet scripts (.pkt), or folders of them.", show_default=False),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Stack profile to use, overriding the script's header.", show_default="linux-6.x"
+            metavar="NAME", help="Use this stack profile, overriding the script's header.", show_default="linux-6.x"
         ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint: tcp.sack=false."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint, e.g. tcp.sack=false."
+        ),
     ] = None,
     definitions: Annotated[
-        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name for the scripts.")
+        list[str] | None,
+        typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name used in the scripts."),
     ] = None,
     tolerance_usecs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Allowed deviation of an event's time, in microseconds.", show_default="4000"),
+        typer.Option(metavar="N", help="Allow events to deviate by this time, microseconds.", show_default="4000"),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="No extra tolerance for long waits; compare echoed timestamps too.")
+        bool, typer.Option("--strict", help="Allow no extra tolerance for long waits; compare echoed timestamps, too.")
     ] = False,
     kernel: Annotated[
-        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (needs root).")
+        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (root).")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
     differential: Annotated[
@@ -55,29 +58,33 @@ def script(
             metavar="N",
             min=1,
             max=1_000_000_000,
-            help="Instead of scripts, play N random cases against the endpoint and this machine's kernel (needs root).",
+            help="Instead of scripts, run N random cases against endpoint and kernel (root).",
             show_default=False,
         ),
     ] = None,
     states: Annotated[
         bool,
-        typer.Option("--states", help="With --differential: draw single segments in every state, not transfers."),
+        typer.Option("--states", help="With --differential, send single segments in every state instead of transfers."),
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Seed of the first random case.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Set the seed of the first random case.")
+    ] = 1,
     controller: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Congestion control of the random cases: bbr, cubic or reno.",
+            help="Use this controller in the random cases: bbr, cubic or reno.",
             show_default="cubic, reno",
         ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a packet script for each difference found.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Write a packet script for each difference to this folder.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
+    """Run packet scripts against the simulator or the kernel."""
     if states:
         return _play_states(differential, seed, has_others=bool(files or controller or into))
     if differential is not None:

@@ -23,27 +23,32 @@ if TYPE_CHECKING:
 
 @apart
 def study(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study's file (.toml).", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Study file (.toml).", show_default=False)],
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Folder of the study; by default out/NAME.", show_default=False
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write the study to this folder (default: out/NAME).",
+            show_default=False,
         ),
     ] = None,
     jobs: Jobs = None,
     backend: On = BackendName.local,
     as_json: MeansAsJson = False,
     checks: Annotated[
-        bool, typer.Option("--check", help="Check the file, say how many runs it has, and run none.")
+        bool, typer.Option("--check", help="Check the file and count its runs, without running any.")
     ] = False,
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures, or tables only.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures, or write tables only.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
-    """Run a study: controllers over paths and seeds, ending in tables with intervals, figures and a page.
+    """Compare controllers over paths and seeds, with statistics.
 
-    A study that was stopped, even killed, goes on where it was when the same command is given again; more values or
-    seeds extend it.
+    The same command resumes a study that was stopped or killed; more values or seeds extend it.
+
+    The folder gets tables with 95 % confidence intervals, figures and a page.
     """
     from ackclock.experiments.studies import named_code
     from ackclock.experiments.studies import study_folder as studies

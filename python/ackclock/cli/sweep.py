@@ -44,22 +44,22 @@ class BackendName(StrEnum):
 
 Jobs = Annotated[
     int | None,  # a cluster has some hundreds of cores
-    typer.Option("--jobs", "-j", min=1, max=4096, help="Number of parallel runs; by default one per core."),
+    typer.Option("--jobs", "-j", min=1, max=4096, help="Set the number of parallel runs (default: one per core)."),
 ]
-On = Annotated[BackendName, typer.Option("--backend", help="Threads of this process, or a Ray cluster.")]
-MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")]
+On = Annotated[BackendName, typer.Option("--backend", help="Run on threads of this process, or on a Ray cluster.")]
+MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means as JSON.")]
 
 
 @apart
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the sweep.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (.toml).", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the sweep to this folder.")],
     overrides: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUES",
-            help=r"An axis of the grid: 'seed=1..20', 'tcp.mss=\[536, 1448]', or one value. May be repeated.",
+            help=r"Set an axis of the grid, e.g. seed=1..20, 'tcp.mss=\[536, 1448]', or one value. Repeatable.",
         ),
     ] = None,
     paired: Annotated[
@@ -67,21 +67,22 @@ def sweep(
         typer.Option(
             "--paired",
             metavar="PATH,PATH",
-            help="Axes that go together, first value with first, instead of crossed. May be repeated.",
+            help="Pair axes value by value instead of crossing them. Repeatable.",
             show_default=False,
         ),
     ] = None,
     jobs: Jobs = None,
     backend: On = BackendName.local,
     as_json: MeansAsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
-    """Run a scenario over a grid of values, on all cores.
+    """Run a scenario over a grid of values, in parallel.
 
-    A sweep that was stopped, even killed, goes on where it was when the same command is given again; more values
-    extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means
-    over the seeds with 95 % confidence intervals.
+    The same command resumes a sweep that was stopped or killed; more values extend it.
+
+    The folder gets sweep.parquet (one row per point and flow), links.parquet,
+    and means.parquet (means over seeds with 95 % confidence intervals).
     """
     check_backend(backend)
     folder = SweepFolder(output)

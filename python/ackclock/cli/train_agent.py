@@ -32,47 +32,55 @@ def train(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="ENV|FILE", help="An environment such as ackclock/SingleFlow-v0, or a scenario.", show_default=False
+            metavar="ENV|FILE",
+            help="Environment, such as ackclock/SingleFlow-v0, or a scenario file.",
+            show_default=False,
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the training.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the training to this folder.")],
     algorithm: Annotated[
-        AlgorithmName, typer.Option(help="DQN needs an agent with discrete actions.")
+        AlgorithmName, typer.Option(help="Select the algorithm; dqn needs an agent with discrete actions.")
     ] = AlgorithmName.ppo,
     steps: Annotated[
-        int, typer.Option(min=1, max=2**53, help="Total number of decisions, rounded up to whole rollouts.")
+        int, typer.Option(min=1, max=2**53, help="Train for this number of decisions, rounded up to whole rollouts.")
     ] = 100_000,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**64 - 1, help="Seed of network initialisation, exploration and episodes.")
+        int, typer.Option(min=0, max=2**64 - 1, help="Set the seed of initialisation, exploration and episodes.")
     ] = 1,
     envs: Annotated[
         int | None,
-        typer.Option(min=1, max=4096, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False),
+        typer.Option(
+            min=1, max=4096, help="Set the number of parallel environments (default: ppo 8, dqn 4).", show_default=False
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the training in DIR from its last checkpoint.")
     ] = False,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the scenario.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the scenario. Repeatable."),
     ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, such as decide='20 ms' or flow=NAME."
+            "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, e.g. decide='20 ms' or flow=NAME."
         ),
     ] = None,
     hyper: Annotated[
         list[str] | None,
-        typer.Option("--hyper", metavar="KEY=VALUE", help="A hyperparameter, such as learning_rate=1e-4."),
+        typer.Option("--hyper", metavar="KEY=VALUE", help="Set a hyperparameter, e.g. learning_rate=1e-4. Repeatable."),
     ] = None,
-    checkpoint_every: Annotated[int, typer.Option(min=1, max=2**53, help="Decisions between checkpoints.")] = 10_000,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    checkpoint_every: Annotated[
+        int, typer.Option(min=1, max=2**53, help="Write a checkpoint after this number of decisions.")
+    ] = 10_000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
     r"""Train an agent with Stable-Baselines3.
 
-    DIR gets model.zip, manifest.json, curve.parquet and curve.png, the log for TensorBoard, and checkpoint.pt, from
-    which --resume goes on to the same result as if nothing had happened. Needs ackclock\[learn].
+    DIR gets model.zip, manifest.json, curve.parquet, curve.png, a TensorBoard log
+    and checkpoint.pt. A resumed training gives the same result as one that was
+    not interrupted. Needs ackclock\[learn].
     """
     require_learning()
     from ackclock.gym.learn.algorithms import ALGORITHMS, Plan
