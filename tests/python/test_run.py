@@ -113,7 +113,7 @@ def test_without_a_file_it_runs_a_dumbbell(cli: Cli) -> None:
         (("--rtt", "fast"), '"60 ms"'),
         (("--flows", "qubic"), "qubic"),
         (("--bottleneck", "wide"), "wide"),
-        (("none.toml",), "there is no file none.toml"),
+        (("none.toml",), "none.toml: file not found"),
         (("two.toml", "--flows", "cubic"), "--flows"),
         (("two.toml", "--set", "durations='1 s'"), "durations"),
         (("two.toml", "--set", "duration"), "duration"),

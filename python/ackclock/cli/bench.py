@@ -1,4 +1,4 @@
-"""`ackclock bench`: how fast this build is on this machine."""
+"""`ackclock bench`: speed of this build on this machine."""
 
 import json
 import math
@@ -40,7 +40,7 @@ GYM = "gym"
 
 _GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM, THREADS]))
 _IN_A_CLONE = ("cost", "instructions", "plugins")
-"""Former cases, which need the sources."""
+"""Former cases, now in the repository only."""
 
 
 def _finite(value: float) -> float:
@@ -249,7 +249,7 @@ def _print_ratios(console: Console, results: Sequence[Measurement], memory: dict
 
 
 def processor() -> str:
-    """Return the processor's name, as the system tells it."""
+    """Return the name of the processor."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123  read only to the first match
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))

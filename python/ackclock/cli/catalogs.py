@@ -1,4 +1,4 @@
-"""`ackclock list`: what scenarios and agents may name, from the engine's catalogues."""
+"""`ackclock list`: names for scenarios and agents, from the engine's catalogues."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -27,7 +27,7 @@ KINDS = {
         "an agent's observations, decisions, actions, rewards",
     ),
 }
-"""The name of an entry of each kind in messages, and a line about the kind."""
+"""Kinds of entries: their singular for messages, and a description of each."""
 
 
 def _complete_kind(incomplete: str) -> list[str]:
@@ -76,7 +76,7 @@ def _kinds() -> list[dict[str, Any]]:
 
 
 def _entries(kind: str, name: str | None = None) -> list[dict[str, Any]]:
-    """The entries of a kind, or those of a name."""
+    """Return the entries of a kind, or those with a name."""
     if kind not in KINDS:
         raise InputError(unknown("kind", kind, KINDS))
     entries = json.loads(getattr(_core, kind.replace("-", "_"))())
@@ -94,7 +94,7 @@ def _names(kind: str) -> list[str]:
 
 
 def _kind_with(name: str) -> str:
-    """The one kind that has a name."""
+    """Return the only kind that has a name."""
     having = [kind for kind in KINDS if name in _names(kind)]
     if not having:
         said = {entry["name"]: _about(entry) for kind in KINDS for entry in _entries(kind)}
@@ -144,7 +144,7 @@ def _about(entry: dict[str, Any]) -> str:
 
 
 def _facts(entry: dict[str, Any]) -> dict[str, str]:
-    """The facts of an entry beside its description, by heading."""
+    """Return the facts of an entry by heading, without its description."""
     if "scale" in entry:
         return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"]}
     return {key: str(entry[key]) for key in ("source", "entries") if key in entry}

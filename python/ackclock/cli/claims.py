@@ -1,4 +1,4 @@
-"""`ackclock claims`: what a source says beside what the simulator measures."""
+"""`ackclock claims`: published claims beside simulated results."""
 
 import json
 import warnings
@@ -127,7 +127,7 @@ def claims(
 
 
 def _list(*, as_json: bool) -> None:
-    """Print the folders of claims that are found."""
+    """Print the known folders of claims."""
     from ackclock.claims import file_checks, locations
 
     listed = {folder: input_files.toml(folder / file_checks.FILE, remedy="restore it") for folder in locations.found()}
@@ -152,7 +152,7 @@ def _say_warning(message: Warning | str, *_where: object) -> None:
 
 
 def _chosen(texts: Iterable[str]) -> dict[str, str]:
-    """Return the option of each choice that is to be tried."""
+    """Return the selected option of each choice."""
     wrong = next((text for text in texts if "=" not in text), None)
     if wrong is not None:
         raise InputError(f'--choice {wrong} names no option; write it like --choice "queue=DropTail, 1 BDP"')
@@ -160,7 +160,7 @@ def _chosen(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _is_path(word: str) -> bool:
-    """Whether a word is a folder and no id: it has a slash or is `.`, since a folder may be called as a claim is."""
+    """Return whether a word is a path rather than an id: it has a slash, or is `.`."""
     return "/" in word or word in (".", "..")
 
 
@@ -171,7 +171,7 @@ def _checked(path: Path) -> Path:
 
 
 def _check_distinct(folders: list[Any]) -> None:
-    """Refuse a claim that is in two folders: verdicts and places on the page are known by its id."""
+    """Refuse claims with the same id in two folders, since verdicts and links on the page use ids."""
     seen: dict[str, Path] = {}
     for folder in folders:
         for claim in folder.claims:
@@ -182,7 +182,7 @@ def _check_distinct(folders: list[Any]) -> None:
 
 
 def _begin(folders: list[str]) -> None:
-    """Write a folder of claims from the template; its name is the folder's."""
+    """Write a folder of claims from the template, named after the folder."""
     from ackclock.scenario.templates import TemplateError, write
 
     if len(folders) != 1:
@@ -198,7 +198,7 @@ def _begin(folders: list[str]) -> None:
 
 
 _HEADINGS = ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from")
-"""Of the table; a column without a word in it is left out."""
+"""Headings of the table; empty columns are left out."""
 
 
 def _print(findings: list[Any], folder: Path) -> None:
@@ -234,11 +234,11 @@ def _print(findings: list[Any], folder: Path) -> None:
 
 
 _WRAPPED = {"quantity": 16, "paper": 12, "choices that agree": 12, "from": 9}
-"""Columns of several words, and a width at which they are legible."""
+"""Columns of several words, and their minimum legible widths."""
 
 
 def _width(place: int, cells: list[Text | str]) -> int:
-    """How wide a column must be; a verdict's text has markup, which is not shown."""
+    """Return the width that a column needs; markup in a verdict takes none."""
     texts = [cell.plain if isinstance(cell, Text) else Text.from_markup(cell).plain for cell in cells]
     longest = max(map(len, (*texts, _HEADINGS[place])))
     return min(longest, _WRAPPED.get(_HEADINGS[place], longest))
@@ -263,7 +263,7 @@ def _print_notes(findings: list[Any]) -> None:
 
 
 _WHERE = {"differs": "differs", "undecided": "is undecided"}
-"""What is said of a verdict before its reason."""
+"""Words for verdicts that precede a reason."""
 
 
 def _print_counts(findings: list[Any]) -> None:

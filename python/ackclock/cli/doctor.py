@@ -1,4 +1,4 @@
-"""`ackclock doctor`: what this machine offers, what for, and how to get the rest."""
+"""`ackclock doctor`: capabilities of this machine, their purpose, and how to get missing ones."""
 
 import json
 import os
@@ -22,18 +22,18 @@ from ackclock.plotting.terminal import output
 
 _LOW_DISK_GIB = 2.0
 _LEAST_BPF_KERNEL = (6, 4)
-"""Controllers that go with their program, and are replaced under running connections, are registered from it on."""
+"""First kernel release whose controllers are unregistered with their program and replaceable under live connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor.
+    """Line of the report.
 
     Attributes:
-        name: Of the thing.
-        ok: Whether it is there and good enough.
-        found: What was seen.
-        purpose: What it is for.
+        name: Name of the capability.
+        ok: Whether it is present and sufficient.
+        found: Value found.
+        purpose: Purpose of the capability.
         remedy: How to get it.
     """
 
@@ -159,7 +159,7 @@ def _cargo() -> Finding:
 
 
 def _studio() -> Finding:
-    """Whether the studio is built; what is missing to build it, if this is a repository."""
+    """Check whether the studio is built; in a repository, report what its build lacks."""
     from ackclock.cli import studio_server
 
     purpose = "the simulator in the browser (ackclock studio)"
@@ -215,7 +215,7 @@ def _bpf() -> Finding:
 
 
 def _bpf_controllers() -> Finding:
-    """Whether `ackclock-kernel` was built with its controllers."""
+    """Check whether `ackclock-kernel` was built with its controllers."""
     from ackclock.running import kernel
 
     purpose = "HighSpeed, Scalable, Vegas and others inside the kernel (ackclock-kernel load, exec)"
@@ -252,7 +252,7 @@ _PROBES: tuple[Callable[[], Finding], ...] = (
 
 
 def _first_line(command: list[str]) -> str:
-    """The first line that a command prints; empty if it is not there, fails, or takes too long."""
+    """Return the first line of a command's output; empty if it is missing, fails, or takes too long."""
     done = _completed(command)
     return done.stdout.strip().partition("\n")[0] if done and done.returncode == 0 else ""
 

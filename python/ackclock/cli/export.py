@@ -13,11 +13,11 @@ from ackclock.cli.failures import InputError
 from ackclock.cli.train_agent import require_learning
 
 _MOST = 64 << 20
-"""Octets of the longest policy, as scenarios read it."""
+"""Size limit of a policy file in scenarios, octets."""
 
 
 class Form(StrEnum):
-    """What a policy is written as."""
+    """File format of a policy."""
 
     ONNX = "onnx"
     BPF = "bpf"
@@ -44,7 +44,7 @@ def export(
     """
     storage.check_file(output, force=force)
     if not model.exists():
-        raise InputError(f"there is no {model}; give a folder that `ackclock train` wrote, or an ONNX file")
+        raise InputError(f"{model}: not found; give a folder that `ackclock train` wrote, or an ONNX file")
     if not model.is_dir() and to is Form.ONNX:
         raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf")
     content, own = _trained(model) if model.is_dir() else (_read(model), "cubic")
@@ -65,7 +65,7 @@ def _read(file: Path) -> bytes:
 
 
 def _trained(model: Path) -> tuple[bytes, object]:
-    """Return a trained model as ONNX, and the flow's own controller as it was in training."""
+    """Return a trained model as ONNX, and the flow's controller during training."""
     require_learning()
     from ackclock.gym.learn.evaluation import Trained
     from ackclock.gym.learn.policy_export import policy_file
@@ -82,7 +82,7 @@ _DECISIONS = 20_000
 
 
 def _in_whole_numbers(content: bytes, model: Path) -> tuple[bytes, list[str]]:
-    """Return a policy in whole numbers, and what it loses by them."""
+    """Return a quantized policy, and notes on its loss of precision."""
     from ackclock import _core
 
     try:

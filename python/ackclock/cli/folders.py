@@ -1,4 +1,4 @@
-"""Folders of results as commands take them: of runs, or one of a sweep or of a study."""
+"""Arguments that are result folders: folders of runs, or one folder of a sweep or study."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What wrote a folder."""
+    """Kind of a result folder."""
 
     run = "run"
     sweep = "sweep"
@@ -22,10 +22,10 @@ class Kind(StrEnum):
 
 
 def kind_of(folders: list[Path]) -> Kind:
-    """Say what wrote the folders.
+    """Return the kind of the folders.
 
     Raises:
-        InputError: If several are given of which one is no run's, or one of a sweep or study has not ended.
+        InputError: If one of several is not a run's folder, or a sweep or study is unfinished.
     """
     kinds = [_kind(folder) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
@@ -51,10 +51,10 @@ def _kind(folder: Path) -> Kind:
 
 
 def runs_of(folders: list[Path]) -> "list[Results]":
-    """Read folders of runs.
+    """Load folders of runs.
 
     Raises:
-        InputError: If one is none.
+        InputError: If one is not a folder of a run.
     """
     from ackclock.results import Results
 
@@ -66,7 +66,7 @@ def runs_of(folders: list[Path]) -> "list[Results]":
 
 
 def study_of(folder: Path) -> "Study":
-    """Read the folder of a study."""
+    """Load the folder of a study."""
     from ackclock.experiments.studies.study_folder import load_study
 
     with busy(f"reading {folder}"):
@@ -74,7 +74,7 @@ def study_of(folder: Path) -> "Study":
 
 
 def sweep_of(folder: Path) -> "Sweep":
-    """Read the folder of a sweep."""
+    """Load the folder of a sweep."""
     from ackclock.experiments.sweep.sweep_results import load_sweep
 
     with busy(f"reading {folder}"):

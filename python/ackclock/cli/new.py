@@ -1,4 +1,4 @@
-"""`ackclock new`: a folder to begin a part of one's own in."""
+"""`ackclock new`: a folder with the beginnings of a user-written part."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from ackclock.cli.failures import InputError
 
 
 class Kind(StrEnum):
-    """What is begun."""
+    """Kind of part."""
 
     CONTROLLER = "controller"
     QUEUE = "queue"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
 
 
 class Language(StrEnum):
-    """In which a part is written."""
+    """Language of a part."""
 
     PYTHON = "python"
     RUST = "rust"

@@ -1,4 +1,4 @@
-"""`ackclock record` and `ackclock import`: what real connections did, as folders of results."""
+"""`ackclock record` and `ackclock import`: recordings of real connections as result folders."""
 
 import tempfile
 from pathlib import Path

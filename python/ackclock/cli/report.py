@@ -1,4 +1,4 @@
-"""`ackclock report` and `ackclock compare`: reading folders of results; nothing is simulated."""
+"""`ackclock report` and `ackclock compare`: pages and tables from result folders, without simulation."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ _Folders = Annotated[
 
 
 class Form(StrEnum):
-    """How a table is printed."""
+    """Format of a table."""
 
     text = "text"
     md = "md"

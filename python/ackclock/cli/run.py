@@ -1,6 +1,6 @@
-"""`ackclock run`: one simulation, from a file or from a handful of options.
+"""`ackclock run`: one simulation, from a file or from a few options.
 
-What prints is loaded when it prints: a short run takes less time than loading it.
+Output modules are imported late, since importing them takes longer than a short run.
 """
 
 import sys

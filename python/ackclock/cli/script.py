@@ -1,4 +1,4 @@
-"""`ackclock script`: packet scripts against the simulated endpoint or the machine's own kernel."""
+"""`ackclock script`: packet scripts against the simulated endpoint or this machine's kernel."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -122,7 +122,7 @@ def script(
 
 
 def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str, Any]:
-    """What came of a script, for JSON."""
+    """Return the outcome of a script as JSON data."""
     failure = verdict.failure if verdict else None
     return {"file": str(file), "outcome": outcome} | (
         {"line": failure.event.line, "message": failure.message} if failure else {}
@@ -187,12 +187,12 @@ def _scripts(files: list[Path]) -> Iterator[Path]:
         if file.is_dir():
             found = sorted(file.rglob("*.pkt"))
             if not found:
-                raise failures.InputError(f"there is no packet script (*.pkt) in {file}")
+                raise failures.InputError(f"{file}: must contain packet scripts (*.pkt)")
             yield from found
         elif file.exists():
             yield file
         else:
-            raise failures.InputError(f"there is no file {file}; give a packet script (.pkt), or a folder of them")
+            raise failures.InputError(f"{file}: file not found; give a packet script (.pkt), or a folder of them")
 
 
 def _text(file: Path) -> str:

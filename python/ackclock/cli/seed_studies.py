@@ -1,4 +1,4 @@
-"""`ackclock run --seeds N`: a study of one line-up, in memory or in a folder."""
+"""`ackclock run --seeds N`: a study of one mix of flows, in memory or in a folder."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -21,10 +21,10 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run it, and print means with intervals and differences.
+    """Run the study, and print means with intervals and differences.
 
     Raises:
-        InputError: If something of it is wrong.
+        InputError: If the options are wrong.
         ScenarioError: If a value is wrong.
     """
     from ackclock.cli.study import begin_shown
@@ -44,7 +44,7 @@ def run(
 def study_of(
     defaults: Mapping[str, str], given: Mapping[str, str], seeds: int, overrides: Sequence[str]
 ) -> dict[str, Any]:
-    """Return options of `ackclock run` as a study."""
+    """Return the study that the options of `ackclock run` define."""
     chosen = {**defaults, **given}
     try:
         members = [str(table["controller"]) for table in flow_tables(chosen["flows"])]

@@ -1,4 +1,4 @@
-"""`ackclock studio`: the simulator in the browser, served on this machine."""
+"""`ackclock studio`: the browser simulator, served on this machine."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`ackclock study`: controllers in line-ups over paths and seeds, from one file to figures and tables."""
+"""`ackclock study`: mixes of controllers over paths and seeds, from one file to tables and figures."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -90,7 +90,7 @@ def _read(file: Path) -> "tuple[Plan, Mistakes]":
     if file.is_dir():
         raise InputError(f"{file} is a folder; give a study's file (.toml)")
     if not file.exists():
-        raise InputError(f"there is no file {file}; docs/how-to/studies.md says how to write one")
+        raise InputError(f"{file}: file not found; docs/how-to/studies.md says how to write one")
     try:
         return read(file)
     except (OSError, UnicodeDecodeError) as error:

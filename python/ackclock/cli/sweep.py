@@ -31,14 +31,14 @@ from ackclock.scenario.setting_values import value_key
 
 
 class BackendName(StrEnum):
-    """Where the points run."""
+    """Backend that runs the points."""
 
     local = "local"
     ray = "ray"
 
     @property
     def backend(self) -> missing_points.Backend:
-        """As the package's functions take it."""
+        """Name of the backend in the package's functions."""
         return "ray" if self is BackendName.ray else "local"
 
 
@@ -111,7 +111,7 @@ def sweep(
 
 
 def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[str]], Scenario]:
-    """What makes the scenario of a point; code is asked about with the first, since the others run the same."""
+    """Return a function that loads the scenario of a point; it asks for trust once, as all points run the same code."""
     agreed = trusts
 
     def load(texts: list[str]) -> Scenario:
@@ -123,7 +123,7 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 
 
 def check_backend(backend: BackendName) -> None:
-    """Find out before any work whether a backend is there.
+    """Check, before any work, that a backend is available.
 
     Raises:
         InputError: If it is not.
@@ -137,7 +137,7 @@ def check_backend(backend: BackendName) -> None:
 
 
 def _untraced(axes: list[Axis]) -> list[str]:
-    """A sweep keeps no series, so none are recorded, unless the grid is about recording."""
+    """Return an override that disables series, which a sweep does not keep, unless the grid is about tracing."""
     return [] if any(axis.path.split(".")[0] == "trace" for axis in axes) else ["trace=false"]
 
 
@@ -150,7 +150,7 @@ def _run_missing(
 
 
 def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
-    """Whether points that differ in their seed alone, if there are any, have the same summaries."""
+    """Return whether points that differ only in their seed all have the same summaries; False without such points."""
     by_others: dict[str, list[Point]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != "seed"}

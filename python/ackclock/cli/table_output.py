@@ -1,4 +1,4 @@
-"""A table of results in a terminal, in blocks where it is too wide for one, and what was run below it."""
+"""Tables of results in a terminal: split into blocks if too wide, with the shared settings below."""
 
 import re
 import sys
@@ -18,9 +18,9 @@ _PIPED = 10_000
 
 
 def print_table(table: Table) -> None:
-    """Print a table; one that is too wide for the terminal in blocks, each of which begins with what a row is.
+    """Print a table; if it is too wide for the terminal, print blocks that each begin with the key columns.
 
-    Of many rows the first block alone is printed, of very many the first rows: a line below says what is left out.
+    With many rows, only the first block is printed; with very many, only the first rows. A line says what is left out.
     """
     console = output()
     width = console.width if sys.stdout.isatty() else _PIPED
@@ -70,7 +70,7 @@ def _block(table: Table, columns: Sequence[Column], width: int) -> Shown:
 
 
 def _narrower(table: Table) -> tuple[Table, list[str]]:
-    """Return a table with its headings of several lines, and without what says the same in every row, which is told."""
+    """Return a table with multi-line headings and without constant columns, and a description of these."""
     keys = table.columns[: _keys(table.columns)]
     shortened = [column for column in table.columns if column in keys or not column.is_text]
     texts = {column.key: _texts(table, column, None) for column in shortened}
@@ -89,7 +89,7 @@ def _narrower(table: Table) -> tuple[Table, list[str]]:
 
 
 def _blocks(table: Table, width: int) -> list[list[Column]]:
-    """Return the columns of each block: those that say what a row is, and as many of the others as fit."""
+    """Return the columns of each block: the key columns, and as many others as fit."""
     columns = list(table.columns)
     keys, others = columns[: _keys(columns)], columns[_keys(columns) :]
     blocks = [keys]
@@ -101,7 +101,7 @@ def _blocks(table: Table, width: int) -> list[list[Column]]:
 
 
 def _keys(columns: Sequence[Column]) -> int:
-    """How many columns, from the left on, say what a row is."""
+    """Return the number of key columns, which identify a row; they come first."""
     return next((place for place, column in enumerate(columns) if not column.is_text), len(columns))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AlgorithmName(StrEnum):
-    """What learns."""
+    """Learning algorithm."""
 
     dqn = "dqn"
     ppo = "ppo"
@@ -115,10 +115,10 @@ def train(
 
 
 def require_learning() -> None:
-    """Find out whether the packages for learning are there.
+    """Check that the packages for learning are installed.
 
     Raises:
-        InputError: If one is not; the message says how to get them.
+        InputError: If one is missing; the message says how to install it.
     """
     for package in ("torch", "tensorboard", "stable_baselines3"):
         try:
@@ -130,7 +130,7 @@ def require_learning() -> None:
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
-    """Read `key=value`s. Values are TOML; what is none counts as text.
+    """Parse `key=value` arguments. Values are TOML; anything else is taken as text.
 
     Raises:
         InputError: If there is no `=`.
@@ -162,10 +162,10 @@ def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discre
 
 @contextmanager
 def _stopping(*, at_once: bool) -> Iterator[Callable[[], bool]]:
-    """Hear Ctrl-C and SIGTERM.
+    """Handle Ctrl-C and SIGTERM.
 
-    Where `at_once` says so, the rollout's beginning was noted, and a signal ends it there and then; else the first one
-    waits for its end, where a checkpoint can be written.
+    If `at_once` returns true, the state at the beginning of the rollout was saved, and a signal stops immediately.
+    Otherwise the first signal waits for the end of the rollout, where a checkpoint can be written.
     """
     asked = False
 
