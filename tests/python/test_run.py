@@ -109,7 +109,7 @@ def test_without_a_file_it_runs_a_dumbbell(cli: Cli) -> None:
     ("arguments", "said"),
     [
         ((), "--flows cubic,reno"),
-        (("--flows", ","), "there are no flows"),
+        (("--flows", ","), "flows must name at least one controller"),
         (("--rtt", "fast"), '"60 ms"'),
         (("--flows", "qubic"), "qubic"),
         (("--bottleneck", "wide"), "wide"),
