@@ -430,7 +430,7 @@ def test_paired_axes_go_first_with_first_and_are_crossed_with_the_rest(
     [
         ("tcp.mss", "fewer than two"),
         ("tcp.mss,seed", "as many values"),
-        ("tcp.mss,duration", "there is no axis"),
+        ("tcp.mss,duration", "must name an axis"),
         ("tcp.mss,tcp.mss", "twice"),
     ],
 )

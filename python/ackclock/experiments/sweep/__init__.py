@@ -1,4 +1,4 @@
-"""A grid of runs: every combination of some values, on all cores, resumable, ending in one tidy table."""
+"""Sweeps: every combination of some values, run in parallel, resumable, with one tidy table at the end."""
 
 from ackclock.experiments.sweep import missing_points, tidy_tables
 from ackclock.experiments.sweep.parameter_grid import (

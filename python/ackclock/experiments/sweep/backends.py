@@ -1,7 +1,7 @@
-"""Where the points run: threads of this process, processes of this machine, or a Ray cluster.
+"""Backends that run points: threads of this process, processes of this machine, or a Ray cluster.
 
-The engine lets go of Python's lock, so threads do; with controllers written in Python it cannot, and processes do. What
-travels to a process or a cluster is the scenario's text and folder: classes are imported where they run.
+The engine releases Python's lock, so threads suffice; with controllers written in Python it cannot, and processes are
+used. A process or a cluster gets the scenario's text and folder, and imports classes itself.
 """
 
 import multiprocessing
@@ -18,8 +18,10 @@ from ackclock.experiments.sweep.parameter_grid import Point
 from ackclock.running import Stop, StoppedError, first_ended, simulate
 
 Work = Callable[[str, str], str]
-"""What is done with a point: from its scenario and the folder of its classes to a summary, both as JSON text. It is a
-function of a module, so that a process and a cluster can call it by its name."""
+"""Work on a point: a function from its scenario and the folder of its classes to a summary, both JSON texts.
+
+It is a module-level function, so that a process and a cluster can call it by its name.
+"""
 
 
 def run_point(scenario_json: str, folder: str) -> str:
@@ -33,7 +35,7 @@ def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Gene
     """Run points in threads and yield each as it finishes.
 
     Yields:
-        A point and its summary. When the caller stops, by an exception too, the running points are ended.
+        A point and its summary. If the caller stops, even by an exception, the running points are ended.
     """
     stop = Stop()
     run = stop.heeded(work)
@@ -47,13 +49,13 @@ def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Gene
 def processes(
     points: Iterable[Point], *, jobs: int, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
-    """Run points in processes of their own, as `local` does in threads.
+    """Run points in separate processes, otherwise like `local`.
 
     Yields:
         A point and its summary.
 
     Raises:
-        UserCodeError: If a process ended, which nothing but their classes, or want of memory, makes them do.
+        UserCodeError: If a process died; only user-written classes, or lack of memory, cause this.
     """
     context = multiprocessing.get_context("spawn")  # a fork would copy threads that hold locks
     stop = context.Event()
@@ -70,7 +72,7 @@ def processes(
 
 
 _stop: Event | None = None
-"""In a process of `processes`: set when the sweep is over."""
+"""Event in a process of `processes`, set when the sweep is over."""
 
 
 def _begin_process(stop: Event) -> None:
@@ -96,7 +98,7 @@ def _check_stop() -> None:
 def _as_completed(
     points: Iterable[Point], submit: Callable[[Point], "Future[str]"], jobs: int
 ) -> Generator[tuple[Point, str], None, None]:
-    """Keep `jobs` points running, so that a grid of any size needs little memory and stops at once."""
+    """Keep `jobs` points running, so that a grid of any size needs little memory and stops immediately."""
     waiting = iter(points)
     running: dict[Future[str], Point] = {}
     while True:
@@ -111,18 +113,18 @@ def _as_completed(
 
 
 _CHUNK = 200
-"""Points of one task at most: a task costs milliseconds of the cluster's, a point may take fewer."""
+"""Largest number of points in a task: a task costs some milliseconds of the cluster, and a point may take less."""
 
 
 def ray(
     points: Iterable[Point], *, jobs: int | None, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
-    """Run points in chunks, each a task of a Ray cluster, and yield what each chunk came to as it finishes.
+    """Run points in chunks, each a task of a Ray cluster, and yield the results of each chunk as it finishes.
 
     Args:
-        points: To run.
-        jobs: How many tasks at a time; None keeps every processor of the cluster busy twice over.
-        work: Done with each.
+        points: Points to run.
+        jobs: Number of parallel tasks; None submits two for every processor of the cluster.
+        work: Work on each point.
 
     Yields:
         A point and its summary.
@@ -151,5 +153,5 @@ def ray(
 
 
 def run_chunk(work: Work, scenarios: list[tuple[str, str]]) -> list[str]:
-    """Do several points, one after the other."""
+    """Run several points in sequence."""
     return [work(scenario_json, folder) for scenario_json, folder in scenarios]

@@ -1,4 +1,4 @@
-"""Running what of a grid has not run yet: for sweeps and for studies."""
+"""Execution of a grid's unfinished points, for sweeps and studies."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -13,17 +13,17 @@ Backend = Literal["local", "ray"]
 
 
 def unique(points: Sequence[Point]) -> list[Point]:
-    """Return points of which those that are the same scenario, under different parameters, are one."""
+    """Return points without those whose scenario equals that of an earlier point."""
     return list({point.key: point for point in points}.values())
 
 
 def done_before(folder: SweepFolder, points: Sequence[Point]) -> int:
-    """Count the points that an earlier process has done; each is read, so that a damaged one is told of now.
+    """Count the points that an earlier process finished; each is read, so that damage is reported early.
 
-    Those of an earlier grid get the parameters of this one, which may have axes more.
+    Points of an earlier grid get the parameters of this one, which may have more axes.
 
     Raises:
-        DamagedError: If the file of one is not what was written.
+        DamagedError: If the file of one is damaged.
     """
     folder.renew_parameters(points)
     return sum(folder.is_done(point) for point in unique(points))
@@ -38,14 +38,14 @@ def run_missing(
     work: Work = run_point,
     advance: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run the points that are not done, and keep what each comes to.
+    """Run the unfinished points, and save each result.
 
     Args:
-        folder: Of the grid, opened.
-        points: All of it.
+        folder: Folder of the grid, opened.
+        points: All points of the grid.
         backend: Threads or processes of this machine, or a Ray cluster.
-        jobs: How many at a time.
-        work: Done with each.
+        jobs: Number of parallel runs.
+        work: Work on each point.
         advance: Called after each.
     """
     missing = [point for point in unique(points) if not folder.is_done(point)]

@@ -1,4 +1,4 @@
-"""The grid: axes as written on the command line, and the points that they span."""
+"""Parameter grid: axes as written on the command line, and their points."""
 
 import hashlib
 import itertools
@@ -22,20 +22,20 @@ from ackclock.scenario.setting_values import each_once, value_key
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _MOST_VALUES = 1_000_000
 _COLUMNS = frozenset({"flow", "link", "group"})
-"""Parts of a scenario as whole lists, which are columns of the tables of results."""
+"""Lists of a scenario whose names are columns of the result tables."""
 
 
 class GridError(ValueError):
-    """An axis is wrong; the message says which, and what to write."""
+    """Error: an axis is wrong. The message says which one, and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter and the values that it takes.
+    """Parameter with its values.
 
     Attributes:
-        path: Of the value in the scenario, such as `topology.bottleneck.rate`.
-        values: In order, without repetition unless it is paired with another axis.
+        path: Path of the value in the scenario, such as `topology.bottleneck.rate`.
+        values: Values in order, without repetition unless paired with another axis.
     """
 
     path: str
@@ -47,12 +47,12 @@ class Point:
     """One run of the grid.
 
     Attributes:
-        parameters: The value of each axis.
-        scenario_json: The effective scenario, checked.
-        scenario_hash: Of the effective scenario, seed included.
-        folder: Where classes of Python are looked for first.
-        own: SHA-256 of the file of each class of Python that controls a flow and of what that imports from the
-            scenario's folder; empty if none does.
+        parameters: Value of each axis.
+        scenario_json: Effective scenario, checked.
+        scenario_hash: Hash of the effective scenario, seed included.
+        folder: Folder that is searched first for Python classes.
+        own: SHA-256 of the file of each Python class that controls a flow, and of its imports from the scenario's
+            folder; empty without any.
     """
 
     parameters: dict[str, Any]
@@ -63,23 +63,23 @@ class Point:
 
     @property
     def key(self) -> str:
-        """Name of its result: the same scenario on the same engine, with the same classes, is the same result."""
+        """Name of the point's result: the same scenario, engine and classes give the same result."""
         identity = " ".join((__version__, _engine(), self.scenario_hash, *self.own))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
 @cache
 def _engine() -> str:
-    """What decides results: two checkouts of one version may be two engines."""
+    """Return an identity of the engine's sources, as two checkouts of one version may differ."""
     return build_info()["engine"]
 
 
 def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
-    """Read an axis.
+    """Parse an axis.
 
     Args:
         text: `path=value`: a range of integers `1..20` (both ends included), a TOML array of values, or one value.
-        paired: Paths of axes that go together: the values of these may repeat.
+        paired: Paths of paired axes, whose values may repeat.
 
     Raises:
         GridError: If it is none of these.
@@ -104,10 +104,10 @@ def parse_axis(text: str, paired: Sequence[Sequence[str]] = ()) -> Axis:
 
 
 def parse_axes(texts: Sequence[str], paired: Sequence[Sequence[str]] = ()) -> list[Axis]:
-    """Read several axes.
+    """Parse several axes.
 
     Raises:
-        GridError: If some are wrong; the message tells of each.
+        GridError: If some are wrong; the message lists each.
     """
     axes: list[Axis] = []
     wrong: list[str] = []
@@ -122,10 +122,10 @@ def parse_axes(texts: Sequence[str], paired: Sequence[Sequence[str]] = ()) -> li
 
 
 def parse_pair(text: str) -> tuple[str, ...]:
-    """Read which axes go together.
+    """Parse the paths of paired axes.
 
     Raises:
-        GridError: If it is fewer than two.
+        GridError: If there are fewer than two.
 
     Examples:
         >>> parse_pair("topology.bottleneck.rate, topology.bottleneck.delay")
@@ -142,7 +142,9 @@ def _values(path: str, text: str) -> Sequence[Any]:
     if bounds:
         first, last = int(bounds[1]), int(bounds[2])
         if not 0 <= last - first < _MOST_VALUES:
-            raise GridError(f"--set {path}={text} is no range; write the lower end first, and at most a million values")
+            raise GridError(
+                f"--set {path}={text}: must be a range; write the lower end first, and at most a million values"
+            )
         return range(first, last + 1)
     value = _toml(path, text)
     return value if isinstance(value, list) else [value]
@@ -160,22 +162,22 @@ def _toml(path: str, text: str) -> Any:  # noqa: ANN401  whatever TOML can say
 def grid_of(
     axes: Sequence[Axis], make: Callable[[list[str]], Scenario], paired: Sequence[Sequence[str]] = ()
 ) -> list[Point]:
-    """Make and check every point before anything runs.
+    """Make and check every point before any is run.
 
     Args:
-        axes: All of them; no axes are one point.
-        make: Makes the scenario with overrides.
-        paired: Paths of axes that go together, first value with first; all others are crossed.
+        axes: All axes; without any, the grid has one point.
+        make: Function that makes the scenario with overrides.
+        paired: Groups of paths that are paired, first value with first; all others are crossed.
 
     Raises:
-        GridError: If a path occurs twice, axes that go together are not as long as each other, or not there, or one
-            axis undoes another.
-        ScenarioError: If any point is an invalid scenario; it tells what is wrong with any value.
+        GridError: If a path occurs twice, paired axes are missing or of different lengths, or one axis overrides
+            another.
+        ScenarioError: If any point is an invalid scenario; all wrong values are reported.
     """
     paths = [axis.path for axis in axes]
     taken = next((path for path in paths if path in _COLUMNS), None)
     if taken:
-        raise GridError(f"--set {taken} is no axis, for results have a column of that name; vary a field within it")
+        raise GridError(f"--set {taken}: cannot sweep a whole list; sweep a field within it")
     repeated = sorted({path for path in paths if paths.count(path) > 1})
     if repeated:
         raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
@@ -195,7 +197,7 @@ def grid_of(
 
 
 def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Callable[[list[str]], Scenario]) -> None:
-    """Refuse an axis that another one undoes: both set one place, by two names of it or one within the other."""
+    """Refuse an axis that another overrides: both set the same place, by two names or one within the other."""
     for axis in axes:
         if len(axis.values) > 1 and _changes_nothing(axis.path, points):
             with suppress(ScenarioError):  # it needs other axes, and is heard where it has them
@@ -204,7 +206,7 @@ def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Calla
 
 
 def _changes_nothing(path: str, points: Sequence[Point]) -> bool:
-    """Whether points that differ in one parameter alone, if there are any, are the same scenario."""
+    """Return whether points that differ only in one parameter are the same scenario; False without such points."""
     by_others: dict[str, list[str]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != path}
@@ -220,7 +222,7 @@ def _combinations(paths: Sequence[str], steps: Sequence[Sequence["_Step"]]) -> I
 
 
 def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], Scenario]) -> Iterator[ScenarioError]:
-    """What points are told, as many as it takes to try each value of each axis once."""
+    """Yield the errors of points, trying as few points as cover each value of each axis."""
     tried: set[tuple[str, str]] = set()
     for parameters in combinations:
         values = {(path, value_key(value)) for path, value in parameters.items()}
@@ -237,12 +239,12 @@ _Step = tuple[tuple[str, Any], ...]
 
 
 def _groups(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[list[Axis]]:
-    """Axes that go together, each group where its first stands."""
+    """Return the axes grouped by pairing, each group at the place of its first axis."""
     by_path = {axis.path: axis for axis in axes}
     named = [path for pair in paired for path in pair]
     for path in named:
         if path not in by_path:
-            raise GridError(f"--paired names {path}, of which there is no axis; add --set {path}=[...]")
+            raise GridError(f"--paired {path}: must name an axis; add --set {path}=[...]")
         if named.count(path) > 1:
             raise GridError(f"--paired names {path} twice; an axis goes with one group")
     groups: dict[str, list[Axis]] = {}
@@ -253,7 +255,7 @@ def _groups(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[list[
 
 
 def _steps(group: Sequence[Axis]) -> list[_Step]:
-    """What a group sets, step by step."""
+    """Return the settings of a group, step by step."""
     lengths = {axis.path: len(axis.values) for axis in group}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
