@@ -349,7 +349,7 @@ def test_a_sweep_of_short_flows_shows_what_its_link_tells(cli: Cli, scenario_fil
 def test_an_axis_is_no_column_of_the_results(cli: Cli, scenario_file: Path) -> None:
     refused = cli("sweep", scenario_file, "--set", 'flow=[[{ controller = "reno" }]]', "-o", "out")
     assert refused.returncode == 2
-    assert "no axis, for results have a column of that name" in refused.stderr
+    assert "--set flow: cannot sweep a whole list" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The environments that are registered: a scenario of their own, and settings that suit it."""
+"""Registered environments: each has its own scenario and suitable settings."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -68,11 +68,11 @@ class SharedLink(Registered):
     `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
 
     ## Rewards
-    The logarithm of the throughput in Mbit/s less a tenth of that of the RTT in ms: what is shared evenly is
-    worth most.
+    The logarithm of the throughput in Mbit/s, minus a tenth of the logarithm of the RTT in ms, which rewards fair
+    shares.
 
     ## Starting State
-    The end of slow start, which is the stack's.
+    The end of slow start, which the stack controls.
 
     ## Episode End
     Truncated after 30 s of simulated time; never terminated.
@@ -132,10 +132,10 @@ class Trace(Registered):
 
         Args:
             scenario: Another scenario, or the path of its file.
-            trace: The bottleneck's trace: the path of a file in mahimahi's format.
+            trace: Trace of the bottleneck: the path of a file in mahimahi's format.
             flow: Name of the flow.
             render_mode: None, `"rgb_array"` or `"human"`.
-            settings: The agent's settings, each by its name; see `Settings`.
+            settings: Settings of the agent, by keyword; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file or the trace is wrong.
@@ -151,7 +151,7 @@ class Trace(Registered):
         trace: str | PathLike[str] | None = None,
         **settings: Unpack[VectorSettings],
     ) -> VectorFlowEnv:
-        """Make many copies, stepped on threads; arguments are those of one environment, and of `VectorFlowEnv`."""
+        """Make many copies, stepped on threads; takes the arguments of one environment and of `VectorFlowEnv`."""
         return super().vector(_with_trace(scenario, trace), **settings)
 
 

@@ -1,4 +1,4 @@
-"""Names of the catalogue of agents, which an editor completes; `ackclock list agents` says what each means."""
+"""Names of the catalogue of agents, for completion in editors; `ackclock list agents` describes them."""
 
 from typing import Literal
 
@@ -44,7 +44,7 @@ ObservationName = Literal[
     "rtt_trend",
     "acks",
 ]
-"""What an agent may be shown; the unit is the last part of the name."""
+"""Observations of an agent; the last part of the name is the unit."""
 
 DecisionName = Literal[
     "ack",
@@ -52,7 +52,7 @@ DecisionName = Literal[
     "round",
     "cubic_pace",
 ]
-"""When an agent may be asked; or a time, such as "20 ms"."""
+"""Decision times of an agent; a time such as "20 ms" is also possible."""
 
 ActionName = Literal[
     "deltas",
@@ -63,7 +63,7 @@ ActionName = Literal[
     "pacing_rate",
     "cwnd",
 ]
-"""What an agent may do."""
+"""Actions of an agent."""
 
 RewardName = Literal[
     "dqn",
@@ -75,10 +75,10 @@ RewardName = Literal[
     "copa",
     "none",
 ]
-"""What an agent may be paid for."""
+"""Rewards of an agent."""
 
 Side = Literal["stack", "agent"]
-"""Who does something: the rest of the flow's TCP, or the agent."""
+"""Side that does something: the rest of the flow's TCP, or the agent."""
 
 RenderMode = Literal["rgb_array", "human"]
-"""How an episode is drawn: as arrays, or in a window."""
+"""Rendering of an episode: as arrays, or in a window."""

@@ -1,4 +1,4 @@
-"""What the registered environments share: a scenario and settings of their own, which arguments replace."""
+"""Base class of the registered environments, with a scenario and settings that arguments replace."""
 
 from collections.abc import Mapping
 from importlib.resources import as_file, files
@@ -19,7 +19,7 @@ GENERAL: Mapping[str, Any] = {
     "reward": "power",
     "on_loss": "agent",
 }
-"""Settings after Aurora and Orca: what generalises over rates and round trips."""
+"""Default settings, after Aurora and Orca, which generalise over rates and round-trip times."""
 
 
 def packaged(name: str) -> Scenario:
@@ -29,7 +29,7 @@ def packaged(name: str) -> Scenario:
 
 
 class Registered(FlowEnv):
-    """An environment with a scenario and settings of its own."""
+    """Environment with its own scenario and settings."""
 
     scenario_name: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]] = GENERAL
@@ -44,17 +44,17 @@ class Registered(FlowEnv):
     ) -> None:
         """Put an agent on the first flow of the environment's own scenario, or of another.
 
-        What is not given is as the class says, and else as `FlowEnv` says.
+        Defaults are those of the class, then those of `FlowEnv`.
 
         Args:
             scenario: Another scenario, or the path of its file.
             flow: Name of the flow.
             render_mode: None, `"rgb_array"` or `"human"`.
-            settings: The agent's settings, each by its name; see `Settings`.
+            settings: Settings of the agent, by keyword; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
-            ValueError: If a setting is wrong, or the scenario has no such flow.
+            ValueError: If a setting is wrong, or the flow is unknown.
         """
         chosen = self._chosen({"flow": flow, "render_mode": render_mode, **settings})
         super().__init__(packaged(self.scenario_name) if scenario is None else scenario, **chosen)
@@ -65,11 +65,11 @@ class Registered(FlowEnv):
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
-            ValueError: If a setting is wrong, or the scenario has no such flow.
+            ValueError: If a setting is wrong, or the flow is unknown.
         """
         return VectorFlowEnv(packaged(cls.scenario_name) if scenario is None else scenario, **cls._chosen(settings))
 
     @classmethod
     def _chosen(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The environment's own settings, with those that are given in their place."""
+        """Return the environment's own settings, updated with the given ones."""
         return {**cls.defaults, **{name: value for name, value in given.items() if value is not None}}

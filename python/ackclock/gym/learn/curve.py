@@ -1,4 +1,4 @@
-"""The learning curve, as a table and as a picture."""
+"""Learning curve of a training, as a table and as a picture."""
 
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from ackclock.gym.learn.checkpoint import Curve
 
 _SHARE = 20
-"""The mean goes over so many-th of all episodes."""
+"""Divisor of the number of episodes that gives the window of the running mean."""
 
 
 def table(episodes: "Curve") -> bytes:
     """Return the episodes as a Parquet file.
 
     Args:
-        episodes: In the order in which they ended.
+        episodes: Episodes, in the order in which they ended.
     """
     import polars as pl
 
@@ -29,11 +29,11 @@ def table(episodes: "Curve") -> bytes:
 
 
 def picture(episodes: "Curve", title: str) -> bytes:
-    """Draw what a decision was paid in each episode, and the running mean.
+    """Plot the mean reward per decision of each episode, with a running mean.
 
     Args:
-        episodes: At least one.
-        title: Above the picture.
+        episodes: At least one episode.
+        title: Title of the picture.
 
     Returns:
         A PNG file.
@@ -57,10 +57,10 @@ def picture(episodes: "Curve", title: str) -> bytes:
 
 
 def running_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """Return the means of every `window` values that follow each other.
+    """Return the means of every `window` consecutive values.
 
     Args:
-        values: At least `window` of them.
-        window: How many.
+        values: At least `window` values.
+        window: Number of values per mean.
     """
     return np.convolve(values, np.full(window, 1 / window), "valid")
