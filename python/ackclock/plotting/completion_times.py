@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
 
 CLASSES = 30
-"""How many classes of size a picture has at most, each with as many flows as any other."""
+"""Largest number of size classes in a picture, each with the same number of flows."""
 
 _LEAST = 20
 """Flows that a class has at least, so that its percentiles mean something."""

@@ -40,7 +40,7 @@ SeriesName = Literal[
     "media_queue",
     "slowdown",
 ]
-"""What can be drawn, if the results hold it."""
+"""Names of the panels; each needs the corresponding series in the results."""
 
 SLOWDOWN: Final = "slowdown"
 """The one plot that is not over time."""
@@ -50,7 +50,7 @@ _STATIC = (".svg", ".png")
 
 _MEAN_COLOUR = "#111111"
 _LEGEND_CHARACTERS = 60
-"""What fits beside each other above a static figure, in the legend's font."""
+"""Number of characters that fit side by side above a static figure, in the legend's font."""
 
 
 def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "StaticFigure":

@@ -1,4 +1,4 @@
-"""What can be drawn of results: the panels that the interactive page and the static figures share."""
+"""Panels of results, shared by the interactive page and the static figures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MANY = 10
-"""With more lines than this, single lines are drawn thin and without a legend, and their mean is added."""
+"""Number of lines above which single lines are thin and without a legend, and their mean is added."""
 
 _POINTS = 2000
 _BINS = 400
@@ -412,7 +412,7 @@ def run_label(results: list[Results], position: int) -> str:
 
 
 def _thinner(lines: list[Line], main: Column) -> list[Line]:
-    """Of many flows only the main column, with fewer points each."""
+    """Reduce many flows to the main column, with fewer points each."""
     kept = [line for line in lines if line.column == main]
     points = max(100, 40 * _POINTS // max(1, len(kept)))
     thin, size = (mean_per_bucket, _BINS // 4) if main.is_rate else (extremes_per_bucket, points // 2)

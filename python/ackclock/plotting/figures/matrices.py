@@ -1,4 +1,4 @@
-"""Who takes how much of whom: a table of shares whose colours show them, too."""
+"""Matrices of shares between controllers, with the shares as numbers and colours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ MOST_PANELS: Final = 6
 
 _BESIDE: Final = 2
 _LEGEND_CHARACTERS: Final = 56
-"""What fits beside each other above a figure of a column's width, in the legend's font."""
+"""Number of characters that fit side by side above a column-wide figure, in the legend's font."""
 
 
 @dataclass(frozen=True, slots=True)

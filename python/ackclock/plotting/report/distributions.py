@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ackclock.plotting.report.page_content import Window
 
 _MOST_SINGLY: Final = 10
-"""With more flows, those of a controller are one line."""
+"""Number of flows above which those of a controller are merged into one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What was sampled of one thing."""
+    """Samples of one flow, link or group."""
 
     label: str
     values: Floats

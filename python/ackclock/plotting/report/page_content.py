@@ -1,4 +1,4 @@
-"""What the page of runs draws, as JSON and columns: `pages/report/` reads it."""
+"""Content of the page of runs, as JSON and columns, read by the scripts in `pages/report/`."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from ackclock.stats.flow_groups import SHOWN_SINGLY
 from ackclock.stats.metrics import Floats, extremes_per_bucket, spread_releases
 
 _MOST_SAMPLES: Final = 600_000
-"""Of all series together; with more, each keeps its extremes in fewer runs of samples."""
+"""Largest number of samples of all series together; beyond it, each keeps its extremes over fewer buckets."""
 
 _SILENT: Final = ("marks", "drop_probability")
 """Panels that say nothing where all values are zero."""
@@ -255,7 +255,7 @@ def _line(label: str, style: str, x: int, y: int) -> dict[str, Any]:
 
 
 def _capacity(results: list[Results], columns: Columns, end_s: float) -> list[dict[str, Any]]:
-    """What the bottleneck of each run could carry, each different one once."""
+    """Return the capacity of each run's bottleneck over time, without repetitions."""
     names, found = labels(results), []
     known: set[bytes] = set()
     for run, result in enumerate(results):

@@ -23,7 +23,7 @@ _MOST_LANES: Final = 16
 _LIBRARY: Final = "vendor/uplot/uPlot.iife.min.js"
 
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
-"""Of `pages/report/`, in the order in which they build on each other."""
+"""Scripts of `pages/report/`, in order of dependency."""
 
 
 def write_report(
@@ -158,7 +158,7 @@ def _of_lanes(joined_s: float, flows: int) -> str:
 
 
 def _missing(results: list[Results], found: dict[str, Any]) -> dict[str, str] | None:
-    """How to record what the page could have shown besides."""
+    """Return a note on how to record data that the page could also have shown."""
     flows = [str(flow["name"]) for flow in results[0].summary["flows"]]
     if not flows or not found["panels"] or (found["packets"] and found["states"]["count"]):
         return None
@@ -179,7 +179,7 @@ def _how(result: Results) -> str:
 
 
 def _run(result: Results, label: str) -> dict[str, str]:
-    """What was run, what it came to, and how it can be run again."""
+    """Return the settings and the outcome of a run, and how to repeat it."""
     index = result.summary["jain_index"]
     said = [text for key, text in facts(result).items() if key in ("flows", "profile", "rate", "queue")]
     said += [

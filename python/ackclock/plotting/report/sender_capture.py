@@ -78,7 +78,7 @@ class _Positions:
 
 @dataclass(slots=True)
 class _Reader:
-    """What has been read of a capture."""
+    """State of reading a capture."""
 
     data: _Rows = field(default_factory=_Rows)
     acks: _Rows = field(default_factory=_Rows)
@@ -132,7 +132,7 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
                 if len(frame) >= _LEAST and frame[9] == dpkt.ip.IP_PROTO_TCP:
                     reader.read(float(time_s), frame)
     except (ValueError, LookupError, struct.error) as error:
-        raise DamagedError(path, f"it is no whole capture ({error})", "run the scenario again") from error
+        raise DamagedError(path, f"it is not a complete capture ({error})", "run the scenario again") from error
     return reader.data.as_columns(), reader.acks.as_columns(), reader.blocks.as_columns()
 
 

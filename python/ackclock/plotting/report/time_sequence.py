@@ -1,4 +1,4 @@
-"""What the time-sequence plot of a flow shows: data, retransmissions, ACKs, SACKs, the receiver's window, drops.
+"""Time-sequence plot of a flow: data, retransmissions, ACKs, SACKs, the receive window, drops.
 
 From the capture at the sender's host where there is one (`flow.NAME.capture = true`), which alone has SACKs and the
 window; else from the events `segment_sent` and `ack_arrived`. Drops are of the event `packet_dropped`. Positions count
@@ -75,7 +75,7 @@ class TimeSequence:
 
     @property
     def size(self) -> int:
-        """How much there is to draw."""
+        """Number of items to draw."""
         return self.sent_s.size + self.acked_s.size
 
 
