@@ -40,61 +40,61 @@ from ackclock.stats.metrics import Floats
 _WRAP: Final = 1 << 32
 _OVERTAKEN_S: Final = 0.003
 _AT_SENDER: Final = 0.05
-"""A capture whose second half has at most this share of the round trip was made at the sender."""
+"""Largest share of the second half in the round-trip time for a capture to count as made at the sender."""
 
 _SILENCE: Final = 4
-"""Least round trips without data after which the next data are taken to have waited for the program."""
+"""Length of a silence, in minimum round-trip times, after which the next data did not wait for an ACK."""
 
 _TIMESTAMPS: Final = 12
-"""Octets that the timestamp option takes of a segment with its padding (RFC 7323 appendix A)."""
+"""Size of the timestamp option with its padding in a segment, octets (RFC 7323 appendix A)."""
 
 
 @dataclass(slots=True)
 class _Way:
-    """One direction: what its sender sent, and what came back to it. Offsets count from its first octet."""
+    """One direction: data of its sender, and the ACKs that came back. Offsets count from its first octet."""
 
     source: End
     destination: End
     first_s: float
     base: int | None = None
     is_opened: bool = False
-    """Whether `base` is that of a SYN."""
+    """True if `base` comes from a SYN."""
     sent_to: int = 0
     acked_to: int = 0
     mss: int | None = None
     scales: bool | None = None
-    """Its sender's SYN offers to scale windows; None where that was not seen."""
+    """Whether the sender's SYN offers window scaling; None if it was not captured."""
     shift: int | None = None
-    """The shift of the receiver's window; None where its SYN was not seen."""
+    """Shift of the receive window; None if the receiver's SYN was not captured."""
     room: float = 0.0
-    """Octets of the receiver's window, as it said last."""
+    """Last announced receive window, octets."""
     missing: int = 0
-    """Octets that were acknowledged and are in no frame of the capture: it lost some."""
+    """Octets that were acknowledged and are missing from the capture, which lost some frames."""
     has_timestamps: bool = False
     segments: int = 0
     retransmitted: int = 0
     octets: int = 0
     is_finished: bool = False
     last_s: float = 0.0
-    """When its sender was last seen, or what it sent acknowledged."""
+    """Time of the sender's last segment, or of the last ACK of its data."""
     finished_s: float | None = None
     waiting: deque[tuple[int, float]] = field(default_factory=deque)
-    """Ends of segments that are not acknowledged and were sent once, with when."""
+    """Ends of unacknowledged segments that were sent once, with their times."""
     holes: list[tuple[int, int, float]] = field(default_factory=list)
-    """What was passed over, and when."""
+    """Gaps in the data, with the time when each was skipped."""
     echoes: dict[int, float] = field(default_factory=dict)
-    """When the ACK with a timestamp was seen first."""
+    """First time of the ACK with each timestamp."""
     near: list[tuple[float, float, float]] = field(default_factory=list)
-    """Samples of the second half: when, how long, and how long there had been no data before."""
+    """Samples of the second half: time, duration, and the time without data before it."""
     data_s: float = math.nan
-    """When there was data last."""
+    """Time of the last data."""
     recovery_to: int | None = None
     rows: list[tuple[float, int, int, int, float, float]] = field(default_factory=list)
-    """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
+    """Rows: time, octets acknowledged, sent, and sent including repetitions; sample of the far half; window."""
     episodes: list[Episode] = field(default_factory=list)
 
     def offset(self, number: int, near: int) -> int:
-        """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
+        """Return the offset with this sequence number, which wraps at 4 GiB, nearest to another offset."""
         assert self.base is not None
         offset = (number - self.base) % _WRAP
         return offset + round((near - offset) / _WRAP) * _WRAP
@@ -104,7 +104,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a capture.
 
     Raises:
-        RecordingError: If it is none, damaged, or without data over TCP.
+        RecordingError: If it is not a capture, is damaged, or has no data over TCP.
     """
     ways: dict[tuple[End, End], _Way] = {}
     first_s: Decimal | None = None
@@ -182,7 +182,7 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
 
 
 def _is_another(way: _Way, header: dpkt.tcp.TCP) -> bool:
-    """Whether a SYN begins another connection than the one whose way is known."""
+    """Return whether a SYN begins another connection than the known one."""
     return way.is_finished or (way.base != (header.seq + 1) % _WRAP and (way.is_opened or way.octets > 0))
 
 
@@ -241,7 +241,7 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
 
 
 def _segments_in(way: _Way, payload: int) -> int:
-    """A host's own capture shows what its card is still to cut into segments; what fits the MSS was one already."""
+    """Return the number of segments in a frame: above the MSS, the network card will still split it."""
     if way.mss is None or payload <= way.mss:
         return 1
     size = max(way.mss - (_TIMESTAMPS if way.has_timestamps else 0), 1)
@@ -249,7 +249,7 @@ def _segments_in(way: _Way, payload: int) -> int:
 
 
 def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
-    """A segment below what has been sent; it fills a hole, or its octets have been seen."""
+    """Return whether a segment below the highest offset is a retransmission, rather than reordered."""
     for place, (begin, until, seen_s) in enumerate(way.holes):
         if begin <= start and end <= until:
             del way.holes[place]
@@ -300,14 +300,14 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
 
 
 def _on_unseen(way: _Way, acked: int, time_s: float) -> None:
-    """What is acknowledged within the window and was not captured was sent, or comes in a frame out of order."""
+    """Handle an ACK of data that was not captured: the capture lost it, or will have it out of order."""
     if 1 < acked - way.sent_to <= way.room:
         way.holes.append((way.sent_to, acked, time_s))
         way.sent_to = acked
 
 
 def _close_holes(way: _Way, until_s: float) -> None:
-    """What was acknowledged some time ago is not captured any more."""
+    """Remove gaps that were acknowledged some time ago, as their data will not be captured any more."""
     while way.holes and way.holes[0][1] <= way.acked_to and way.holes[0][2] <= until_s:
         begin, end, _ = way.holes.pop(0)
         way.missing += end - begin
@@ -341,7 +341,7 @@ def _stream(way: _Way) -> Stream:
 
 
 def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
-    """Return the second half of the round trip at times, ascending."""
+    """Return the second half of the round-trip time at times, ascending."""
     if not way.near:
         return np.zeros_like(time_s)
     near = np.array(way.near, dtype=float)
@@ -354,7 +354,7 @@ def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
 
 
 def _least_of_late(when_s: Floats, values: Floats, time_s: Floats, window_s: float) -> Floats:
-    """Return at each time the least value of the window before; where it is empty the last before it, or the first."""
+    """Return the minimum over the preceding window at each time; if the window is empty, the nearest value."""
     found = np.empty_like(time_s)
     lasts = np.searchsorted(when_s, time_s, side="right")
     firsts = np.minimum(np.searchsorted(when_s, time_s - window_s), np.maximum(lasts - 1, 0))

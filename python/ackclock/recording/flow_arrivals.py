@@ -1,9 +1,9 @@
-"""The TCP flows of a packet capture as a list of arrivals that a scenario can replay.
+"""TCP flows of a packet capture, as a list of arrivals that a scenario can replay.
 
-A flow begins with its first SYN, or, if the capture began later, with its first packet; a SYN with another number
-between the same ports begins another (RFC 9293 section 3.10.7.4). It has as many bytes each way
-as the highest sequence number that carried data says, so that retransmissions count once. Source: RFC 9293 section 3.4
-for sequence numbers. Departures: what was sent before the capture began is not counted.
+A flow begins with its first SYN, or, if the capture began later, with its first packet. A SYN with another number
+between the same ports begins another flow (RFC 9293 section 3.10.7.4). Its size each way follows from the highest
+sequence number with data, so retransmissions count once. Source: RFC 9293 section 3.4 for sequence numbers.
+Departures: data sent before the capture began is not counted.
 """
 
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ _WRAP = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class ListedFlow:
-    """One TCP flow.
+    """TCP flow.
 
     Attributes:
-        start_s: Since the first flow of the capture.
+        start_s: Start time since the first flow of the capture.
         size_bytes: Payload from the end that opened the flow.
         reply_bytes: Payload from the other end.
     """
@@ -36,7 +36,7 @@ class ListedFlow:
 
 @dataclass(slots=True)
 class _Direction:
-    """How far one direction of a flow has come."""
+    """Progress of one direction of a flow."""
 
     first: int | None = None
     """Sequence number of the first octet of payload."""
@@ -66,7 +66,7 @@ class _Flow:
 
 
 def flows_of_capture(path: Path) -> list[ListedFlow]:
-    """Find the TCP flows of a capture.
+    """Return the TCP flows of a capture.
 
     Args:
         path: A pcap or pcapng file of Ethernet, Linux cooked, loopback or raw IP packets.
@@ -75,7 +75,7 @@ def flows_of_capture(path: Path) -> list[ListedFlow]:
         The flows that carried data, in order of their start.
 
     Raises:
-        CaptureError: If the file is no such capture.
+        CaptureError: If the file is not such a capture.
         InputFileError: If it cannot be read.
     """
     known: dict[frozenset[End], _Flow] = {}
@@ -96,7 +96,7 @@ def flows_of_capture(path: Path) -> list[ListedFlow]:
 
 
 def _opener(source: End, destination: End, segment: dpkt.tcp.TCP) -> End:
-    """A SYN-ACK comes from the end that did not open; so does, mostly, the first packet seen from a lower port."""
+    """Return the end that opened a flow, from its SYN or SYN-ACK, or else by guessing that servers have lower ports."""
     if segment.flags & dpkt.tcp.TH_SYN:
         return destination if segment.flags & dpkt.tcp.TH_ACK else source
     return destination if source[1] < destination[1] else source
@@ -110,7 +110,7 @@ def _listed(flows: list[_Flow]) -> list[ListedFlow]:
 
 
 def csv_text(flows: list[ListedFlow]) -> str:
-    r"""Return the flows as the file that a scenario's `arrivals` names.
+    r"""Return the flows as a CSV file for a scenario's `arrivals`.
 
     Examples:
         >>> csv_text([ListedFlow(0.5, 100, 0)])
