@@ -261,7 +261,7 @@ def test_an_unknown_controller_is_no_failure() -> None:
     cubic = RECORDINGS["a_cubic"]
     strange = replace(cubic, name="strange", flows=(replace(cubic.flows[0], cc="strange"),))
     (comparison,) = compare([strange])
-    assert (comparison.rows, comparison.obstacle) == ((), "there is no controller strange here")
+    assert (comparison.rows, comparison.obstacle) == ((), "unknown controller strange")
 
 
 def _broken(folder: Path, what: str) -> Path:

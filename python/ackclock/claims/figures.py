@@ -1,4 +1,4 @@
-"""Drawing the figures of claims, for paper and page alike."""
+"""Figures of claims, for papers and pages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,21 +13,21 @@ from ackclock.claims.ledger import Laboratory
 from ackclock.plotting.figures.theme import PAGE
 
 STYLE = PAGE
-"""How every figure of a page looks."""
+"""Style of every figure of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure and the claims that it belongs to.
+    """Figure with the claims that it belongs to.
 
     Attributes:
-        name: Of its files.
-        claims: Prefix of their ids.
+        name: Name of its files.
+        claims: Prefix of the claims' ids.
         study: Name of the study that it shows.
-        title: Above it.
-        draw: Draws it from the simulations.
-        shows: Claims, as `ackclock claims` takes them, whose record it shows, or their region's: it is not drawn where
-            one of them is of another scenario.
+        title: Title above it.
+        draw: Function that draws it from the simulations.
+        shows: Claims, as arguments of `ackclock claims`, whose records or region it shows; it is not drawn if one of
+            them is of another scenario.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A quantity over time; `halves`, where there are any, say how far each value may be off to either side."""
+    """Quantity over time; `halves`, if present, are the half widths of the values' intervals."""
 
     label: str
     time_s: Sequence[float]
@@ -52,7 +52,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves over the same time, with horizontal lines for reference."""
+    """Curves over a common time axis, with horizontal reference lines."""
 
     title: str
     curves: Sequence[Curve]
@@ -62,7 +62,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Percentages in rows and columns."""
+    """Matrix of percentages."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -76,10 +76,10 @@ def time_series(panels: Sequence[Panel], label: str, *, log: bool = False, top: 
     """Draw panels side by side with one vertical axis and one legend.
 
     Args:
-        panels: From left to right.
-        label: Of the vertical axis.
-        log: Whether that is logarithmic.
-        top: Where it ends.
+        panels: Panels, from left to right.
+        label: Label of the vertical axis.
+        log: Whether the vertical axis is logarithmic.
+        top: Upper end of the vertical axis.
     """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 3.5), layout="constrained")
@@ -126,7 +126,7 @@ def _bytes(value: float) -> str:
 
 
 def heat(table: Heat) -> Figure:
-    """Draw percentages as a table whose colours show them too."""
+    """Draw percentages as a table with matching colours."""
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(9.6, 1.1 + 0.33 * len(table.rows)), layout="constrained")
         axis = figure.subplots()
@@ -145,7 +145,7 @@ def heat(table: Heat) -> Figure:
 
 
 def _percent(value: float) -> str:
-    """Never round to 100 what is not.
+    """Format a percentage without rounding up to 100.
 
     Examples:
         >>> _percent(100.0), _percent(99.97), _percent(12.345)

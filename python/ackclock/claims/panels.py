@@ -1,6 +1,6 @@
-"""Figures of more than one row, tables side by side, curves over any axis, and bars.
+"""Figures with several rows, tables side by side, curves over any axis, and bars.
 
-Numbers that are drawn here come from simulations; nothing is smoothed. Departures: none.
+The numbers come from simulations; nothing is smoothed. Departures: none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from ackclock.claims.figures import STYLE, Curve
 
 WIDTH = 9.6
-"""Inches: as wide as the page."""
+"""Width of a page, inches."""
 
 _WHISKERS: Mapping[str, Any] = {"elinewidth": 1.0, "capsize": 2.5}
-"""How it is drawn by how much a value may be off."""
+"""Style of error bars."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Two sets of curves over the same time, one above the other."""
+    """Two panels over the same time, one above the other."""
 
     title: str
     above: Sequence[Curve]
@@ -33,14 +33,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers in rows and columns, with colours between two ends.
+    """Numbers in rows and columns, with colours on a scale.
 
     Attributes:
-        title: Above it.
-        values: A row for each of the rows, which all tables of a figure share.
-        low: The number of the first colour.
-        high: The number of the last colour.
-        scale: How colours lie between those: evenly, or evenly in the logarithm around 1.
+        title: Title above it.
+        values: Values by row; all tables of a figure share their rows.
+        low: Number of the first colour.
+        high: Number of the last colour.
+        scale: Scale between them: linear, or logarithmic around 1.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A label and how values lie on the axis; `ticks` replaces matplotlib's choice."""
+    """Label and scale of an axis; `ticks` replaces matplotlib's choice."""
 
     label: str
     scale: Literal["linear", "symlog"] = "linear"
@@ -61,7 +61,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A bar of each group; `halves`, where there are any, say how far each value may be off to either side."""
+    """One bar per group; `halves`, if present, are the half widths of the values' intervals."""
 
     label: str
     color: str
@@ -73,7 +73,7 @@ def columns(parts: Sequence[Column], above: str, below: str) -> Figure:
     """Draw columns side by side; each row has one vertical axis.
 
     Args:
-        parts: From left to right.
+        parts: Columns, from left to right.
         above: Label of the upper vertical axis.
         below: Label of the lower vertical axis.
     """
@@ -108,12 +108,12 @@ def _legend(figure: Figure, axis: Axes) -> None:
 
 
 def tables(parts: Sequence[Table], rows: tuple[str, Sequence[str]], heads: tuple[str, Sequence[str]]) -> Figure:
-    """Draw tables with the same rows and columns side by side; each number stands on its colour.
+    """Draw tables with the same rows and columns side by side, each number on its colour.
 
     Args:
-        parts: From left to right.
-        rows: Their label, and the name of each.
-        heads: The columns' label, and the name of each.
+        parts: Tables, from left to right.
+        rows: Label of the rows, and their names.
+        heads: Label of the columns, and their names.
     """
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(WIDTH, 1.4 + 0.3 * len(rows[1])), layout="constrained")
@@ -140,13 +140,13 @@ def _table(axis: Axes, table: Table) -> None:
 
 
 def over(parts: Sequence[tuple[str, Sequence[Curve]]], axis: Axis, label: str, step: float | None = None) -> Figure:
-    """Draw panels of curves over one horizontal axis, with a point for each value if they are few.
+    """Draw panels of curves over one horizontal axis, with markers if there are few values.
 
     Args:
-        parts: Title and curves of each panel; a curve's `time_s` are the values on the horizontal axis.
+        parts: Title and curves of each panel; a curve's `time_s` are its values on the horizontal axis.
         axis: The horizontal axis.
-        label: Of the vertical axis.
-        step: Where a vertical line stands.
+        label: Label of the vertical axis.
+        step: Position of a vertical line.
     """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
@@ -183,12 +183,12 @@ def _horizontal(panel: Axes, axis: Axis) -> None:
 
 
 def bars(groups: Sequence[str], series: Sequence[Bars], label: str) -> Figure:
-    """Draw groups of horizontal bars, the number at the end of each, or of its interval.
+    """Draw groups of horizontal bars, with the number at the end of each bar or of its interval.
 
     Args:
-        groups: Name of each group, from above.
-        series: Each bar of a group, with a value for each group.
-        label: Of the horizontal axis.
+        groups: Names of the groups, from above.
+        series: Bars with a value for each group.
+        label: Label of the horizontal axis.
     """
     height = 0.8 / len(series)
     with mpl.rc_context(STYLE):

@@ -12,7 +12,7 @@ from ackclock.results import Results
 FLOW, LINK = "ftp", "Server->Discarder_1"
 OFF, ON, GROWN = "#c8501e", "#1f5fa8", "#e0a030"
 BINS = {"lfn": 5, "lan": 5, "satellite": 12}
-"""How many bins of throughput a point of a figure stands for."""
+"""Number of throughput bins averaged for a point of a figure."""
 LINK_RATE_MBPS = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
 
 
@@ -110,7 +110,7 @@ def rto_over_time(laboratory: Laboratory, study: Study) -> Figure:
 
 
 def rto_shares(laboratory: Laboratory, study: Study) -> Figure:
-    """How often RTO is LBOUND, over RTT, for each rounding and first sample."""
+    """Share of ACKs with RTO at LBOUND, over RTT, for each rounding and first sample."""
     rounding, first_sample = study.choices[0], study.choices[1]
     cases = [case.name for case in study.cases]
     rows, values = [], []
